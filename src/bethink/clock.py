@@ -1,0 +1,86 @@
+"""Time and ids, handed in as arguments so that tests and replays are exact.
+
+Time is integer microseconds UTC in storage and aware datetimes in code.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_RANDOM_BITS = 62
+_COUNTER_BITS = 12
+
+
+class Clock(Protocol):
+    """Where the time comes from."""
+
+    def now_us(self) -> int:
+        """Microseconds since 1970-01-01 UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now_us(self) -> int:
+        """Microseconds since 1970-01-01 UTC."""
+        return time.time_ns() // 1000
+
+
+class FakeClock:
+    """A clock that moves only when told; starts at `now_us`."""
+
+    def __init__(self, now_us: int = 1_770_000_000_000_000) -> None:
+        self._now_us = now_us
+
+    def now_us(self) -> int:
+        """Microseconds since 1970-01-01 UTC."""
+        return self._now_us
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock forward."""
+        self._now_us += round(seconds * 1_000_000)
+
+
+def to_datetime(us: int) -> datetime:
+    """The aware UTC datetime of stored microseconds."""
+    return _EPOCH + timedelta(microseconds=us)
+
+
+def to_us(moment: datetime) -> int:
+    """Stored microseconds of an aware datetime.
+
+    Raises:
+        ValueError: the datetime has no time zone.
+    """
+    if moment.tzinfo is None:
+        message = "a datetime without a time zone has no place in time"
+        raise ValueError(message)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+class Ids:
+    """UUIDv7 strings (RFC 9562, 5.7) that sort in the order they were made.
+
+    Within one process they are strictly increasing, also inside one
+    millisecond and when the clock steps back: the twelve bits after the
+    milliseconds count, and a full count borrows the next millisecond.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = 0
+
+    def __call__(self) -> str:
+        """A new id."""
+        tick = (self._clock.now_us() // 1000) << _COUNTER_BITS
+        self._last = tick if tick > self._last else self._last + 1
+        milliseconds, count = divmod(self._last, 1 << _COUNTER_BITS)
+        random = int.from_bytes(os.urandom(8)) >> (64 - _RANDOM_BITS)
+        value = (milliseconds << 80) | (7 << 76) | (count << 64) | (2 << _RANDOM_BITS) | random
+        return str(uuid.UUID(int=value))

@@ -1,0 +1,169 @@
+"""Every error that Bethink raises, one tree.
+
+BethinkError
+├── BadInput                     the caller can mend it
+│   ├── UnknownId
+│   ├── TooLarge
+│   └── NotAllowed
+├── Conflict                     somebody else changed it first, or it is in use
+│   └── Busy
+├── StorageError                 the data directory cannot be used as asked
+│   ├── NewerSchema
+│   ├── CorruptDatabase
+│   └── DiskFull
+├── LlmError                     the model did not answer
+│   ├── NoModel
+│   ├── RateLimited
+│   ├── ContextTooLong
+│   ├── Refused
+│   ├── InvalidResponse
+│   └── Unreachable
+└── EmbeddingsUnavailable
+
+A class's docstring is its default message; ``code`` is stable and is what
+doors show (``urn:bethink:error:<code>``); ``status`` is the HTTP status that
+fits it. Adapters translate foreign errors into these at their edge.
+"""
+
+
+class BethinkError(Exception):
+    """Something went wrong in Bethink."""
+
+    code = "internal"
+    status = 500
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or type(self).__doc__)
+
+    @property
+    def message(self) -> str:
+        """The sentence that a person reads."""
+        return str(self)
+
+
+class BadInput(BethinkError):
+    """The request is not valid."""
+
+    code = "bad_input"
+    status = 422
+
+
+class UnknownId(BadInput):
+    """Nothing with this id is here."""
+
+    code = "not_found"
+    status = 404
+
+
+class TooLarge(BadInput):
+    """The input is larger than allowed."""
+
+    code = "too_large"
+    status = 413
+
+
+class NotAllowed(BadInput):
+    """This is not allowed."""
+
+    code = "not_allowed"
+    status = 403
+
+
+class Conflict(BethinkError):
+    """It was changed by somebody else meanwhile; load it again and repeat."""
+
+    code = "conflict"
+    status = 409
+
+
+class Busy(Conflict):
+    """This conversation is being answered; wait for the end or stop it."""
+
+    code = "busy"
+
+
+class StorageError(BethinkError):
+    """The store cannot be used."""
+
+    code = "storage"
+    status = 503
+
+
+class NewerSchema(StorageError):
+    """The data was written by a newer Bethink; start that version."""
+
+    code = "newer_schema"
+
+
+class CorruptDatabase(StorageError):
+    """The database file is damaged; restore a backup, or move the file away to start empty."""
+
+    code = "corrupt_database"
+
+
+class DiskFull(StorageError):
+    """The disk is full; nothing of this change was written. Free some space and repeat it."""
+
+    code = "disk_full"
+    status = 507
+
+
+class LlmError(BethinkError):
+    """The model could not answer."""
+
+    code = "model_error"
+    status = 502
+
+
+class NoModel(LlmError):
+    """No model is set."""
+
+    code = "no_model"
+    status = 503
+
+
+class RateLimited(LlmError):
+    """The model's provider limits the rate of requests; try again later.
+
+    ``retry_after_s`` is what the provider asks to wait, in seconds, if it says.
+    """
+
+    code = "rate_limited"
+    status = 429
+
+    def __init__(self, message: str | None = None, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ContextTooLong(LlmError):
+    """The conversation is longer than the model accepts."""
+
+    code = "context_too_long"
+    status = 413
+
+
+class Refused(LlmError):
+    """The provider refused the request; check the model's name and its key."""
+
+    code = "model_refused"
+
+
+class InvalidResponse(LlmError):
+    """The model's answer could not be understood."""
+
+    code = "invalid_response"
+
+
+class Unreachable(LlmError):
+    """The model's server cannot be reached."""
+
+    code = "model_unreachable"
+    status = 504
+
+
+class EmbeddingsUnavailable(BethinkError):
+    """The embedding model is not there yet; search uses words only."""
+
+    code = "embeddings_unavailable"
+    status = 503
