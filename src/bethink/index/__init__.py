@@ -1,0 +1,104 @@
+"""Port: what can be searched, by words and by meaning, under filters.
+
+`store` commits an `IndexItem` beside its record; `across/recall` asks for
+candidates and does the fusing. An index is derived: it can always be rebuilt
+from the records. The two legs come back separately, with their raw scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.embeddings import EmbeddingModel
+
+
+@dataclass(frozen=True, slots=True)
+class IndexItem:
+    """What the index keeps of one record.
+
+    `text` is what its words are taken from; `vector` is float32, shape (d,),
+    L2-normalised, made by `model`, or None while no embedding model is there
+    (the item is then found by words only until `without_vector` is worked off).
+    `at` is microseconds UTC. An item's id is its record's id.
+    """
+
+    kind: str
+    text: str
+    at: int
+    vector: NDArray[np.float32] | None = None
+    model: EmbeddingModel | None = None
+    conversation: str | None = None
+    project: str | None = None
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexQuery:
+    """What is sought, in one owner's items only.
+
+    A leg without input stays empty: no `vector`, no dense candidates. `kinds`,
+    `conversation`, `project`, `since` (inclusive) and `until` (exclusive, both
+    microseconds UTC) are enforced inside the search, before `limit` is applied.
+    """
+
+    owner: str
+    text: str = ""
+    vector: NDArray[np.float32] | None = None
+    model: EmbeddingModel | None = None
+    kinds: frozenset[str] | None = None
+    conversation: str | None = None
+    project: str | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One item that a leg found. A score is None where that leg did not find it.
+
+    `lexical` is BM25 (k1 0.9, b 0.4; Robertson et al., Okapi at TREC-3),
+    `dense` the cosine of the two vectors.
+    """
+
+    id: str
+    kind: str
+    at: int
+    speaker: str | None
+    lexical: float | None
+    dense: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Both legs' best, merged by id, in no particular order.
+
+    `searched` counts the items that passed the filters; `without_vector` how
+    many of them have no vector of the query's model, so that a caller can say
+    that meaning was not searched everywhere.
+    """
+
+    items: tuple[Candidate, ...] = ()
+    searched: int = 0
+    without_vector: int = 0
+
+
+class Index(Protocol):
+    """Candidates for recall, from one owner's items."""
+
+    async def search(self, query: IndexQuery) -> Candidates:
+        """The best `limit` of each leg; sees every commit that was acknowledged before.
+
+        Also those of other processes on the same data. A dense score is exact
+        (float32) for what comes back.
+        """
+        ...
+
+    async def missing_vectors(self, owner: str, model: EmbeddingModel, limit: int) -> tuple[tuple[str, str], ...]:
+        """At most `limit` pairs (id, text) that have no vector of `model`, oldest first."""
+        ...

@@ -1,0 +1,192 @@
+"""Port: records, and what of them is searchable, in atomic batches.
+
+Every feature keeps its records here. A `Collection` declares a record type and
+the keys by which it can be scanned; a record is a frozen msgspec Struct with an
+`id` and those keys as attributes. Owner is part of every key: no call reads or
+changes more than one owner's records, and every batch belongs to one owner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bethink.index import IndexItem
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept: anything with an opaque id. Subclasses are frozen too."""
+
+    id: str
+
+
+R = TypeVar("R", bound=Record)
+Key = str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(Generic[R]):
+    """Records of one type.
+
+    `keys` are attributes of the record by which it is found or ordered, each
+    text or integer, None allowed. `schema` is the version of the record's
+    shape: a row with a greater one is refused as `NewerSchema`.
+    """
+
+    name: str
+    record: type[R]
+    keys: tuple[str, ...] = ()
+    schema: int = 1
+
+    def encode(self, record: R) -> bytes:
+        """The record as JSON."""
+        return msgspec.json.encode(record)
+
+    def decode(self, body: bytes) -> R:
+        """The record of `encode`.
+
+        Raises:
+            msgspec.ValidationError: the bytes are not such a record.
+        """
+        return msgspec.json.decode(body, type=self.record)
+
+    def keys_of(self, record: R) -> tuple[Key, ...]:
+        """The values of `keys`, in order."""
+        return tuple(getattr(record, key) for key in self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Versioned(Generic[R]):
+    """A record and how many times it was put; the version is what `if_version` compares."""
+
+    record: R
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Put(Generic[R]):
+    """Keep a record, replacing one with the same id.
+
+    `if_version` refuses the whole batch with `Conflict` unless the record has
+    that version now; 0 means it must not exist yet, None means any. `index`
+    replaces the record's index item; None removes it.
+    """
+
+    collection: Collection[R]
+    record: R
+    if_version: int | None = None
+    index: IndexItem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetVector:
+    """Give an index item its vector, if it still has the text that was embedded.
+
+    Otherwise nothing happens: a newer put brings its own. `vector` is float32,
+    shape (d,), L2-normalised; `item` is the whole item with vector and model.
+    """
+
+    id: str
+    item: IndexItem
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Generic[R]):
+    """Remove a record and its index item; nothing happens if it is not there."""
+
+    collection: Collection[R]
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAll(Generic[R]):
+    """Remove every record whose keys equal `where`, and their index items.
+
+    An empty `where` removes all the owner's records of the collection.
+    """
+
+    collection: Collection[R]
+    where: Mapping[str, Key] = field(default_factory=dict[str, Key])
+
+
+Change = Put[Record] | Delete[Record] | DeleteAll[Record] | SetVector
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Generic[R]):
+    """Which records, in which order.
+
+    Records whose keys equal `where`, ordered by the key `order` (None first)
+    and then by id; without `order`, by id. `low` (inclusive) and `high`
+    (exclusive) bound the order key. `after` is a `Page.cursor`.
+    """
+
+    collection: Collection[R]
+    where: Mapping[str, Key] = field(default_factory=dict[str, Key])
+    order: str | None = None
+    low: str | int | None = None
+    high: str | int | None = None
+    reverse: bool = False
+    limit: int = 100
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[R]):
+    """Some records in order; `cursor` continues behind the last one, None at the end."""
+
+    items: tuple[Versioned[R], ...] = ()
+    cursor: str | None = None
+
+
+class Store(Protocol):
+    """Records of all features."""
+
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        """Apply all changes, or none; durable when it returns.
+
+        Batches of one process are applied in the order in which they were
+        handed in. A cancelled call may or may not have been applied.
+
+        Raises:
+            Conflict: an `if_version` did not hold.
+            DiskFull: there is no room; nothing was written.
+            StorageError: the store cannot be written.
+        """
+        ...
+
+    async def get(self, collection: Collection[R], owner: str, ids: Sequence[str]) -> tuple[Versioned[R] | None, ...]:
+        """The records with these ids, in their order, None where there is none.
+
+        Raises:
+            NewerSchema: a newer program wrote one of them.
+        """
+        ...
+
+    async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
+        """One page of records.
+
+        Raises:
+            BadInput: the cursor is not of this scan.
+            NewerSchema: a newer program wrote one of them.
+        """
+        ...
+
+    async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
+        """How many records have keys equal to `where`."""
+        ...
+
+    async def scrub(self) -> None:
+        """Leave no trace of deleted records in any file of the store.
+
+        Returns when that is so; other processes' readers may delay it.
+
+        Raises:
+            StorageError: readers held on too long; the deletion itself stands.
+        """
+        ...
