@@ -1,0 +1,223 @@
+"""The closed union of what happens in a run: the contract of every door, the UI and the tests.
+
+A run yields events in order and ends with exactly one `RunDone`. A reader that
+meets a kind it does not know shows it and goes on. An event's place in its run
+is `sequence.characters`: each event has a sequence of its own, except that text
+deltas which follow one another share one and count its characters. A reader
+names the last place it saw and gets the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from bethink.messages import Attachment
+
+SCHEMA = 1
+"""Version of this union's shapes; greater after a change that an old reader cannot skip."""
+
+StopReason = Literal[
+    "answered",
+    "awaiting_approval",
+    "cancelled",
+    "failed",
+    "interrupted",
+    "max_steps",
+    "max_tool_calls",
+    "max_tokens",
+    "max_cost",
+    "max_seconds",
+    "repeated_calls",
+    "length",
+    "content_filter",
+]
+"""Why a run ended. `length` and `content_filter` are the model's own ends;
+`interrupted` is said of a run whose process died."""
+
+
+class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    pass
+
+
+class RunStarted(_Event, tag="run_started"):
+    """The run exists and the owner's message is stored. `at` is microseconds UTC."""
+
+    run: str
+    conversation: str
+    message: str
+    model: str | None
+    at: int
+    schema: int = SCHEMA
+
+
+class TextDelta(_Event, tag="text_delta"):
+    """More of the answer."""
+
+    text: str
+
+
+class ReasoningDelta(_Event, tag="reasoning_delta"):
+    """More of the model's reasoning, where it shows it."""
+
+    text: str
+
+
+class TextSoFar(_Event, tag="text_so_far"):
+    """The whole text of the present answer part: replaces what a reader has of it.
+
+    Sent first to a reader whose last place cannot be continued from.
+    """
+
+    text: str
+    reasoning: str = ""
+
+
+class Recalled(msgspec.Struct, frozen=True, kw_only=True):
+    """One memory that was given to the model. `score` is 0..1, `at` microseconds UTC."""
+
+    id: str
+    kind: str
+    text: str
+    score: float
+    at: int
+    source: str | None = None
+
+
+class MemoryRecalled(_Event, tag="memory_recalled"):
+    """Memories given to the model as data before the owner's last message."""
+
+    items: tuple[Recalled, ...]
+
+
+class ToolRequested(_Event, tag="tool_requested"):
+    """The model asked for a call. `label` says it in plain words, `arguments` is JSON text."""
+
+    call: str
+    name: str
+    arguments: str
+    label: str
+
+
+class ApprovalNeeded(_Event, tag="approval_needed"):
+    """The call waits for the owner's decision; `reason` says why it is asked."""
+
+    call: str
+    name: str
+    arguments: str
+    label: str
+    reason: str
+
+
+class ApprovalDecided(_Event, tag="approval_decided"):
+    """The owner decided about a waiting call; `arguments` is what will be run."""
+
+    call: str
+    decision: Literal["approve", "reject", "edit"]
+    arguments: str
+
+
+class ToolProgress(_Event, tag="tool_progress"):
+    """A running call reports; `fraction` is 0..1 where it is known."""
+
+    call: str
+    text: str
+    fraction: float | None = None
+
+
+class ToolFinished(_Event, tag="tool_finished"):
+    """The call ended. `text` is what the model reads; `error` is a code, None on success."""
+
+    call: str
+    name: str
+    text: str
+    duration_ms: float
+    error: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+
+
+class MemoryChanged(_Event, tag="memory_changed"):
+    """A fact was changed; `undo` is the token that takes it back, None where that cannot be."""
+
+    change: Literal["added", "merged", "superseded", "retracted", "restored", "forgotten"]
+    ids: tuple[str, ...]
+    text: str
+    undo: str | None = None
+
+
+class Usage(_Event, tag="usage"):
+    """What one request to a model cost. `estimated` when the provider did not count."""
+
+    job: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = None
+    estimated: bool = False
+
+
+class Warned(_Event, tag="warning"):
+    """A part works less well than it should; the run goes on."""
+
+    part: str
+    message: str
+
+
+class MessageSaved(_Event, tag="message_saved"):
+    """A message of this run is stored."""
+
+    id: str
+    role: Literal["assistant", "tool"]
+
+
+class RunFailed(_Event, tag="run_failed"):
+    """Something ended the run early; `message` says what happened and what to do."""
+
+    code: str
+    message: str
+
+
+class RunDone(_Event, tag="run_done"):
+    """The end of the run. `message` is the id of its last assistant message, if there is one."""
+
+    reason: StopReason
+    message: str | None = None
+
+
+Event = (
+    RunStarted
+    | TextDelta
+    | ReasoningDelta
+    | TextSoFar
+    | MemoryRecalled
+    | ToolRequested
+    | ApprovalNeeded
+    | ApprovalDecided
+    | ToolProgress
+    | ToolFinished
+    | MemoryChanged
+    | Usage
+    | Warned
+    | MessageSaved
+    | RunFailed
+    | RunDone
+)
+
+
+class Place(msgspec.Struct, frozen=True, order=True):
+    """Where a reader is in a run: `sequence.characters`."""
+
+    sequence: int
+    characters: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.sequence}.{self.characters}"
+
+    @classmethod
+    def parse(cls, text: str) -> Place | None:
+        """The place that a reader names, or None if it is none."""
+        sequence, _, characters = text.partition(".")
+        if not (sequence.isdecimal() and (characters.isdecimal() or not characters)):
+            return None
+        return cls(int(sequence), int(characters or 0))
