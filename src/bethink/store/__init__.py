@@ -16,6 +16,10 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.embeddings import EmbeddingModel
     from bethink.index import IndexItem
 
 
@@ -85,14 +89,16 @@ class Put(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class SetVector:
-    """Give an index item its vector, if it still has the text that was embedded.
+    """Give an index item its vector, if its text is still `text`, the one embedded.
 
     Otherwise nothing happens: a newer put brings its own. `vector` is float32,
-    shape (d,), L2-normalised; `item` is the whole item with vector and model.
+    shape (d,), L2-normalised, made by `model`.
     """
 
     id: str
-    item: IndexItem
+    text: str
+    vector: NDArray[np.float32]
+    model: EmbeddingModel
 
 
 @dataclass(frozen=True, slots=True)
