@@ -9,7 +9,7 @@ changes more than one owner's records, and every batch belongs to one owner.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -120,7 +120,7 @@ class DeleteAll(Generic[R]):
     where: Mapping[str, Key] = field(default_factory=dict[str, Key])
 
 
-Change = Put[Record] | Delete[Record] | DeleteAll[Record] | SetVector
+Change = Put[Any] | Delete[Any] | DeleteAll[Any] | SetVector
 
 
 @dataclass(frozen=True, slots=True)
