@@ -1,3 +1,5 @@
 """Bethink: a self-hosted agent that remembers."""
 
+from __future__ import annotations
+
 __version__ = "0.1.0"

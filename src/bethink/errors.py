@@ -25,6 +25,8 @@ doors show (``urn:bethink:error:<code>``); ``status`` is the HTTP status that
 fits it. Adapters translate foreign errors into these at their edge.
 """
 
+from __future__ import annotations
+
 
 class BethinkError(Exception):
     """Something went wrong in Bethink."""

@@ -41,7 +41,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_d
     pass
 
 
-class RunStarted(_Event, tag="run_started"):
+class RunStarted(_Event, frozen=True, tag="run_started"):
     """The run exists and the owner's message is stored. `at` is microseconds UTC."""
 
     run: str
@@ -52,19 +52,19 @@ class RunStarted(_Event, tag="run_started"):
     schema: int = SCHEMA
 
 
-class TextDelta(_Event, tag="text_delta"):
+class TextDelta(_Event, frozen=True, tag="text_delta"):
     """More of the answer."""
 
     text: str
 
 
-class ReasoningDelta(_Event, tag="reasoning_delta"):
+class ReasoningDelta(_Event, frozen=True, tag="reasoning_delta"):
     """More of the model's reasoning, where it shows it."""
 
     text: str
 
 
-class TextSoFar(_Event, tag="text_so_far"):
+class TextSoFar(_Event, frozen=True, tag="text_so_far"):
     """The whole text of the present answer part: replaces what a reader has of it.
 
     Sent first to a reader whose last place cannot be continued from.
@@ -85,13 +85,13 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
 
 
-class MemoryRecalled(_Event, tag="memory_recalled"):
+class MemoryRecalled(_Event, frozen=True, tag="memory_recalled"):
     """Memories given to the model as data before the owner's last message."""
 
     items: tuple[Recalled, ...]
 
 
-class ToolRequested(_Event, tag="tool_requested"):
+class ToolRequested(_Event, frozen=True, tag="tool_requested"):
     """The model asked for a call. `label` says it in plain words, `arguments` is JSON text."""
 
     call: str
@@ -100,7 +100,7 @@ class ToolRequested(_Event, tag="tool_requested"):
     label: str
 
 
-class ApprovalNeeded(_Event, tag="approval_needed"):
+class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
     """The call waits for the owner's decision; `reason` says why it is asked."""
 
     call: str
@@ -110,7 +110,7 @@ class ApprovalNeeded(_Event, tag="approval_needed"):
     reason: str
 
 
-class ApprovalDecided(_Event, tag="approval_decided"):
+class ApprovalDecided(_Event, frozen=True, tag="approval_decided"):
     """The owner decided about a waiting call; `arguments` is what will be run."""
 
     call: str
@@ -118,7 +118,7 @@ class ApprovalDecided(_Event, tag="approval_decided"):
     arguments: str
 
 
-class ToolProgress(_Event, tag="tool_progress"):
+class ToolProgress(_Event, frozen=True, tag="tool_progress"):
     """A running call reports; `fraction` is 0..1 where it is known."""
 
     call: str
@@ -126,7 +126,7 @@ class ToolProgress(_Event, tag="tool_progress"):
     fraction: float | None = None
 
 
-class ToolFinished(_Event, tag="tool_finished"):
+class ToolFinished(_Event, frozen=True, tag="tool_finished"):
     """The call ended. `text` is what the model reads; `error` is a code, None on success."""
 
     call: str
@@ -137,7 +137,7 @@ class ToolFinished(_Event, tag="tool_finished"):
     attachments: tuple[Attachment, ...] = ()
 
 
-class MemoryChanged(_Event, tag="memory_changed"):
+class MemoryChanged(_Event, frozen=True, tag="memory_changed"):
     """A fact was changed; `undo` is the token that takes it back, None where that cannot be."""
 
     change: Literal["added", "merged", "superseded", "retracted", "restored", "forgotten"]
@@ -146,7 +146,7 @@ class MemoryChanged(_Event, tag="memory_changed"):
     undo: str | None = None
 
 
-class Usage(_Event, tag="usage"):
+class Usage(_Event, frozen=True, tag="usage"):
     """What one request to a model cost. `estimated` when the provider did not count."""
 
     job: str
@@ -157,28 +157,28 @@ class Usage(_Event, tag="usage"):
     estimated: bool = False
 
 
-class Warned(_Event, tag="warning"):
+class Warned(_Event, frozen=True, tag="warning"):
     """A part works less well than it should; the run goes on."""
 
     part: str
     message: str
 
 
-class MessageSaved(_Event, tag="message_saved"):
+class MessageSaved(_Event, frozen=True, tag="message_saved"):
     """A message of this run is stored."""
 
     id: str
     role: Literal["assistant", "tool"]
 
 
-class RunFailed(_Event, tag="run_failed"):
+class RunFailed(_Event, frozen=True, tag="run_failed"):
     """Something ended the run early; `message` says what happened and what to do."""
 
     code: str
     message: str
 
 
-class RunDone(_Event, tag="run_done"):
+class RunDone(_Event, frozen=True, tag="run_done"):
     """The end of the run. `message` is the id of its last assistant message, if there is one."""
 
     reason: StopReason

@@ -6,12 +6,12 @@ claims what only one process may do. Nothing that must not be lost travels here.
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
 
 @dataclass(frozen=True, slots=True)

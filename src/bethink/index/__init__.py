@@ -99,6 +99,8 @@ class Index(Protocol):
         """
         ...
 
-    async def missing_vectors(self, owner: str, model: EmbeddingModel, limit: int) -> tuple[tuple[str, str], ...]:
+    async def missing_vectors(
+        self, owner: str, model: EmbeddingModel, limit: int
+    ) -> tuple[tuple[str, str], ...]:
         """At most `limit` pairs (id, text) that have no vector of `model`, oldest first."""
         ...

@@ -166,7 +166,9 @@ class Store(Protocol):
         """
         ...
 
-    async def get(self, collection: Collection[R], owner: str, ids: Sequence[str]) -> tuple[Versioned[R] | None, ...]:
+    async def get(
+        self, collection: Collection[R], owner: str, ids: Sequence[str]
+    ) -> tuple[Versioned[R] | None, ...]:
         """The records with these ids, in their order, None where there is none.
 
         Raises:

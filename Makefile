@@ -1,0 +1,181 @@
+# Everything a person needs: `make serve`, `make test`, `make check`. Each does
+# what it needs first and says so; what is already done costs nothing again.
+# ARGS are handed on: make serve ARGS="--port 9000", make test ARGS="-k recall".
+
+PYTHON ?= python3
+MODELS ?= $(CURDIR)/.models
+ARGS ?=
+WORKERS ?= 2
+
+BIN := .venv/bin
+NPM := $(BIN)/python hatch_build.py
+UI := $(if $(wildcard ui/package.json),yes)
+UI_SOURCES := $(shell find ui -type f -not -path '*/node_modules/*' 2>/dev/null)
+MODEL_BUILD := $(wildcard src/bethink/embeddings/minilm_build.py)
+CHROMIUM := $(shell for name in chromium chromium-browser google-chrome; do command -v $$name && break; done 2>/dev/null)
+
+export BETHINK_MODELS_DIR := $(MODELS)
+export CHROMIUM
+
+.DEFAULT_GOAL := help
+.PHONY: help setup python ui model serve test test-python test-ui check check-format check-lint check-types \
+	check-layers check-budgets check-dead-code check-dependencies check-hosts check-requirements check-ui \
+	format lock upgrade package clean
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+
+# --- set-up -----------------------------------------------------------------
+
+setup: python ui model ## everything the other targets need
+
+python: .venv/editable.stamp
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Bethink needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.13"; exit 1; }
+	@echo "== virtual environment .venv"
+	@$(PYTHON) -m venv .venv
+
+# uv takes a quarter of pip's time; pip is asked where only it knows the way to a mirror.
+.venv/packages.stamp: requirements/dev.txt requirements/uv.txt | .venv/bin/python
+	@echo "== Python packages, as pinned in requirements/dev.txt"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt \
+		|| { echo "uv could not; the same with pip"; \
+			$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt; }
+	@touch $@
+
+.venv/editable.stamp: .venv/packages.stamp pyproject.toml
+	@echo "== bethink itself, editable"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline -e .
+	@touch $@
+
+ui: $(if $(UI),src/bethink/static/.built)
+
+ui/node_modules/.installed: ui/package.json ui/package-lock.json | .venv/packages.stamp
+	@echo "== the user interface's packages"
+	@$(NPM) ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+src/bethink/static/.built: ui/node_modules/.installed $(UI_SOURCES)
+	@echo "== the user interface"
+	@$(NPM) run --silent build
+	@touch $@
+
+model: $(if $(MODEL_BUILD),$(MODELS)/.built)
+
+# Without the model recall uses words only, and says so: a reason to go on here, and to stop in CI.
+$(MODELS)/.built: $(MODEL_BUILD) | .venv/editable.stamp
+	@echo "== the embedding model, in $(MODELS)"
+	@mkdir -p $(MODELS)
+	@if $(BIN)/python -m bethink.embeddings.minilm_build "$(MODELS)"; then touch $@; \
+		elif [ "$$CI" = true ]; then exit 1; \
+		else echo "No embedding model for now: recall will use words only. 'make model' tries again."; fi
+
+# --- running ----------------------------------------------------------------
+
+serve: setup ## start Bethink and say where it is
+	@exec $(BIN)/bethink serve $(ARGS)
+
+# --- tests ------------------------------------------------------------------
+
+test: setup test-python test-ui check-requirements ## all tests, in random order
+
+ifeq ($(wildcard tests/ui),)
+SKIPPED_TESTS :=
+else ifneq ($(CHROMIUM),)
+SKIPPED_TESTS :=
+else
+SKIPPED_TESTS := --ignore=tests/ui
+endif
+
+test-python: setup
+ifneq ($(SKIPPED_TESTS),)
+	@if [ "$$CI" = true ]; then echo "tests/ui need Chromium, and there is none"; exit 1; fi
+endif
+	@echo "== pytest"
+	@$(BIN)/python -m pytest -n $(WORKERS) --inline-snapshot=disable $(SKIPPED_TESTS) $(ARGS)
+ifneq ($(SKIPPED_TESTS),)
+	@echo "SKIPPED: the browser tests in tests/ui; they need a Chromium on the PATH"
+endif
+
+test-ui: setup
+ifneq ($(UI),)
+	@echo "== the user interface's tests"
+	@$(NPM) test
+endif
+
+# --- checks -----------------------------------------------------------------
+
+check: check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
+	check-hosts check-requirements check-ui ## format, lint, types, layers, budgets, dead code, dependencies
+	@echo "All checks pass."
+
+check-format: python
+	@echo "== format"
+	@$(BIN)/ruff format --check --quiet --diff .
+
+check-lint: python
+	@echo "== lint"
+	@$(BIN)/ruff check --quiet .
+
+check-types: python
+	@echo "== types"
+	@$(BIN)/basedpyright
+
+check-layers: python
+	@echo "== layers"
+	@$(BIN)/lint-imports --no-logo --cache-dir .cache/import-linter
+
+check-budgets: python
+	@echo "== budgets"
+	@$(BIN)/python checks/budgets.py
+
+check-dead-code: python
+	@echo "== dead code"
+	@$(BIN)/python checks/dead_code.py
+
+check-dependencies: python
+	@echo "== dependencies"
+	@$(BIN)/deptry --no-ansi src
+
+check-hosts: python
+	@echo "== no registry's host in a committed file"
+	@$(BIN)/python checks/hosts.py
+
+check-requirements: python
+	@echo "== requirements"
+	@$(BIN)/python checks/requirements.py
+
+check-ui: $(if $(UI),ui/node_modules/.installed)
+ifneq ($(UI),)
+	@echo "== the user interface's checks"
+	@$(NPM) run --silent check
+endif
+
+# --- keeping ----------------------------------------------------------------
+
+format: python ## format and mend what can be mended
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+# Plain names, versions and hashes: what is committed names no host. Releases younger than a week
+# wait (pyproject.toml, exclude-newer). What is locked stays unless `make upgrade` asks for newer.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url
+
+lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
+	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
+	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
+
+upgrade: ## the same, with the newest releases that are a week old
+	@$(MAKE) --no-print-directory lock UPGRADE=--upgrade
+
+package: setup ## wheel and source distribution, in dist/
+	@$(BIN)/python -m build --no-isolation
+
+clean: ## forget what was built; data and models stay
+	@rm -rf .venv .cache dist src/bethink/static ui/node_modules

@@ -1,0 +1,82 @@
+"""The ratchet of sizes; run by `make check`.
+
+A file has at most 400 lines. What a function may have stands in pyproject.toml
+and ruff counts it. `checks/budgets.toml` names what is over, with its number:
+more fails, and less fails too until the number is written down.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+MAX_LINES = 400
+COUNTED = (".py", ".ts", ".tsx")
+GENERATED = re.compile(r"/generated/|\.generated\.|\.gen\.")
+FUNCTION_RULES = "C901,PLR0913,PLR0915,PLR0917,PLR1702"
+ROOT = Path(__file__).parent.parent
+
+
+def long_files() -> dict[str, int]:
+    """Lines of every file of the project that has too many, by path."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    sizes = {
+        name: len((ROOT / name).read_text(encoding="utf-8").splitlines())
+        for name in listed
+        if name.endswith(COUNTED) and not GENERATED.search(name) and (ROOT / name).is_file()
+    }
+    return {name: lines for name, lines in sizes.items() if lines > MAX_LINES}
+
+
+def large_functions() -> dict[str, int]:
+    """What ruff counts too much in a function, waived or not, by `path::function RULE`."""
+    ruff = [Path(sys.executable).with_name("ruff"), "check", "--output-format=json"]
+    found = subprocess.run(
+        [*ruff, "--ignore-noqa", "--select", FUNCTION_RULES, "--exit-zero", "."],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    over: dict[str, int] = {}
+    for finding in json.loads(found):
+        path = Path(finding["filename"])
+        row = int(finding["location"]["row"])
+        line = path.read_text(encoding="utf-8").splitlines()[row - 1]
+        name = re.search(r"def (\w+)", line)
+        number = re.search(r"\((\d+) ?[>/]", finding["message"])
+        where = f"{path.relative_to(ROOT)}::{name[1] if name else f'line {row}'} {finding['code']}"
+        over[where] = max(over.get(where, 0), int(number[1]) if number else 1)
+    return over
+
+
+def main() -> int:
+    """Prints what is over or under its number; 1 if anything is."""
+    allowed: dict[str, int] = tomllib.loads((ROOT / "checks/budgets.toml").read_text(encoding="utf-8"))
+    found = long_files() | large_functions()
+    faults = [
+        f"{where}: {number}, and {allowed.get(where, 'no more than the budget')} is allowed"
+        for where, number in sorted(found.items())
+        if number > allowed.get(where, 0)
+    ]
+    faults += [
+        f"{where}: now {found.get(where, 'within its budget')}; write that into checks/budgets.toml"
+        for where, number in sorted(allowed.items())
+        if found.get(where, 0) < number
+    ]
+    print("\n".join(faults) or f"sizes are within budget, {len(allowed)} exceptions")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

