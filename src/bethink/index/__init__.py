@@ -80,10 +80,14 @@ class Candidates:
 
     `searched` counts the items that passed the filters; `without_vector` how
     many of them have no vector of the query's model, so that a caller can say
-    that meaning was not searched everywhere.
+    that meaning was not searched everywhere. `lexical_ideal` is the BM25 score
+    of an imagined item of average length that holds each word of the query
+    once (a word that no item holds counts with the idf of zero items): a
+    score's share of it tells how much of the question was met.
     """
 
     items: tuple[Candidate, ...] = ()
+    lexical_ideal: float = 0.0
     searched: int = 0
     without_vector: int = 0
 
