@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from checks.budgets import function_at
 from checks.hosts import named_hosts
 from checks.requirements import Requirement, carried_ids, manifest_faults, marker_faults
 
@@ -46,3 +47,8 @@ def test_an_unknown_id_and_an_unproven_claim_are_faults() -> None:
     assert marker_faults(manifest, {"R1": ["a.py:1"]}) == []
     assert len(marker_faults(manifest, {})) == 1
     assert len(marker_faults(manifest, {"R1": ["a.py:1"], "R999": ["a.py:2"]})) == 1
+
+
+def test_an_exception_is_named_by_the_function_that_a_line_belongs_to() -> None:
+    source = "class A:\n    def f(self):\n        if self:\n            x = 1\n\n@wraps\ndef g(): ...\n"
+    assert [function_at(source, row) for row in (4, 7, 5)] == ["A.f", "g", "line 5"]
