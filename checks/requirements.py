@@ -78,9 +78,13 @@ def main() -> int:
             carried[name].append(f"{path.relative_to(ROOT)}:{line}")
     faults = manifest_faults(manifest) + marker_faults(manifest, carried)
     states = Counter(requirement.get("state", "") for requirement in manifest.values())
-    early = sorted(name for name in carried if manifest.get(name, {}).get("state") == "planned")
-    print("\n".join(faults + [f"{name} has a test and is still planned" for name in early]))
-    print(", ".join(f"{states[state]} {state}" for state in STATES) + f" of {len(manifest)} requirements")
+    early = [
+        f"{name} has a test and is still planned"
+        for name in sorted(carried)
+        if manifest.get(name, {}).get("state") == "planned"
+    ]
+    counted = f"{states['covered']} covered, {states['planned']} uncovered, {states['deviates']} deviate"
+    print("\n".join([*faults, *early, f"{counted} of {len(manifest)} requirements"]))
     return 1 if faults else 0
 
 
