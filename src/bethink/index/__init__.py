@@ -23,8 +23,13 @@ class IndexItem:
 
     `text` is what its words are taken from; `vector` is float32, shape (d,),
     L2-normalised, made by `model`, or None while no embedding model is there
-    (the item is then found by words only until `without_vector` is worked off).
-    `at` is microseconds UTC. An item's id is its record's id.
+    (the item is then found by words only until a `SetVector` brings it). `at`
+    is microseconds UTC. An item's id is its record's id, so the ids of an
+    owner's searchable records differ between collections too.
+
+    Words are English-aware (stems, stop words) for words in Latin letters,
+    plain otherwise (`analysis`); those behind the first million characters
+    are not searched.
     """
 
     kind: str
@@ -106,5 +111,9 @@ class Index(Protocol):
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int
     ) -> tuple[tuple[str, str], ...]:
-        """At most `limit` pairs (id, text) that have no vector of `model`, oldest first."""
+        """At most `limit` pairs (id, text) that have no vector of `model`.
+
+        Those without any vector first, then by the model that made theirs;
+        within these, oldest first.
+        """
         ...

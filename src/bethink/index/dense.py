@@ -1,0 +1,99 @@
+"""Cosines over one owner's vectors of one model: the dense leg. `shard` calls it, under its lock.
+
+Up to `SCAN_ROWS` rows every vector is compared in full. Above, one bit per
+dimension (its sign; Charikar 2002) picks candidates by Hamming distance, and
+those are compared in full: the scores are exact either way, the choice is
+nearly so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bethink.index.column import Column
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SCAN_ROWS = 5_000
+"""Where comparing bits first becomes quicker than comparing everything."""
+
+CANDIDATES_MIN = 800
+CANDIDATES_SHARE = 50
+"""Rows compared in full after the bits: this many, or one in `CANDIDATES_SHARE` if that is more."""
+
+_WORD_BITS = 64
+
+
+class Dense:
+    """Vectors in the order in which they are added, each belonging to a document number."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._vectors = Column(np.float32, dimensions)
+        self._documents = Column(np.int32)
+        # One column per 64 dimensions, so that each is read in one run; made when first needed.
+        self._signs = [Column(np.uint64) for _ in range(-(-dimensions // _WORD_BITS))]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self._vectors.nbytes + self._documents.nbytes + sum(signs.nbytes for signs in self._signs)
+
+    @property
+    def documents(self) -> NDArray[np.int32]:
+        """The document of every row."""
+        return self._documents.values
+
+    def add(self, documents: ArrayLike, vectors: NDArray[np.float32]) -> None:
+        """Add rows: document numbers, shape (n,), and their vectors, shape (n, d)."""
+        self._documents.extend(documents)
+        self._vectors.extend(vectors)
+
+    def best(
+        self, query: NDArray[np.float32], passing: NDArray[np.bool_], limit: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Documents among `passing` (a mask by document number) and their cosines, the `limit` best."""
+        rows = np.flatnonzero(passing[self.documents])
+        if len(rows) > SCAN_ROWS:
+            rows = self._near(query, rows, max(CANDIDATES_MIN, len(rows) // CANDIDATES_SHARE, limit))
+        vectors = self._vectors.values
+        # Every row of a small shard: read in place instead of copied.
+        scores = (vectors if len(rows) == len(vectors) else vectors[rows]) @ query
+        if len(rows) > limit:
+            chosen = np.argpartition(scores, -limit)[-limit:]
+            rows, scores = rows[chosen], scores[chosen]
+        return self.documents[rows], scores
+
+    def _near(self, query: NDArray[np.float32], rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+        """The `count` rows among `rows` whose signs differ least from the query's."""
+        have = len(self._signs[0])
+        if have < len(self._vectors):
+            for signs, fresh in zip(self._signs, _sign_words(self._vectors.values[have:]), strict=True):
+                signs.extend(fresh)
+        everything = len(rows) == len(self._vectors)
+        distances = np.zeros(len(rows), np.uint16)
+        for signs, wanted in zip(self._signs, _sign_words(query[np.newaxis]), strict=True):
+            distances += np.bitwise_count((signs.values if everything else signs.values[rows]) ^ wanted)
+        return rows[np.argpartition(distances, count)[:count]]
+
+    def merge(self, places: NDArray[np.int32]) -> None:
+        """Renumber documents (`places[i]` is the new number of document i) and drop those that become -1."""
+        moved = places[self.documents]
+        kept = moved >= 0
+        if not kept.all():
+            self._vectors.keep(kept)
+            self._documents.keep(kept)
+            for signs in self._signs:
+                signs.keep(kept[: len(signs)])
+        self.documents[:] = moved[kept]
+
+
+def _sign_words(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """One bit per dimension, padded to whole words, shape (words, n)."""
+    bits = np.packbits(vectors > 0, axis=1)
+    words = -(-vectors.shape[1] // _WORD_BITS)
+    padded = np.zeros((len(vectors), words * _WORD_BITS // 8), np.uint8)
+    padded[:, : bits.shape[1]] = bits
+    return padded.view(np.uint64).T

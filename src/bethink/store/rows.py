@@ -1,0 +1,111 @@
+"""A record as what an adapter keeps of it. Every adapter of the port calls this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bethink.errors import BadInput, CorruptDatabase, NewerSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bethink.store import Collection, Key, R
+
+_INTEGERS = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is kept of one record: its id, its keys' values in order, and its JSON."""
+
+    id: str
+    schema: int
+    keys: tuple[Key, ...]
+    body: bytes
+
+
+def row_of(collection: Collection[R], record: R) -> Row:
+    """The record's row.
+
+    Raises:
+        BadInput: a text holds a lone surrogate (half of a character), or the id
+            or a key holds a NUL or an integer beyond 64 bits.
+    """
+    try:
+        body = collection.encode(record)
+    except UnicodeEncodeError as error:
+        raise BadInput(
+            "A text holds half of a character (a lone surrogate); remove or replace it."
+        ) from error
+    keys = collection.keys_of(record)
+    check_text(record.id)
+    for key in keys:
+        check_key(key)
+    return Row(record.id, collection.schema, keys, body)
+
+
+def check_text(text: str) -> None:
+    """Refuse an owner, id or key that not every database can compare.
+
+    Raises:
+        BadInput: it holds a NUL or a lone surrogate.
+    """
+    if "\0" in text:
+        raise BadInput("An id or key holds a NUL character; remove it.")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise BadInput("An id or key holds half of a character (a lone surrogate); remove it.") from error
+
+
+def check_key(key: Key) -> None:
+    """Refuse a key's value that not every database can compare.
+
+    Raises:
+        BadInput: see `check_text`, or an integer beyond 64 bits.
+    """
+    match key:
+        case None:
+            pass
+        case str():
+            check_text(key)
+        case int():
+            if key not in _INTEGERS:
+                raise BadInput("A number does not fit into 64 bits.")
+
+
+def check_where(collection: Collection[Any], where: Mapping[str, Key]) -> None:
+    """Refuse conditions on what is not a declared key.
+
+    Raises:
+        ValueError: a name is not among the collection's keys.
+        BadInput: see `check_key`.
+    """
+    for name, value in where.items():
+        if name not in collection.keys:
+            raise ValueError(f"the collection {collection.name} has no key {name}")
+        check_key(value)
+
+
+def record_of(collection: Collection[R], row: Row) -> R:
+    """The record of a row.
+
+    Raises:
+        NewerSchema: a newer program wrote it.
+        CorruptDatabase: it is not such a record.
+    """
+    if row.schema > collection.schema:
+        raise NewerSchema(
+            f"A record in {collection.name} has schema {row.schema}; this Bethink reads up to "
+            f"{collection.schema}. Start the newer version that wrote it."
+        )
+    try:
+        return collection.decode(row.body)
+    except msgspec.DecodeError as error:
+        raise CorruptDatabase(
+            f"The record {row.id} in {collection.name} cannot be read ({error}); restore a backup."
+        ) from error
