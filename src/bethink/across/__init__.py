@@ -1,0 +1,1 @@
+"""What sees all memory: one recall over every kind that is kept."""

@@ -1,0 +1,238 @@
+"""One recall over everything that is remembered. Needs no language model.
+
+`agent/context`, the memory tools and the doors ask; the index gives candidates
+of its two legs, and this module fuses them. Scores of a leg are normalised by
+their spread over the candidates before they are added: equal-weight reciprocal
+ranks lose to words alone in conversations, where words are the stronger leg.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from bethink.clock import to_datetime, to_us
+from bethink.errors import BadInput, EmbeddingsUnavailable
+from bethink.index import IndexQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.embeddings import Embeddings
+    from bethink.index import Candidate, Candidates, Index
+    from bethink.principal import Principal
+
+_CANDIDATES = 50
+MAX_K = 200
+_DENSE_WEIGHT = 0.7
+"""Of the meaning leg, the words leg being 1: found on public dialogue sets, see the decision record."""
+_IMPORTANCE_WEIGHT = 0.1
+_COSINE_NOTHING, _COSINE_SURE = 0.15, 0.65
+"""Cosines of all-MiniLM-L6-v2 below the first are chance, above the second near paraphrases."""
+_SURE_LEXICAL, _SURE_DENSE = 0.85, 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing remembered. `score` is 0..1, comparable between questions."""
+
+    id: str
+    kind: str
+    text: str
+    score: float
+    at: datetime
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memento:
+    """What a feature tells of a candidate: enough to rank and to show it.
+
+    `valid_until` is microseconds UTC, None while it holds. `source` names where
+    it came from.
+    """
+
+    text: str
+    at: int
+    importance: float
+    source: str | None
+    valid_until: int | None = None
+
+
+class Resolve(Protocol):
+    """The mementos of one kind's ids, in their order; None for what is gone. One a kind."""
+
+    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
+        """The mementos."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Everything remembered, of all owners; every call acts for one principal.
+
+    `kinds` holds a resolver a kind; `past` maps a kind to the kind of its
+    superseded items, searched only for a question about a time. `on_missing`
+    is told of an owner whose items lack vectors.
+    """
+
+    index: Index
+    embeddings: Embeddings
+    kinds: Mapping[str, Resolve]
+    past: Mapping[str, str] = field(default_factory=dict[str, str])
+    on_missing: Callable[[str], None] = lambda _owner: None
+
+    @property
+    def warning(self) -> str | None:
+        """Why recall works less well than it should, as a sentence."""
+        reason = self.embeddings.unavailable
+        return f"Recall goes by words only: {reason}" if reason else None
+
+    async def search(  # noqa: PLR0913 - the public contract's own parameters
+        self,
+        principal: Principal,
+        query: str,
+        k: int = 10,
+        *,
+        kinds: Collection[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Hit]:
+        """At most `k` things that answer `query`, best first.
+
+        `since` (inclusive) and `until` (exclusive) bound when they were said;
+        `as_of` asks what was held to be true then. An empty query finds nothing.
+
+        Raises:
+            BadInput: `k` is not 1..200, a kind is unknown or a time has no zone.
+        """
+        wanted = self._wanted(kinds, as_of)
+        if not 1 <= k <= MAX_K:
+            message = f"k is {k}: give a number from 1 to {MAX_K}."
+            raise BadInput(message)
+        if not query.strip():
+            return []
+        found = await self.index.search(
+            IndexQuery(
+                owner=principal.owner,
+                text=query,
+                vector=await self._vector(query),
+                model=self.embeddings.model,
+                kinds=wanted,
+                since=_us(since),
+                until=_earliest(
+                    _us(until), None if as_of is None else to_us(as_of + timedelta(microseconds=1))
+                ),
+                limit=max(_CANDIDATES, 2 * k),
+            )
+        )
+        if found.without_vector and not self.embeddings.unavailable:
+            self.on_missing(principal.owner)
+        mementos = await self._resolve(principal, found.items)
+        moment = None if as_of is None else to_us(as_of)
+        kept = {
+            candidate: memento
+            for candidate, memento in mementos.items()
+            if memento.valid_until is None or (moment is not None and memento.valid_until > moment)
+        }
+        return [
+            Hit(
+                candidate.id,
+                self._shown(candidate.kind),
+                memento.text,
+                score,
+                to_datetime(memento.at),
+                memento.source,
+            )
+            for candidate, memento, score in _ranked(kept, found)[:k]
+        ]
+
+    def _wanted(self, kinds: Collection[str] | None, as_of: datetime | None) -> frozenset[str]:
+        asked = set(self.kinds) - set(self.past.values()) if kinds is None else set(kinds)
+        if unknown := sorted(asked - set(self.kinds)):
+            message = f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(self.kinds))}."
+            raise BadInput(message)
+        if as_of is not None:
+            asked |= {self.past[kind] for kind in asked if kind in self.past}
+        return frozenset(asked)
+
+    def _shown(self, kind: str) -> str:
+        return next((shown for shown, past in self.past.items() if past == kind), kind)
+
+    async def _vector(self, query: str) -> NDArray[np.float32] | None:
+        if self.embeddings.unavailable:
+            return None
+        try:
+            return (await self.embeddings.embed([query]))[0]
+        except EmbeddingsUnavailable:
+            return None
+
+    async def _resolve(self, principal: Principal, found: Sequence[Candidate]) -> dict[Candidate, Memento]:
+        mementos: dict[Candidate, Memento] = {}
+        for kind in {candidate.kind for candidate in found}:
+            of_kind = [candidate for candidate in found if candidate.kind == kind]
+            answers = await self.kinds[kind](principal, [candidate.id for candidate in of_kind])
+            mementos |= {
+                candidate: memento
+                for candidate, memento in zip(of_kind, answers, strict=True)
+                if memento is not None
+            }
+        return mementos
+
+
+def _ranked(
+    found: dict[Candidate, Memento], candidates: Candidates
+) -> list[tuple[Candidate, Memento, float]]:
+    items = list(found)
+    lexical = [candidate.lexical or 0.0 for candidate in items]
+    floor = min((candidate.dense for candidate in items if candidate.dense is not None), default=0.0)
+    dense = [floor if candidate.dense is None else candidate.dense for candidate in items]
+    fused = [
+        words + _DENSE_WEIGHT * meaning + _IMPORTANCE_WEIGHT * found[candidate].importance
+        for candidate, words, meaning in zip(items, _spread(lexical), _spread(dense), strict=True)
+    ]
+    order = sorted(range(len(items)), key=lambda i: (-fused[i], -found[items[i]].at, items[i].id))
+    ranked: list[tuple[Candidate, Memento, float]] = []
+    least = 0.0
+    for i in reversed(order):
+        least = max(least, _confidence(items[i], candidates.lexical_ideal))
+        ranked.append((items[i], found[items[i]], round(least, 4)))
+    return ranked[::-1]
+
+
+def _spread(scores: list[float]) -> list[float]:
+    """Scores in units of their standard deviation, from their mean."""
+    deviation = statistics.pstdev(scores) if scores else 0.0
+    if deviation == 0:
+        return [0.0] * len(scores)
+    mean = statistics.fmean(scores)
+    return [(score - mean) / deviation for score in scores]
+
+
+def _confidence(candidate: Candidate, ideal: float) -> float:
+    """How likely the candidate answers, 0..1: either leg alone can be sure (noisy or)."""
+    words = min(1.0, (candidate.lexical or 0.0) / ideal) if ideal > 0 else 0.0
+    cosine = candidate.dense if candidate.dense is not None else 0.0
+    meaning = min(1.0, max(0.0, (cosine - _COSINE_NOTHING) / (_COSINE_SURE - _COSINE_NOTHING)))
+    return 1 - (1 - _SURE_LEXICAL * words) * (1 - _SURE_DENSE * meaning)
+
+
+def _us(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    try:
+        return to_us(moment)
+    except ValueError as error:
+        message = f"{moment.isoformat()} has no time zone: add one, such as Z for UTC."
+        raise BadInput(message) from error
+
+
+def _earliest(*moments: int | None) -> int | None:
+    return min((moment for moment in moments if moment is not None), default=None)

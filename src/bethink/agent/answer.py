@@ -1,0 +1,164 @@
+"""What a model's deltas add up to, and what a run has spent. Used by `agent/loop` alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from bethink.agent.context import tokens_of
+from bethink.errors import InvalidResponse
+from bethink.events import ReasoningDelta, StopReason, TextDelta, Usage, Warned
+from bethink.llm import Delta, Finish, ToolCallDelta
+from bethink.messages import AssistantMessage, Message, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bethink.events import Event
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one run may spend at most; see the settings of the same names.
+
+    `prices` are dollars per million tokens, (input, output), by a model's name.
+    """
+
+    steps: int
+    tool_calls: int
+    tokens: int
+    cost_usd: float
+    seconds: float
+    repeated_calls: int
+    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, "tuple[float, float]"])
+
+
+@dataclass(slots=True)
+class Answer:
+    """One answer of the model, growing delta by delta."""
+
+    job: str
+    prices: Mapping[str, tuple[float, float]]
+    _texts: list[str] = field(default_factory=list[str])
+    _reasonings: list[str] = field(default_factory=list[str])
+    _calls: dict[int, list[str]] = field(default_factory=dict[int, "list[str]"])
+    _finish: Finish | None = None
+    used: Usage | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything came."""
+        return bool(self._texts or self._reasonings or self._calls)
+
+    def take(self, delta: Delta) -> Event | None:
+        """Add a delta; the event that a reader sees of it, if any."""
+        match delta:
+            case TextDelta():
+                self._texts.append(delta.text)
+                return delta
+            case ReasoningDelta():
+                self._reasonings.append(delta.text)
+                return delta
+            case Warned():
+                return delta
+            case ToolCallDelta():
+                call = self._calls.setdefault(delta.index, ["", "", ""])
+                call[0] = call[0] or delta.id
+                call[1] = call[1] or delta.name
+                call[2] += delta.arguments
+            case Finish():
+                self._finish = delta
+        return None
+
+    def message(self) -> AssistantMessage:
+        """The answer as a message.
+
+        Raises:
+            InvalidResponse: it has no end, or neither text nor calls.
+        """
+        if self._finish is None:
+            message = "The model's answer broke off before its end. Try again."
+            raise InvalidResponse(message)
+        calls = tuple(
+            ToolCall(id, name, arguments) for _, (id, name, arguments) in sorted(self._calls.items())
+        )
+        return AssistantMessage("".join(self._texts), calls, "".join(self._reasonings))
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """Why the run ends with this answer."""
+        match self._finish:
+            case Finish(reason="length"):
+                return "length"
+            case Finish(reason="content_filter"):
+                return "content_filter"
+            case _:
+                return "answered"
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """Names and arguments of the calls that it asks for."""
+        return [(name, arguments) for _, name, arguments in self._calls.values()]
+
+    def usage(self, asked: Sequence[Message]) -> Usage:
+        """What it cost; estimated from `asked` and the answer where the provider did not count."""
+        finish = self._finish
+        model = finish.model if finish else ""
+        known = finish is not None and finish.input_tokens is not None and finish.output_tokens is not None
+        if finish is not None and finish.input_tokens is not None and finish.output_tokens is not None:
+            inputs, outputs = finish.input_tokens, finish.output_tokens
+        else:
+            inputs = sum(tokens_of(message) for message in asked)
+            outputs = tokens_of(AssistantMessage("".join(self._texts))) + sum(
+                len(call[2]) // 4 for call in self._calls.values()
+            )
+        cost = finish.cost_usd if finish else None
+        if cost is None and (price := self.prices.get(model)):
+            cost = (inputs * price[0] + outputs * price[1]) / _MILLION
+        self.used = Usage(
+            job=self.job,
+            model=model,
+            input_tokens=inputs,
+            output_tokens=outputs,
+            cost_usd=cost,
+            estimated=not known,
+        )
+        return self.used
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run has used so far; `started` is on the monotonic clock, in seconds."""
+
+    started: float = 0.0
+    steps: int = 0
+    tool_calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    _asked: Counter[tuple[str, str]] = field(default_factory=Counter["tuple[str, str]"])
+
+    def add(self, answer: Answer) -> None:
+        """Count one answer."""
+        self.steps += 1
+        self.tool_calls += len(answer.calls)
+        self._asked.update(answer.calls)
+        if answer.used is not None:
+            self.tokens += answer.used.input_tokens + answer.used.output_tokens
+            self.cost_usd += answer.used.cost_usd or 0.0
+
+    def exceeded(self, bounds: Bounds) -> StopReason | None:
+        """Which bound the run has reached, if any."""
+        most_asked = max(self._asked.values(), default=0)
+        reached: dict[StopReason, bool] = {
+            "max_steps": self.steps >= bounds.steps,
+            "max_tool_calls": self.tool_calls >= bounds.tool_calls,
+            "max_tokens": self.tokens >= bounds.tokens,
+            "max_cost": self.cost_usd >= bounds.cost_usd,
+            "max_seconds": monotonic() - self.started >= bounds.seconds,
+            "repeated_calls": most_asked >= bounds.repeated_calls,
+        }
+        return next((reason for reason, is_reached in reached.items() if is_reached), None)

@@ -1,0 +1,207 @@
+"""What the model sees: system prompt, as much history as fits, recalled memories as data.
+
+`agent/loop` recalls once a run and builds a request before every step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from bethink.clock import to_datetime
+from bethink.errors import ContextTooLong
+from bethink.events import Recalled
+from bethink.llm import LlmRequest, ToolSchema
+from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bethink.across.recall import Hit, Recall
+    from bethink.clock import Clock
+    from bethink.memory import Fact, Memory
+    from bethink.principal import Principal
+
+_CHARS_PER_TOKEN = 3.5
+"""Of English prose in the tokenizers of current models, a little on the safe side."""
+_MESSAGE_TOKENS = 8
+_NOW_TOKENS = 32
+_ANSWER_TOKENS = 1024
+_MAX_RECALLED_CHARS = 6_000
+
+OUTCOME_UNKNOWN = (
+    "The outcome of this call is unknown: Bethink stopped while it ran. It may or may not have happened; "
+    "look before you repeat it."
+)
+
+
+def system_prompt() -> str:
+    """The reviewed prompt, as it stands in `system_prompt.md`."""
+    return resources.files("bethink.agent").joinpath("system_prompt.md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Builds requests. `limit` memories are recalled beside `profile_limit` important ones.
+
+    A memory that scores less than `min_score` stays out.
+    """
+
+    memory: Memory
+    recall: Recall
+    clock: Clock
+    tools: tuple[ToolSchema, ...]
+    limit: int
+    profile_limit: int
+    min_score: float
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    _prompt: str = field(init=False, repr=False)
+    _fixed_tokens: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        prompt = system_prompt()
+        tools = sum(_tokens(str(tool.parameters) + tool.description) for tool in self.tools)
+        object.__setattr__(self, "_prompt", prompt)
+        object.__setattr__(self, "_fixed_tokens", _tokens(prompt) + _NOW_TOKENS + tools)
+
+    async def recalled(self, principal: Principal, text: str) -> tuple[Recalled, ...]:
+        """What is remembered that may bear on `text`: the important first, then by relevance."""
+        profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
+        hits = await self.recall.search(principal, text, self.limit) if self.limit else []
+        found = {item.id: item for item in map(_of_fact, profile)}
+        found |= {hit.id: _of_hit(hit) for hit in hits if hit.score >= self.min_score}
+        kept: list[Recalled] = []
+        room = _MAX_RECALLED_CHARS
+        for item in found.values():
+            room -= len(item.text)
+            if room >= 0:
+                kept.append(item)
+        return tuple(kept)
+
+    def request(
+        self,
+        principal: Principal,
+        messages: Sequence[Message],
+        *,
+        recalled: Sequence[Recalled],
+        context_tokens: int,
+    ) -> LlmRequest:
+        """The request for the next step, within a window of `context_tokens`.
+
+        The oldest turns are left out where all do not fit; they stay in the
+        store. Calls without a result get one that says so.
+
+        Raises:
+            ContextTooLong: the last turn alone is too long.
+        """
+        answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
+        room = context_tokens - self._fixed_tokens - answer - sum(_tokens(item.text) for item in recalled)
+        return LlmRequest(
+            system=f"{self._prompt}\n# Now\n{self._now(principal)}\n",
+            messages=tuple(_with_recalled(_fitting(_complete(messages), room), recalled)),
+            tools=self.tools,
+            temperature=self.temperature,
+            max_output_tokens=self.max_output_tokens,
+        )
+
+    def _now(self, principal: Principal) -> str:
+        local = to_datetime(self.clock.now_us()).astimezone(ZoneInfo(principal.time_zone))
+        return f"It is {local:%A, %d %B %Y}, {local:%H:%M} in the person's time zone ({principal.time_zone})."
+
+
+def recalled_block(recalled: Iterable[Recalled]) -> str:
+    """The memories as a block of data: JSON lines, so that no text can close the block."""
+    lines = [
+        msgspec.json.encode(
+            {"id": item.id, "kind": item.kind, "date": f"{to_datetime(item.at):%Y-%m-%d}", "text": item.text}
+        )
+        .decode()
+        .replace("<", "\\u003c")
+        for item in recalled
+    ]
+    return "\n".join(("<recalled_memories>", *lines, "</recalled_memories>"))
+
+
+def unknown_outcome(call: str, name: str) -> ToolMessage:
+    """The result of a call whose end nobody saw."""
+    return ToolMessage(call, name, OUTCOME_UNKNOWN, error="outcome_unknown")
+
+
+def tokens_of(message: Message) -> int:
+    """About how many tokens a message takes, for a provider that does not count."""
+    match message:
+        case UserMessage():
+            return _tokens(message.content)
+        case AssistantMessage():
+            return _tokens(message.content) + sum(
+                _tokens(call.name + call.arguments) + _MESSAGE_TOKENS for call in message.tool_calls
+            )
+        case ToolMessage():
+            return _tokens(message.content)
+
+
+def _tokens(text: str) -> int:
+    return int(len(text) / _CHARS_PER_TOKEN) + _MESSAGE_TOKENS
+
+
+def _complete(messages: Sequence[Message]) -> list[Message]:
+    """The messages, each call followed by a result, without answers that never came."""
+    complete: list[Message] = []
+    missing: dict[str, str] = {}
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            if message.call not in missing:
+                continue
+            missing.pop(message.call)
+        elif missing:
+            complete += [unknown_outcome(call, name) for call, name in missing.items()]
+            missing = {}
+        if isinstance(message, AssistantMessage):
+            if not message.content and not message.tool_calls:
+                continue
+            missing = {call.id: call.name for call in message.tool_calls}
+        complete.append(message)
+    return complete
+
+
+def _fitting(messages: list[Message], room: int) -> list[Message]:
+    """The newest whole turns that fit; a turn begins with what the owner said."""
+    starts = [position for position, message in enumerate(messages) if isinstance(message, UserMessage)] or [
+        0
+    ]
+    used, kept_from = 0, len(messages)
+    for start, end in zip(reversed(starts), reversed([*starts[1:], len(messages)]), strict=True):
+        used += sum(tokens_of(message) for message in messages[start:end])
+        if used > room:
+            break
+        kept_from = start
+    if kept_from == len(messages):
+        message = (
+            "The message is longer than the model accepts: shorten it, or set a model with a larger window."
+        )
+        raise ContextTooLong(message)
+    return messages[kept_from:]
+
+
+def _with_recalled(messages: list[Message], recalled: Sequence[Recalled]) -> list[Message]:
+    if not recalled:
+        return messages
+    last = max(position for position, message in enumerate(messages) if isinstance(message, UserMessage))
+    said = messages[last]
+    content = f"{recalled_block(recalled)}\n\n{said.content}"
+    return [*messages[:last], msgspec.structs.replace(said, content=content), *messages[last + 1 :]]
+
+
+def _of_fact(fact: Fact) -> Recalled:
+    source = fact.sources[0].kind if fact.sources else None
+    return Recalled(id=fact.id, kind="fact", text=fact.content, score=1.0, at=fact.created_at, source=source)
+
+
+def _of_hit(hit: Hit) -> Recalled:
+    at = round(hit.at.timestamp() * 1_000_000)
+    return Recalled(id=hit.id, kind=hit.kind, text=hit.text, score=hit.score, at=at, source=hit.source)

@@ -1,0 +1,223 @@
+"""One run of the agent: ask the model, run the calls that it asks for, until it answers.
+
+`agent/runs` drives it in a task of its own and keeps what it yields. The loop is
+an iteration with bounds, not a recursion, and every way out of it has a reason.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from bethink.agent.answer import Answer
+from bethink.agent.policy import judge
+from bethink.agent.toolbox import Prepared, Toolbox
+from bethink.errors import ContextTooLong, LlmError, StorageError
+from bethink.events import (
+    ApprovalDecided,
+    ApprovalNeeded,
+    Event,
+    MemoryRecalled,
+    MessageSaved,
+    RunDone,
+    RunFailed,
+    ToolFinished,
+    ToolRequested,
+    Warned,
+)
+from bethink.messages import ToolCall, ToolMessage, UserMessage
+from bethink.tool import ToolContext
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.agent.answer import Bounds
+    from bethink.agent.context import Context
+    from bethink.agent.request import RunRequest
+    from bethink.llm import Llm
+
+REJECTED = "The person rejected this call. Do not repeat it; ask what they want instead."
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The loop, wired to the parts that it drives."""
+
+    llm: Llm
+    toolbox: Toolbox
+    context: Context
+    bounds: Bounds
+
+    async def run(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """The events of the run, ended by one `RunDone`.
+
+        A failure of the model or the store ends it with `RunFailed` first.
+        """
+        request.spent.started = monotonic()
+        try:
+            async with aclosing(self._steps(request)) as events:
+                async for event in events:
+                    yield event
+        except (LlmError, StorageError) as error:
+            yield RunFailed(code=error.code, message=str(error))
+            yield RunDone(reason="failed")
+
+    async def _steps(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        async for event in self._recall(request):
+            yield event
+        if request.decided:
+            async for event in self._resume(request):
+                yield event
+        while (stop := request.spent.exceeded(self.bounds)) is None:
+            answer = Answer(job="chat", prices=self.bounds.prices)
+            async with aclosing(self._ask(request, answer)) as events:
+                async for event in events:
+                    yield event
+            yield answer.usage(request.messages)
+            request.spent.add(answer)
+            message = answer.message()
+            request.messages.append(message)
+            (saved,) = await request.save([message])
+            yield MessageSaved(id=saved, role="assistant")
+            if not message.tool_calls:
+                yield RunDone(reason=answer.stop_reason, message=saved)
+                return
+            waiting: list[Prepared] = []
+            async with aclosing(self._calls(request, message.tool_calls, waiting)) as events:
+                async for event in events:
+                    yield event
+            if waiting:
+                yield RunDone(reason="awaiting_approval", message=saved)
+                return
+        yield RunDone(reason=stop)
+
+    async def _recall(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        said = next(message for message in reversed(request.messages) if isinstance(message, UserMessage))
+        if warning := self.context.recall.warning:
+            yield Warned(part="recall", message=warning)
+        request.recalled = await self.context.recalled(request.principal, said.content)
+        if request.recalled:
+            yield MemoryRecalled(items=request.recalled)
+
+    async def _ask(self, request: RunRequest, answer: Answer) -> AsyncGenerator[Event, None]:
+        """Stream one answer; once more with half the history where it was too long for the model."""
+        window = self.llm.context_tokens
+        for room in (window, window // 2):
+            asked = self.context.request(
+                request.principal, request.messages, recalled=request.recalled, context_tokens=room
+            )
+            try:
+                async with aclosing(self.llm.stream(asked)) as deltas:
+                    async for delta in deltas:
+                        if (event := answer.take(delta)) is not None:
+                            yield event
+            except ContextTooLong:
+                if answer.begun or room < window:
+                    raise
+                yield Warned(
+                    part="model",
+                    message="The conversation is too long for the model: its oldest part is left out.",
+                )
+            else:
+                return
+
+    async def _calls(
+        self, request: RunRequest, calls: Sequence[ToolCall], waiting: list[Prepared]
+    ) -> AsyncGenerator[Event, None]:
+        """Run what may run, refuse what may not; what must be asked is left in `waiting`."""
+        results: dict[str, ToolMessage] = {}
+        automatic: list[Prepared] = []
+        for call in calls:
+            prepared = self.toolbox.prepare(call)
+            label = prepared.label if isinstance(prepared, Prepared) else call.name
+            yield ToolRequested(call=call.id, name=call.name, arguments=call.arguments, label=label)
+            if isinstance(prepared, ToolMessage):
+                results[call.id] = prepared
+                yield _finished(prepared)
+                continue
+            verdict = judge(prepared.tool, request.principal)
+            match verdict.decision:
+                case "auto":
+                    automatic.append(prepared)
+                case "deny":
+                    results[call.id] = ToolMessage(call.id, call.name, verdict.reason, error="denied")
+                    yield _finished(results[call.id])
+                case "ask":
+                    waiting.append(prepared)
+                    yield ApprovalNeeded(
+                        call=call.id,
+                        name=call.name,
+                        arguments=_shown(prepared),
+                        label=label,
+                        reason=verdict.reason,
+                    )
+        async with aclosing(self._run(request, automatic, results)) as events:
+            async for event in events:
+                yield event
+        async for event in self._save(request, [results[call.id] for call in calls if call.id in results]):
+            yield event
+
+    async def _resume(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """Run the calls that were approved, tell the model of those that were not."""
+        results: dict[str, ToolMessage] = {}
+        approved: list[Prepared] = []
+        for decided in request.decided:
+            call = decided.call
+            decision = ("edit" if decided.edited else "approve") if decided.approved else "reject"
+            yield ApprovalDecided(call=call.id, decision=decision, arguments=call.arguments)
+            prepared = self.toolbox.prepare(call) if decided.approved else rejected(call)
+            if isinstance(prepared, Prepared):
+                approved.append(prepared)
+            else:
+                results[call.id] = prepared
+                yield _finished(prepared)
+        async with aclosing(self._run(request, approved, results)) as events:
+            async for event in events:
+                yield event
+        async for event in self._save(request, [results[decided.call.id] for decided in request.decided]):
+            yield event
+
+    async def _run(
+        self, request: RunRequest, calls: Sequence[Prepared], results: dict[str, ToolMessage]
+    ) -> AsyncGenerator[Event, None]:
+        if not calls:
+            return
+        context = ToolContext(
+            principal=request.principal,
+            conversation=request.conversation,
+            run=request.run,
+            message=request.message,
+        )
+        async with aclosing(self.toolbox.run(calls, context)) as items:
+            async for item in items:
+                if isinstance(item, ToolMessage):
+                    results[item.call] = item
+                else:
+                    yield item
+
+    async def _save(self, request: RunRequest, results: Sequence[ToolMessage]) -> AsyncGenerator[Event, None]:
+        request.messages += results
+        for saved in await request.save(results) if results else ():
+            yield MessageSaved(id=saved, role="tool")
+
+
+def _finished(result: ToolMessage) -> ToolFinished:
+    return ToolFinished(
+        call=result.call,
+        name=result.name,
+        text=result.content,
+        duration_ms=result.duration_ms,
+        error=result.error,
+    )
+
+
+def rejected(call: ToolCall) -> ToolMessage:
+    """The result of a call that the owner did not want."""
+    return ToolMessage(call.id, call.name, REJECTED, error="rejected")
+
+
+def _shown(prepared: Prepared) -> str:
+    return json.dumps(prepared.arguments, ensure_ascii=False, default=str)

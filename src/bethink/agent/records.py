@@ -1,0 +1,259 @@
+"""What is kept of a run: its record, its journal, and its messages, in one commit each time.
+
+`agent/runs` makes a `Recorder` for each live run; `agent/recovery` reads what a
+dead process left. Messages are the truth, the journal is a buffer: text is
+written to it every few dozen milliseconds, so a crash loses no more than that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeGuard
+
+import msgspec
+
+from bethink.agent.journal import Journal, Numbered
+from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, RecalledRef, StoredMessage, appended
+from bethink.errors import Busy, Conflict
+from bethink.events import (
+    ApprovalNeeded,
+    Event,
+    MemoryChanged,
+    MemoryRecalled,
+    MessageSaved,
+    Place,
+    ReasoningDelta,
+    RunDone,
+    RunFailed,
+    StopReason,
+    TextDelta,
+    Usage,
+)
+from bethink.messages import AssistantMessage, Message, UserMessage
+from bethink.store import Collection, Put, Record, Versioned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.conversations import Conversation, Conversations
+    from bethink.principal import Principal
+    from bethink.store import Change, Store
+
+_TRIES = 5
+
+
+class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits for the owner; `decision` is None until it comes."""
+
+    call: str
+    name: str
+    arguments: str
+    label: str
+    reason: str
+    decision: Literal["approve", "reject", "edit"] | None = None
+
+
+class Run(Record, frozen=True, kw_only=True):
+    """One run. Times are microseconds UTC. `process` is who runs it, by its name on the bus.
+
+    `dropped` is ended, and its journal is gone.
+    """
+
+    conversation: str
+    message: str
+    process: str
+    started_at: int
+    state: Literal["running", "waiting", "ended", "dropped"] = "running"
+    ended_at: int | None = None
+    reason: StopReason | None = None
+    waiting: tuple[WaitingCall, ...] = ()
+
+    def without_journal(self) -> Run:
+        """The record once its journal is dropped: not found among those to be dropped again."""
+        return msgspec.structs.replace(self, state="dropped")
+
+
+class JournalEntry(Record, frozen=True, kw_only=True):
+    """Some events of a run, the last of them at `sequence`."""
+
+    run: str
+    sequence: int
+    events: tuple[Numbered, ...]
+
+
+RUNS = Collection("runs", Run, ("conversation", "state", "ended_at"))
+JOURNAL = Collection("journal", JournalEntry, ("run", "sequence"))
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Keeps one live run: what it yields, and what of that must survive."""
+
+    principal: Principal
+    run: Run
+    conversation: Versioned[Conversation]
+    conversations: Conversations
+    journal: Journal
+    _written: Place = field(init=False)
+    _note: str | None = None
+    _recalled: tuple[RecalledRef, ...] = ()
+    _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
+    _usage: list[Usage] = field(default_factory=list[Usage])
+    _last: StoredMessage | None = None
+
+    def __post_init__(self) -> None:
+        self._written = self.journal.place
+
+    @property
+    def _store(self) -> Store:
+        return self.conversations.store
+
+    async def begin(self, message: UserMessage) -> None:
+        """Store the owner's message and that the run exists."""
+        stored = self._stored(message, self.run.message)
+        await self._commit([stored], [Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
+
+    async def resume(self) -> None:
+        """Store that a waiting run goes on, here."""
+        await self._store.commit(self.principal.owner, [Put(RUNS, self.run)])
+
+    def take(self, event: Event) -> None:
+        """Add an event to the journal and remember what the last message will tell of it."""
+        match event:
+            case TextDelta() | ReasoningDelta():
+                pass  # the usual case, first
+            case RunFailed():
+                self._note = event.message
+            case MemoryRecalled():
+                self._recalled = tuple(
+                    RecalledRef(id=item.id, kind=item.kind, score=item.score) for item in event.items
+                )
+            case MemoryChanged():
+                self._changed.append(ChangedRef(change=event.change, ids=event.ids, undo=event.undo))
+            case Usage():
+                self._usage.append(event)
+            case ApprovalNeeded():
+                call = WaitingCall(
+                    call=event.call,
+                    name=event.name,
+                    arguments=event.arguments,
+                    label=event.label,
+                    reason=event.reason,
+                )
+                self.run = msgspec.structs.replace(self.run, waiting=(*self.run.waiting, call))
+            case _:
+                pass
+        self.journal.append(event)
+
+    async def save(self, messages: Sequence[Message]) -> Sequence[str]:
+        """Store messages of the run, durably; their ids."""
+        stored = [self._stored(message, self.conversations.new_id()) for message in messages]
+        placed = await self._commit(stored, [], active_run=self.run.id)
+        self._last = placed[-1]
+        return [message.id for message in placed]
+
+    async def end(self, done: RunDone) -> None:
+        """Store how the run ended, with the text that was not saved yet; then tell the readers.
+
+        Every run leaves a last assistant message that says how it ended, empty
+        where no text came. One that awaits an approval is kept as waiting, and
+        its conversation stays taken.
+        """
+        waits = done.reason == "awaiting_approval"
+        changes: list[Change] = []
+        stored: list[StoredMessage] = []
+        said = self.journal.unsaved()
+        if not said.text and _is_final(self._last):
+            changes.append(Put(MESSAGES, self._final(self._last, done.reason)))
+        elif not waits:
+            partial = self._stored(
+                AssistantMessage(said.text, (), said.reasoning), self.conversations.new_id()
+            )
+            stored = [self._final(partial, done.reason)]
+            done = RunDone(reason=done.reason, message=partial.id)
+            self.journal.append(MessageSaved(id=partial.id, role="assistant"))
+        ended = msgspec.structs.replace(
+            self.run,
+            state="waiting" if waits else "ended",
+            ended_at=None if waits else self.conversations.clock.now_us(),
+            reason=done.reason,
+        )
+        changes.append(Put(RUNS, ended))
+        changes += self._unwritten(Numbered(Place(self.journal.place.sequence + 1), done))
+        await self._commit(stored, changes, active_run=self.run.id if waits else None)
+        self.run = ended
+        self.journal.append(done)
+
+    def mark_written(self) -> None:
+        """What the journal holds now came from the store."""
+        self._written = self.journal.place
+
+    async def flush(self) -> None:
+        """Write what the journal gained since the last time."""
+        if changes := self._unwritten():
+            await self._store.commit(self.principal.owner, changes)
+
+    def _unwritten(self, *more: Numbered) -> list[Change]:
+        events = (*self.journal.read(self._written), *more)
+        if not events:
+            return []
+        self._written = events[-1].place
+        entry = JournalEntry(
+            id=f"{self.run.id}:{self._written}",
+            run=self.run.id,
+            sequence=self._written.sequence,
+            events=events,
+        )
+        return [Put(JOURNAL, entry)]
+
+    def _stored(self, message: Message, id: str) -> StoredMessage:
+        return StoredMessage(
+            id=id,
+            conversation=self.run.conversation,
+            position=-1,
+            at=self.conversations.clock.now_us(),
+            run=self.run.id,
+            message=message,
+        )
+
+    def _final(self, stored: StoredMessage, reason: StopReason) -> StoredMessage:
+        return msgspec.structs.replace(
+            stored,
+            stop_reason=reason,
+            note=self._note,
+            recalled=self._recalled,
+            changed=tuple(self._changed),
+            usage=tuple(self._usage),
+        )
+
+    async def _commit(
+        self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
+    ) -> Sequence[StoredMessage]:
+        """Append messages to the conversation, again after a renaming meanwhile; as they were placed."""
+        for _ in range(_TRIES):
+            held = self.conversation
+            placed = [
+                msgspec.structs.replace(message, position=held.record.count + offset)
+                for offset, message in enumerate(messages)
+            ]
+            at = self.conversations.clock.now_us()
+            now = appended(held.record, placed, at=at, active_run=active_run)
+            puts = [Put(MESSAGES, message, if_version=0) for message in placed]
+            try:
+                await self._store.commit(
+                    self.principal.owner, [*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]
+                )
+            except Conflict:
+                self.conversation = await self.conversations.get(self.principal, held.record.id)
+                if self.conversation.record.active_run not in (held.record.active_run, self.run.id):
+                    raise Busy from None
+                continue
+            self.conversation = Versioned(now, held.version + 1)
+            return placed
+        raise Conflict
+
+
+def _is_final(stored: StoredMessage | None) -> TypeGuard[StoredMessage]:
+    return (
+        stored is not None and isinstance(stored.message, AssistantMessage) and not stored.message.tool_calls
+    )

@@ -1,0 +1,51 @@
+"""What a run begins with: made by `agent/runs`, read by `agent/loop` and `agent/commands`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from bethink.agent.answer import Spent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.events import Recalled
+    from bethink.messages import Message, ToolCall
+    from bethink.principal import Principal
+
+
+class Save(Protocol):
+    """Stores messages of the run in one durable step; their ids."""
+
+    async def __call__(self, messages: Sequence[Message]) -> Sequence[str]:
+        """The ids, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A call that waited, and what the owner decided about it."""
+
+    call: ToolCall
+    approved: bool
+    edited: bool = False
+
+
+@dataclass(slots=True)
+class RunRequest:
+    """What a run begins with: the conversation so far, the owner's message last.
+
+    `message` is that message's id. A run that goes on after an approval has the
+    `decided` calls of its last assistant message.
+    """
+
+    principal: Principal
+    conversation: str
+    run: str
+    message: str
+    messages: list[Message]
+    save: Save
+    decided: Sequence[Decided] = ()
+    recalled: tuple[Recalled, ...] = ()
+    spent: Spent = field(default_factory=Spent)

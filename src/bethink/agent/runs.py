@@ -1,0 +1,321 @@
+"""Who owns runs: one task each, its journal, its readers, its end. Every door starts runs here.
+
+A reader that leaves does not end a run. A run of a process that died is found
+when its conversation is next opened, and its end is told then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio
+import msgspec
+
+from bethink.agent.journal import Journal, Numbered
+from bethink.agent.records import RUNS, Recorder, Run
+from bethink.agent.request import Decided, RunRequest
+from bethink.agent.stored_runs import StoredRuns
+from bethink.conversations import checked_content
+from bethink.errors import BadInput, BethinkError, StorageError, UnknownId
+from bethink.events import Place, RunDone, RunFailed, RunStarted, Warned
+from bethink.messages import ToolCall, ToolMessage, UserMessage
+from bethink.store import Put
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from anyio.abc import TaskGroup
+
+    from bethink.agent.commands import Commands
+    from bethink.agent.loop import Loop
+    from bethink.agent.toolbox import Toolbox
+    from bethink.bus import Bus
+    from bethink.conversations import Conversations
+    from bethink.events import Event
+    from bethink.principal import Principal
+
+Decision = Literal["approve", "reject", "edit"]
+
+FLUSH_S = 0.05
+"""How much text a crash may cost, in seconds of streaming."""
+_CANCEL_TOPIC = "runs.cancel"
+
+_log = log("runs")
+
+
+@dataclass(slots=True)
+class _Live:
+    """A run of this process."""
+
+    recorder: Recorder
+    scope: anyio.CancelScope
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        """End it because somebody asked for it."""
+        self.is_cancelled = True
+        self.scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message."""
+
+    conversations: Conversations
+    bus: Bus
+    commands: Commands
+    toolbox: Toolbox
+    loop: Loop | None
+    max_run_s: float
+    max_message_chars: int
+    stored: StoredRuns = field(init=False, repr=False)
+    _tasks: TaskGroup = field(init=False, repr=False)
+    _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
+    _dirty: dict[str, Recorder] = field(default_factory=dict[str, Recorder], repr=False)
+    _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+
+    def __post_init__(self) -> None:
+        stored = StoredRuns(self.conversations, self.bus, self._live.__contains__)
+        object.__setattr__(self, "stored", stored)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[Runs]:
+        """Runs may be started inside; those that still run at the end are interrupted and kept."""
+        async with anyio.create_task_group() as tasks:
+            object.__setattr__(self, "_tasks", tasks)
+            tasks.start_soon(self._flush_always)
+            tasks.start_soon(self._listen)
+            try:
+                yield self
+            finally:
+                tasks.cancel_scope.cancel()
+
+    async def start(self, principal: Principal, conversation: str, content: str) -> str:
+        """Begin to answer; the message is durable when the run's id comes back.
+
+        Calls that still wait for an approval are taken as rejected.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Busy: it is being answered now.
+            BadInput: the message is empty or too long.
+        """
+        said = UserMessage(checked_content(content, self.max_message_chars))
+        held = await self.stored.settle(principal, conversation, rejecting=True)
+        history = await self.stored.history(principal, conversation)
+        new_id = self.conversations.new_id
+        run = Run(
+            id=new_id(),
+            conversation=conversation,
+            message=new_id(),
+            process=self.bus.process,
+            started_at=self.conversations.clock.now_us(),
+        )
+        recorder = Recorder(principal, run, held, self.conversations, Journal())
+        await recorder.begin(said)
+        request = RunRequest(principal, conversation, run.id, run.message, [*history, said], recorder.save)
+        started = RunStarted(
+            run=run.id,
+            conversation=conversation,
+            message=run.message,
+            model=self.loop.llm.name if self.loop else None,
+            at=run.started_at,
+        )
+        recorder.take(started)
+        self._launch(recorder, self._events(request, said.content))
+        return run.id
+
+    async def follow(
+        self, principal: Principal, run: str, after: Place | None = None
+    ) -> AsyncGenerator[list[Numbered], None]:
+        """The run's events behind a place in batches, as they come, until its end.
+
+        A reader whose place is not known here gets the text so far first.
+
+        Raises:
+            UnknownId: this owner has no such run, or its events are dropped by now.
+        """
+        place = after or Place(0)
+        live = self._live.get(run)
+        if live is None or live.recorder.principal.owner != principal.owner:
+            async with aclosing(self.stored.follow(principal, run, place)) as batches:
+                async for batch in batches:
+                    yield batch
+            return
+        journal = live.recorder.journal
+        if place.sequence < journal.first - 1:
+            older = await self.stored.events(principal, run, place)
+            if earlier := [numbered for numbered in older if numbered.place.sequence < journal.first]:
+                yield earlier
+                place = earlier[-1].place
+        if place > journal.place:
+            snapshot = journal.snapshot()
+            place = snapshot.place
+            yield [snapshot]
+        async with aclosing(journal.follow(place)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def cancel(self, principal: Principal, run: str) -> None:
+        """Stop a run, wherever it runs; what it said so far is kept. One that ended stays ended.
+
+        Raises:
+            UnknownId: this owner has no such run.
+        """
+        live = self._live.get(run)
+        if live is not None and live.recorder.principal.owner == principal.owner:
+            live.cancel()
+            return
+        record = await self.stored.get(principal, run)
+        if record.state == "running":
+            await self.bus.publish(_CANCEL_TOPIC, f"{principal.owner} {run}")
+            await self.stored.settle(principal, record.conversation)
+        elif record.state == "waiting":
+            await self.stored.settle(principal, record.conversation, rejecting=True)
+
+    async def decide(
+        self,
+        principal: Principal,
+        run: str,
+        *,
+        call: str,
+        decision: Decision,
+        arguments: dict[str, Any] | None = None,
+    ) -> bool:
+        """Decide about a waiting call; True when that was the last one and the run goes on.
+
+        Raises:
+            UnknownId: no such run, or the call does not wait.
+            BadInput: the edited arguments do not fit the tool.
+        """
+        record = await self.stored.get(principal, run)
+        waiting = {item.call: item for item in record.waiting if item.decision is None}
+        if record.state != "waiting" or call not in waiting:
+            message = "No call with this id waits for a decision: it was decided, or the run has ended."
+            raise UnknownId(message)
+        item = msgspec.structs.replace(waiting[call], decision=decision)
+        if decision == "edit":
+            item = msgspec.structs.replace(item, arguments=msgspec.json.encode(arguments or {}).decode())
+            prepared = self.toolbox.prepare(ToolCall(call, item.name, item.arguments))
+            if isinstance(prepared, ToolMessage):
+                raise BadInput(prepared.content)
+        decided = tuple(item if other.call == call else other for other in record.waiting)
+        record = msgspec.structs.replace(record, waiting=decided)
+        await self.conversations.store.commit(principal.owner, [Put(RUNS, record)])
+        if any(other.decision is None for other in decided):
+            return False
+        await self._go_on(principal, record)
+        return True
+
+    async def _go_on(self, principal: Principal, record: Run) -> None:
+        held = await self.conversations.get(principal, record.conversation)
+        history = await self.stored.history(principal, record.conversation)
+        stored = await self.stored.events(principal, record.id, Place(0))
+        journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
+        running = msgspec.structs.replace(
+            record, state="running", process=self.bus.process, waiting=(), reason=None
+        )
+        recorder = Recorder(principal, running, held, self.conversations, journal)
+        await recorder.resume()
+        request = RunRequest(
+            principal,
+            record.conversation,
+            record.id,
+            record.message,
+            history,
+            recorder.save,
+            decided=[
+                Decided(
+                    ToolCall(item.call, item.name, item.arguments),
+                    approved=item.decision != "reject",
+                    edited=item.decision == "edit",
+                )
+                for item in record.waiting
+            ],
+        )
+        self._launch(recorder, self._events(request, ""))
+
+    def _events(self, request: RunRequest, said: str) -> AsyncGenerator[Event, None]:
+        if (command := self.commands.match(said)) is not None:
+            return self.commands.run(request, command)
+        if self.loop is None:
+            return self.commands.no_model()
+        return self.loop.run(request)
+
+    def _launch(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> None:
+        live = _Live(recorder, anyio.CancelScope())
+        self._live[recorder.run.id] = live
+        self._tasks.start_soon(self._drive, live, events)
+
+    async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
+        recorder = live.recorder
+        done = RunDone(reason="interrupted")
+        try:
+            with live.scope:
+                live.scope.deadline = anyio.current_time() + self.max_run_s
+                done = await self._consume(recorder, events)
+            if live.scope.cancelled_caught:
+                done = RunDone(reason="cancelled" if live.is_cancelled else "max_seconds")
+        except Exception as error:  # noqa: BLE001 - a background task: recorded, and told to the reader
+            _log.exception("run %s failed", recorder.run.id)
+            recorder.take(
+                RunFailed(code="internal", message=f"The run failed: {type(error).__name__}: {error}")
+            )
+            done = RunDone(reason="failed")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._end(recorder, done)
+
+    async def _consume(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> RunDone:
+        run = recorder.run.id
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, RunDone):
+                    return event
+                recorder.take(event)
+                if run not in self._dirty:
+                    self._dirty[run] = recorder
+                    self._is_dirty.set()
+        return RunDone(reason="failed")
+
+    async def _end(self, recorder: Recorder, done: RunDone) -> None:
+        try:
+            await recorder.end(done)
+            await self.stored.purge(recorder.principal)
+        except BethinkError as error:
+            _log.error("the end of run %s could not be stored: %s", recorder.run.id, error)
+            recorder.take(RunFailed(code=error.code, message=f"The answer could not be stored: {error}"))
+            recorder.journal.append(RunDone(reason="failed"))
+        finally:
+            self._dirty.pop(recorder.run.id, None)
+            self._live.pop(recorder.run.id, None)
+
+    async def _flush_always(self) -> None:
+        """Write what live runs said, every `FLUSH_S` while there is something."""
+        while True:
+            await self._is_dirty.wait()
+            await anyio.sleep(FLUSH_S)
+            self._is_dirty.clear()
+            dirty = list(self._dirty.values())
+            self._dirty.clear()
+            await asyncio.gather(*(self._flush(recorder) for recorder in dirty))
+
+    async def _flush(self, recorder: Recorder) -> None:
+        try:
+            await recorder.flush()
+        except StorageError as error:
+            _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
+            recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
+
+    async def _listen(self) -> None:
+        """Cancel runs of this process for other processes."""
+        async with self.bus.subscribe(_CANCEL_TOPIC) as notices:
+            async for notice in notices:
+                owner, _, run = notice.payload.partition(" ")
+                live = self._live.get(run)
+                if live is not None and live.recorder.principal.owner == owner:
+                    live.cancel()

@@ -1,0 +1,198 @@
+"""What the store knows of runs: their history, their events, and how the dead ones ended.
+
+`agent/runs` reads here what it does not run itself: runs of before a restart,
+and runs of other processes on the same data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from bethink.agent.context import unknown_outcome
+from bethink.agent.journal import Journal, Numbered, behind
+from bethink.agent.loop import rejected
+from bethink.agent.records import JOURNAL, RUNS, Recorder, Run
+from bethink.errors import Busy, UnknownId
+from bethink.events import Place, RunDone, StopReason
+from bethink.messages import AssistantMessage, Message, ToolMessage
+from bethink.store import DeleteAll, Put, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from bethink.bus import Bus
+    from bethink.conversations import Conversation, Conversations
+    from bethink.principal import Principal
+    from bethink.store import Versioned
+
+_POLL_S = 0.1
+_PAGE = 100
+_HISTORY_MESSAGES = 1_000
+_DAY_US = 86_400_000_000
+_PURGED_AT_ONCE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRuns:
+    """The stored runs of all owners. `is_live` says whether this process runs one now."""
+
+    conversations: Conversations
+    bus: Bus
+    is_live: Callable[[str], bool]
+
+    async def get(self, principal: Principal, run: str) -> Run:
+        """The run's record.
+
+        Raises:
+            UnknownId: this owner has no such run.
+        """
+        (found,) = await self.conversations.store.get(RUNS, principal.owner, [run])
+        if found is None:
+            message = "Run not found: it belongs to a conversation that was deleted, or the id is wrong."
+            raise UnknownId(message)
+        return found.record
+
+    async def history(self, principal: Principal, conversation: str) -> list[Message]:
+        """The newest messages of a conversation, oldest first: more than any model's window holds."""
+        messages: list[Message] = []
+        cursor: str | None = None
+        while len(messages) < _HISTORY_MESSAGES:
+            page = await self.conversations.messages(principal, conversation, limit=_PAGE, before=cursor)
+            messages += [item.record.message for item in page.items]
+            if (cursor := page.cursor) is None:
+                break
+        return messages[::-1]
+
+    async def events(self, principal: Principal, run: str, after: Place) -> list[Numbered]:
+        """The run's stored events behind a place."""
+        found: list[Numbered] = []
+        cursor: str | None = None
+        while True:
+            scan = Scan(
+                JOURNAL, {"run": run}, order="sequence", low=after.sequence, limit=_PAGE, after=cursor
+            )
+            page = await self.conversations.store.scan(principal.owner, scan)
+            entries = sorted((item.record for item in page.items), key=lambda entry: entry.events[-1].place)
+            found += behind([numbered for entry in entries for numbered in entry.events], after)
+            if (cursor := page.cursor) is None:
+                return found
+
+    async def follow(
+        self, principal: Principal, run: str, after: Place
+    ) -> AsyncGenerator[list[Numbered], None]:
+        """The run's stored events behind a place, as another process adds to them, until its end.
+
+        Raises:
+            UnknownId: this owner has no such run, or its events were dropped.
+        """
+        record = await self.get(principal, run)
+        while True:
+            await self.settle(principal, record.conversation)
+            record = await self.get(principal, run)
+            batch = await self.events(principal, run, after)
+            if batch:
+                after = batch[-1].place
+                yield batch
+            if record.state != "running":
+                if not batch and after == Place(0):
+                    message = (
+                        "The events of this run were dropped a day after its end; its messages are kept."
+                    )
+                    raise UnknownId(message)
+                if not batch or not isinstance(batch[-1].event, RunDone):
+                    yield await self._last(principal, record)
+                return
+            await anyio.sleep(_POLL_S)
+
+    async def settle(
+        self, principal: Principal, conversation: str, *, rejecting: bool = False
+    ) -> Versioned[Conversation]:
+        """The conversation, after the end of a run whose process died has been told in it.
+
+        With `rejecting`, calls that wait for an approval are rejected and their
+        run ends, and a run that is alive is an error.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Busy: with `rejecting`, when it is being answered.
+        """
+        held = await self.conversations.get(principal, conversation)
+        if (active := held.record.active_run) is None:
+            return held
+        run = await self.get(principal, active)
+        if run.state == "running":
+            if self.is_live(active) or await self._runs_elsewhere(run):
+                if rejecting:
+                    raise Busy
+                return held
+            await self._finish(principal, held, run=run, reason="interrupted")
+        elif rejecting:
+            await self._finish(principal, held, run=run, reason="cancelled")
+        else:
+            return held
+        return await self.conversations.get(principal, conversation)
+
+    async def purge(self, principal: Principal) -> None:
+        """Drop the journals of the owner's runs that ended more than a day ago, some at a time."""
+        scan = Scan(
+            RUNS,
+            {"state": "ended"},
+            order="ended_at",
+            low=0,
+            high=self.conversations.clock.now_us() - _DAY_US,
+            limit=_PURGED_AT_ONCE,
+        )
+        page = await self.conversations.store.scan(principal.owner, scan)
+        if page.items:
+            dropped = [DeleteAll(JOURNAL, {"run": item.record.id}) for item in page.items]
+            kept = [Put(RUNS, item.record.without_journal(), if_version=item.version) for item in page.items]
+            await self.conversations.store.commit(principal.owner, [*dropped, *kept])
+
+    async def _runs_elsewhere(self, run: Run) -> bool:
+        return run.process != self.bus.process and await self.bus.is_alive(run.process)
+
+    async def _finish(
+        self, principal: Principal, held: Versioned[Conversation], *, run: Run, reason: StopReason
+    ) -> None:
+        """End a run that nobody drives any more, with what its journal still holds of it."""
+        recorder = Recorder(principal, run, held, self.conversations, Journal())
+        for numbered in await self.events(principal, run.id, Place(0)):
+            recorder.take(numbered.event)
+        recorder.mark_written()
+        missing = await self._unanswered(principal, run)
+        if missing:
+            await recorder.save(missing)
+        await recorder.end(RunDone(reason=reason))
+
+    async def _unanswered(self, principal: Principal, run: Run) -> list[ToolMessage]:
+        """Results for the calls of the last assistant message that have none."""
+        page = await self.conversations.messages(principal, run.conversation, limit=_PAGE)
+        answered: set[str] = set()
+        waiting = {item.call for item in run.waiting}
+        for item in page.items:
+            message = item.record.message
+            if isinstance(message, ToolMessage):
+                answered.add(message.call)
+            elif isinstance(message, AssistantMessage) and item.record.run == run.id:
+                return [
+                    rejected(call) if call.id in waiting else unknown_outcome(call.id, call.name)
+                    for call in message.tool_calls
+                    if call.id not in answered
+                ]
+            else:
+                break
+        return []
+
+    async def _last(self, principal: Principal, record: Run) -> list[Numbered]:
+        """What a reader gets whose place is not known any more: the text as it is, and the end."""
+        journal = Journal()
+        for numbered in await self.events(principal, record.id, Place(0)):
+            journal.append(numbered.event)
+        end = journal.place
+        return [
+            Numbered(end, journal.snapshot().event),
+            Numbered(end, RunDone(reason=record.reason or "interrupted")),
+        ]

@@ -1,0 +1,158 @@
+"""Calls of tools: from what a model wrote to a result, whatever goes wrong.
+
+`agent/loop` prepares and runs calls here. Nothing raises into the loop: an
+unknown name, arguments that do not fit, a failure or a time-out becomes a
+result that says what was wrong, so that the model can mend it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from bethink.errors import BadInput, BethinkError
+from bethink.events import ToolFinished
+from bethink.llm import ToolSchema
+from bethink.messages import ToolCall, ToolMessage
+from bethink.telemetry import log
+from bethink.tool import ToolContext, ToolOutput
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Sequence
+
+    from bethink.events import Event
+    from bethink.tool import Tool
+
+_ALIASES = {"search_memories": "search_memory"}
+"""Names of spec 000 for tools of spec 002."""
+
+_log = log("toolbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that can be made: its tool is known and its arguments are valid."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: dict[str, Any]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools of this Bethink. `timeout_s` holds for tools that name none of their own.
+
+    At most `concurrency` calls of one owner run at once; results longer than
+    `max_result_chars` are cut with a note.
+    """
+
+    tools: Sequence[Tool]
+    timeout_s: float
+    concurrency: int
+    max_result_chars: int
+    _by_name: dict[str, Tool] = field(init=False, repr=False)
+    _limits: defaultdict[str, asyncio.Semaphore] = field(init=False, repr=False)
+    schemas: tuple[ToolSchema, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        by_name = {tool.name: tool for tool in self.tools}
+        set_once = object.__setattr__
+        set_once(
+            self,
+            "_by_name",
+            by_name | {alias: by_name[of] for alias, of in _ALIASES.items() if of in by_name},
+        )
+        set_once(self, "_limits", defaultdict(lambda: asyncio.Semaphore(self.concurrency)))
+        set_once(
+            self,
+            "schemas",
+            tuple(ToolSchema(tool.name, tool.description, tool.parameters) for tool in self.tools),
+        )
+
+    def prepare(self, call: ToolCall) -> Prepared | ToolMessage:
+        """The call made ready, or the result that tells the model what is wrong with it."""
+        tool = self._by_name.get(call.name)
+        if tool is None:
+            return ToolMessage(call.id, call.name, self._unknown(call.name), error="unknown_tool")
+        try:
+            arguments = tool.parse(call.arguments)
+        except BadInput as error:
+            return ToolMessage(call.id, call.name, str(error), error="invalid_arguments")
+        return Prepared(call, tool, arguments, tool.describe(arguments))
+
+    async def run(
+        self, calls: Sequence[Prepared], context: ToolContext
+    ) -> AsyncGenerator[Event | ToolMessage, None]:
+        """Run the calls at once; what they emit as it happens, then each result as it ends.
+
+        A result comes as `ToolFinished` followed by its `ToolMessage`. Closing
+        the generator cancels the calls that still run.
+        """
+        queue: asyncio.Queue[Event | ToolMessage] = asyncio.Queue()
+        tasks = [asyncio.create_task(self._one(prepared, context, queue)) for prepared in calls]
+        waiting = len(tasks)
+        try:
+            while waiting:
+                item = await queue.get()
+                waiting -= isinstance(item, ToolMessage)
+                yield item
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _one(
+        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
+    ) -> None:
+        call = prepared.call
+        own = replace(context, call=call.id, emit=queue.put_nowait)
+        async with self._limits[context.principal.owner]:
+            start = perf_counter()
+            output = await self._output(prepared, own)
+            duration_ms = round((perf_counter() - start) * 1000, 2)
+        text = self._bounded(output.text)
+        finished = ToolFinished(
+            call=call.id,
+            name=call.name,
+            text=text,
+            duration_ms=duration_ms,
+            error=output.error,
+            attachments=output.attachments,
+        )
+        queue.put_nowait(finished)
+        queue.put_nowait(ToolMessage(call.id, call.name, text, output.error, duration_ms, output.attachments))
+
+    async def _output(self, prepared: Prepared, context: ToolContext) -> ToolOutput:
+        timeout_s = prepared.tool.timeout_s or self.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                output = await prepared.tool.handler(context, **prepared.arguments)
+        except TimeoutError:
+            return ToolOutput(f"{prepared.call.name} was stopped after {timeout_s:g} s.", error="timeout")
+        except BethinkError as error:
+            return ToolOutput(str(error), error=error.code)
+        except Exception as error:  # noqa: BLE001 - a tool call: recorded, and told to the model
+            _log.exception("tool %s failed in run %s", prepared.call.name, context.run)
+            return ToolOutput(
+                f"{prepared.call.name} failed: {type(error).__name__}: {error}", error="tool_failed"
+            )
+        return output if isinstance(output, ToolOutput) else ToolOutput(output)
+
+    def _bounded(self, text: str) -> str:
+        if len(text) <= self.max_result_chars:
+            return text
+        return f"{text[: self.max_result_chars]}\n[cut: {len(text):,} characters in all]"
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self._by_name, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return f"There is no tool {name!r}.{hint} Available: {_listed(self._by_name)}."
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

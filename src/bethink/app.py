@@ -1,0 +1,214 @@
+"""The wiring: settings to ports, ports to features, features to the agent. Knows no door.
+
+Doors receive the `App`; tests and embedders open one with `open_app`. Everything
+that is opened is closed in reverse, in one exit stack.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import anyio
+
+from bethink.accounts import Accounts
+from bethink.across.forgetting import Forgetting
+from bethink.across.recall import Memento, Recall
+from bethink.across.vectors import Vectors
+from bethink.agent.answer import Bounds
+from bethink.agent.commands import Commands
+from bethink.agent.context import Context
+from bethink.agent.loop import Loop
+from bethink.agent.records import JOURNAL
+from bethink.agent.runs import Runs
+from bethink.agent.toolbox import Toolbox
+from bethink.clock import Clock, Ids, SystemClock
+from bethink.conversations import Conversations
+from bethink.errors import BadInput, EmbeddingsUnavailable
+from bethink.memory import KIND, PAST_KIND, Fact, Memory
+from bethink.telemetry import log
+from bethink.tools.memory import memory_tools
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.bus import Bus
+    from bethink.embeddings import Embeddings
+    from bethink.index import Index
+    from bethink.llm import Llm
+    from bethink.principal import Principal
+    from bethink.settings import Settings
+    from bethink.store import Store
+
+_log = log("app")
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The adapters that an app stands on. `llm` is None where no model is set."""
+
+    store: Store
+    index: Index
+    bus: Bus
+    embeddings: Embeddings
+    llm: Llm | None
+    clock: Clock = field(default_factory=SystemClock)
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A Bethink at work."""
+
+    settings: Settings
+    ports: Ports
+    accounts: Accounts
+    conversations: Conversations
+    memory: Memory
+    recall: Recall
+    forgetting: Forgetting
+    toolbox: Toolbox
+    runs: Runs
+    background: Background
+
+
+@dataclass(slots=True)
+class Background:
+    """What goes on beside requests; `embedder` tells how far the embedding model's files are."""
+
+    embedder: str | None = None
+    _owners: set[str] = field(default_factory=set[str])
+    _asked: anyio.Event = field(default_factory=anyio.Event)
+
+    def ask_vectors(self, owner: str) -> None:
+        """Have the owner's items given their vectors soon."""
+        self._owners.add(owner)
+        self._asked.set()
+
+    async def fill_vectors(self, vectors: Vectors) -> None:
+        """Work off what was asked for, for ever."""
+        while True:
+            await self._asked.wait()
+            self._asked = anyio.Event()
+            while self._owners:
+                owner = self._owners.pop()
+                try:
+                    count = await vectors.fill(owner)
+                except EmbeddingsUnavailable as error:
+                    _log.warning("vectors are still missing: %s", error)
+                else:
+                    _log.info("gave %d items their vectors", count)
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, ports: Ports) -> AsyncGenerator[App]:
+    """A wired app over these ports.
+
+    Raises:
+        StorageError: the data directory cannot be used.
+        BadInput: a setting names something that is not there.
+    """
+    _check_time_zone(settings.time_zone)
+    async with AsyncExitStack() as stack:
+        background = Background()
+        app = _wire(settings, ports, background)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        tasks.start_soon(background.fill_vectors, Vectors(ports.store, ports.index, ports.embeddings))
+        await stack.enter_async_context(app.runs.opened())
+        yield app
+
+
+def _wire(settings: Settings, ports: Ports, background: Background) -> App:
+    new_id = Ids(ports.clock)
+
+    async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
+        hits = await recall.search(principal, query, k, kinds={KIND})
+        facts = await memory.get(principal, [hit.id for hit in hits])
+        return [(fact, hit.score) for fact, hit in zip(facts, hits, strict=True) if fact is not None]
+
+    memory = Memory(ports.store, ports.embeddings, ports.clock, new_id, find)
+    resolve = _Facts(memory)
+    recall = Recall(
+        ports.index,
+        ports.embeddings,
+        kinds={KIND: resolve, PAST_KIND: resolve},
+        past={KIND: PAST_KIND},
+        on_missing=background.ask_vectors,
+    )
+    forgetting = Forgetting(ports.store, memory, JOURNAL)
+    conversations = Conversations(ports.store, ports.clock, new_id)
+    toolbox = Toolbox(
+        memory_tools(memory, forgetting.forget_all),
+        timeout_s=settings.tool_timeout_s,
+        concurrency=settings.tool_concurrency,
+        max_result_chars=settings.max_tool_result_chars,
+    )
+    context = Context(
+        memory,
+        recall,
+        ports.clock,
+        tools=toolbox.schemas if settings.tools_enabled else (),
+        limit=settings.recall_limit,
+        profile_limit=settings.recall_profile_limit,
+        min_score=settings.recall_min_score,
+        max_output_tokens=settings.model_max_output_tokens,
+        temperature=settings.model_temperature,
+    )
+    runs = Runs(
+        conversations,
+        ports.bus,
+        Commands(toolbox, memory, forgetting),
+        toolbox,
+        Loop(ports.llm, toolbox, context, _bounds(settings)) if ports.llm else None,
+        max_run_s=settings.max_run_s,
+        max_message_chars=settings.max_message_chars,
+    )
+    accounts = Accounts(settings.time_zone)
+    return App(
+        settings, ports, accounts, conversations, memory, recall, forgetting, toolbox, runs, background
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Facts as recall wants to know them."""
+
+    memory: Memory
+
+    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
+        return [fact and _memento(fact) for fact in await self.memory.get(principal, ids)]
+
+
+def _memento(fact: Fact) -> Memento | None:
+    if fact.state == "retracted":
+        return None
+    source = fact.sources[0] if fact.sources else None
+    return Memento(
+        text=fact.content,
+        at=fact.created_at,
+        importance=fact.importance,
+        source=None if source is None else ":".join(part for part in (source.kind, source.id) if part),
+        valid_until=fact.valid_until,
+    )
+
+
+def _bounds(settings: Settings) -> Bounds:
+    return Bounds(
+        steps=settings.max_steps,
+        tool_calls=settings.max_tool_calls,
+        tokens=settings.max_run_tokens,
+        cost_usd=settings.max_run_cost_usd,
+        seconds=settings.max_run_s,
+        repeated_calls=settings.max_repeated_calls,
+        prices={name: (price.input, price.output) for name, price in settings.prices.items()},
+    )
+
+
+def _check_time_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        message = f"time_zone is {name!r}: give an IANA name such as Europe/Paris."
+        raise BadInput(message) from error

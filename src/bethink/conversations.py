@@ -1,0 +1,256 @@
+"""Conversations and their messages: records, and the few ways to change them.
+
+`agent/runs` appends the messages of a run; doors list, rename and delete.
+A conversation's record stays small: messages are records of their own, in the
+order of `position`, so that a turn costs the same however long the history is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.errors import BadInput, Conflict, TooLarge, UnknownId
+from bethink.events import StopReason, Usage
+from bethink.messages import Message, UserMessage
+from bethink.store import Collection, Delete, DeleteAll, Page, Put, Record, Scan, Versioned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.clock import Clock, Ids
+    from bethink.principal import Principal
+    from bethink.store import Store
+
+NEW_TITLE = "New conversation"
+_TITLE_CHARS = 60
+_MAX_TITLE_CHARS = 200
+_CONFLICT_TRIES = 5
+
+
+class Conversation(Record, frozen=True, kw_only=True):
+    """One conversation. Times are microseconds UTC.
+
+    `count` is how many messages it has, the next message's position too.
+    `active_run` is the run that is answering, or that waits for an approval.
+    """
+
+    title: str
+    created_at: int
+    updated_at: int
+    count: int = 0
+    archived: int = 0
+    titled: bool = False
+    active_run: str | None = None
+    project: str | None = None
+
+
+class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that was given to the model; its text stays where it is kept."""
+
+    id: str
+    kind: str
+    score: float
+
+
+class ChangedRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of memory made in a run; what changed stays where it is kept."""
+
+    change: str
+    ids: tuple[str, ...]
+    undo: str | None = None
+
+
+class StoredMessage(Record, frozen=True, kw_only=True):
+    """A message at its place in a conversation.
+
+    `stop_reason`, `note` (what went wrong, for a person), `recalled`, `changed`
+    and `usage` are what a run left on its last assistant message.
+    """
+
+    conversation: str
+    position: int
+    at: int
+    run: str
+    message: Message
+    stop_reason: StopReason | None = None
+    note: str | None = None
+    recalled: tuple[RecalledRef, ...] = ()
+    changed: tuple[ChangedRef, ...] = ()
+    usage: tuple[Usage, ...] = ()
+
+
+CONVERSATIONS = Collection("conversations", Conversation, ("archived", "updated_at", "project"))
+MESSAGES = Collection("messages", StoredMessage, ("conversation", "position"))
+
+
+def title_from(text: str) -> str:
+    """A title from the first words of a message: one line, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= _TITLE_CHARS:
+        return line or NEW_TITLE
+    return line[:_TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",.;:") + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """The conversations of all owners; every call acts for one principal."""
+
+    store: Store
+    clock: Clock
+    new_id: Ids
+
+    async def create(
+        self, principal: Principal, *, title: str | None = None, project: str | None = None
+    ) -> Conversation:
+        """A new, empty conversation.
+
+        Raises:
+            BadInput: the title is empty or longer than 200 characters.
+        """
+        now = self.clock.now_us()
+        conversation = Conversation(
+            id=self.new_id(),
+            title=NEW_TITLE if title is None else _checked_title(title),
+            titled=title is not None,
+            created_at=now,
+            updated_at=now,
+            project=project,
+        )
+        await self.store.commit(principal.owner, [Put(CONVERSATIONS, conversation, if_version=0)])
+        return conversation
+
+    async def list(
+        self, principal: Principal, *, limit: int = 50, cursor: str | None = None, archived: bool = False
+    ) -> Page[Conversation]:
+        """One page of conversations, the last changed first."""
+        return await self.store.scan(
+            principal.owner,
+            Scan(
+                CONVERSATIONS,
+                where={"archived": int(archived)},
+                order="updated_at",
+                reverse=True,
+                limit=limit,
+                after=cursor,
+            ),
+        )
+
+    async def get(self, principal: Principal, conversation: str) -> Versioned[Conversation]:
+        """The conversation with its version.
+
+        Raises:
+            UnknownId: this owner has none with that id.
+        """
+        (found,) = await self.store.get(CONVERSATIONS, principal.owner, [conversation])
+        if found is None:
+            message = "Conversation not found: it may have been deleted."
+            raise UnknownId(message)
+        return found
+
+    async def messages(
+        self, principal: Principal, conversation: str, *, limit: int = 50, before: str | None = None
+    ) -> Page[StoredMessage]:
+        """The newest messages, newest first; `before` is the cursor of the page of newer ones."""
+        return await self.store.scan(
+            principal.owner,
+            Scan(
+                MESSAGES,
+                where={"conversation": conversation},
+                order="position",
+                reverse=True,
+                limit=limit,
+                after=before,
+            ),
+        )
+
+    async def change(
+        self,
+        principal: Principal,
+        conversation: str,
+        *,
+        title: str | None = None,
+        archived: bool | None = None,
+    ) -> Conversation:
+        """Rename, archive or bring back; what is None stays.
+
+        Raises:
+            UnknownId: this owner has none with that id.
+            BadInput: the title is empty or longer than 200 characters.
+        """
+        changes: dict[str, object] = {}
+        if title is not None:
+            changes |= {"title": _checked_title(title), "titled": True}
+        if archived is not None:
+            changes |= {"archived": int(archived)}
+        for _ in range(_CONFLICT_TRIES):
+            found = await self.get(principal, conversation)
+            changed = msgspec.structs.replace(found.record, **changes)
+            try:
+                await self.store.commit(
+                    principal.owner, [Put(CONVERSATIONS, changed, if_version=found.version)]
+                )
+            except Conflict:
+                continue
+            return changed
+        raise Conflict
+
+    async def delete(self, principal: Principal, conversation: str) -> None:
+        """Remove the conversation with all its messages; nothing happens if it is not there."""
+        await self.store.commit(
+            principal.owner,
+            [DeleteAll(MESSAGES, {"conversation": conversation}), Delete(CONVERSATIONS, conversation)],
+        )
+
+
+def appended(
+    conversation: Conversation, messages: Sequence[StoredMessage], *, at: int, active_run: str | None
+) -> Conversation:
+    """The conversation's record after `messages` were added behind its last one."""
+    title, titled = conversation.title, conversation.titled
+    first = next((stored.message for stored in messages if isinstance(stored.message, UserMessage)), None)
+    if not titled and first is not None:
+        title, titled = title_from(first.content), True
+    return msgspec.structs.replace(
+        conversation,
+        title=title,
+        titled=titled,
+        updated_at=at,
+        count=conversation.count + len(messages),
+        active_run=active_run,
+    )
+
+
+def checked_content(content: str, max_chars: int) -> str:
+    """What a person typed, fit to be kept.
+
+    Control characters other than line breaks and tabs are dropped: they mean
+    nothing in a message, and some of them (NUL) break what reads it later.
+
+    Raises:
+        TooLarge: longer than `max_chars`.
+        BadInput: nothing is left.
+    """
+    if len(content) > max_chars:
+        message = (
+            f"The message has {len(content):,} characters; at most {max_chars:,} are accepted. Attach a file."
+        )
+        raise TooLarge(message)
+    kept = "".join(
+        char for char in content if char in "\n\t" or (char >= " " and not "\x7f" <= char <= "\x9f")
+    )
+    text = kept.encode("utf-8", "ignore").decode()
+    if not text.strip():
+        message = "The message is empty: write something."
+        raise BadInput(message)
+    return text
+
+
+def _checked_title(title: str) -> str:
+    line = " ".join(title.split())
+    if not 0 < len(line) <= _MAX_TITLE_CHARS:
+        message = f"A title has 1 to {_MAX_TITLE_CHARS} characters."
+        raise BadInput(message)
+    return line

@@ -1,0 +1,24 @@
+"""Facts that Bethink keeps about its owner, each with its source and its time.
+
+Tools, doors and the command line change facts through `Memory`; `across/recall`
+finds them. Nothing is overwritten: a correction supersedes, a retraction can be
+taken back, and only `forget` removes for good.
+"""
+
+from __future__ import annotations
+
+from bethink.memory.facts import CATEGORIES, FACTS, Fact, NewFact, Source
+from bethink.memory.service import KIND, PAST_KIND, Changed, Find, Memory
+
+__all__ = [
+    "CATEGORIES",
+    "FACTS",
+    "KIND",
+    "PAST_KIND",
+    "Changed",
+    "Fact",
+    "Find",
+    "Memory",
+    "NewFact",
+    "Source",
+]

@@ -1,0 +1,195 @@
+"""Every setting: its default, its unit, its reason. The only reader of the environment.
+
+Strongest first: what is passed in (flags), the environment (`BETHINK_*`),
+`bethink.toml` (in the working directory, else in the data directory). The
+variables of Cognical (spec 004, "Environment variables") are read as aliases.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from bethink.errors import BadInput
+
+_PREFIX = "BETHINK_"
+_ALIASES = {
+    "COGNICAL_KB_PATH": "data_dir",
+    "COGNICAL_MCP_MAX_CONTEXT": "recall_limit",
+    "COGNICAL_TOOLS_ENABLED": "tools_enabled",
+    "COGNICAL_TOOLS_TIMEOUT_MS": "tool_timeout_s",
+    "COGNICAL_MEMORY_SEARCH_LIMIT": "memory_search_limit",
+    "OPENAI_API_KEY": "openai_api_key",
+    "OPENAI_BASE_URL": "openai_base_url",
+    "AZURE_OPENAI_API_KEY": "azure_api_key",
+    "AZURE_OPENAI_ENDPOINT": "azure_base_url",
+    "DIAL_API_KEY": "dial_api_key",
+    "DIAL_URL": "dial_base_url",
+    "OPENROUTER_API_KEY": "openrouter_api_key",
+}
+"""Variables of other programs that people already have set."""
+
+_MS_PER_S = 1000
+
+
+def default_data_dir() -> Path:
+    """Where data lives if nobody says: the XDG base directory's place for it."""
+    root = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(root) / "bethink"
+
+
+class Price(BaseModel):
+    """US dollars for a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+def _as_list(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+class Settings(BaseSettings):
+    """What a Bethink is told at its start."""
+
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="forbid", frozen=True, env_ignore_empty=False)
+
+    data_dir: Path = Field(default_factory=default_data_dir, description="Everything that Bethink keeps.")
+    models_dir: Path | None = Field(
+        None, description="Embedding model's files; `models` in the data directory."
+    )
+    host: str = Field("127.0.0.1", description="Address that `serve` binds.")
+    port: int = Field(8484, ge=0, le=65535, description="Port that `serve` binds; 0 picks a free one.")
+    time_zone: str = Field("UTC", description="IANA name of the local owner's time zone.")
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="What `serve` logs.")
+
+    model: str = Field("", description="`provider:name`, for example `openai:gpt-4o`; empty is no model.")
+    model_fallbacks: Annotated[list[str], NoDecode, BeforeValidator(_as_list)] = Field(
+        default=[], description="Models to try, in order, when the first one fails (comma-separated)."
+    )
+    model_base_url: str | None = Field(
+        None, description="Base URL of `model`, instead of its provider's own."
+    )
+    model_api_key: SecretStr | None = Field(
+        None, description="Key of `model`, instead of its provider's own."
+    )
+    model_context_tokens: int | None = Field(None, ge=1024, description="Window of the model in tokens.")
+    model_max_output_tokens: int | None = Field(
+        None, ge=1, description="Longest answer to ask for, in tokens."
+    )
+    model_temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature.")
+    model_attempts: int = Field(3, ge=1, le=10, description="Tries per model before the next one.")
+    model_connect_timeout_s: float = Field(10, gt=0, description="Longest wait for a connection, in seconds.")
+    model_first_byte_timeout_s: float = Field(
+        120, gt=0, description="Longest wait for an answer's first byte."
+    )
+    model_gap_timeout_s: float = Field(60, gt=0, description="Longest silence inside an answer, in seconds.")
+    prices: dict[str, Price] = Field(
+        default={}, description="Dollars per million tokens, by `provider:name`."
+    )
+
+    openai_api_key: SecretStr | None = Field(None, description="Key for `openai:` models.")
+    openai_base_url: str | None = Field(None, description="Base URL for `openai:` models.")
+    azure_api_key: SecretStr | None = Field(None, description="Key for `azure:` models.")
+    azure_base_url: str | None = Field(None, description="Endpoint for `azure:` models.")
+    azure_api_version: str = Field("2024-10-21", description="`api-version` for `azure:`; empty sends none.")
+    dial_api_key: SecretStr | None = Field(None, description="Key for `dial:` models.")
+    dial_base_url: str | None = Field(None, description="URL of DIAL Core.")
+    openrouter_api_key: SecretStr | None = Field(None, description="Key for `openrouter:` models.")
+
+    max_steps: int = Field(20, ge=1, description="Requests to the model in one run.")
+    max_tool_calls: int = Field(100, ge=1, description="Tool calls in one run.")
+    max_run_tokens: int = Field(400_000, ge=1, description="Tokens in and out in one run.")
+    max_run_cost_usd: float = Field(2.0, gt=0, description="Dollars in one run, where prices are known.")
+    max_run_s: float = Field(900, gt=0, description="Seconds of one run.")
+    max_repeated_calls: int = Field(3, ge=1, description="Times that the very same call may be asked for.")
+
+    tools_enabled: bool = Field(default=True, description="Whether the model is offered tools.")
+    tool_timeout_s: float = Field(
+        5, gt=0, description="Seconds of one tool call, unless the tool says other."
+    )
+    tool_concurrency: int = Field(100, ge=1, description="Calls of one owner that run at once.")
+    max_tool_result_chars: int = Field(20_000, ge=500, description="Longest result that the model reads.")
+    max_message_chars: int = Field(200_000, ge=1000, description="Longest message that is accepted.")
+
+    recall_limit: int = Field(5, ge=0, le=50, description="Memories recalled into a turn's context.")
+    recall_profile_limit: int = Field(
+        8, ge=0, le=50, description="Important facts that are always in context."
+    )
+    recall_min_score: float = Field(0.25, ge=0, le=1, description="Least score of a memory in context.")
+    memory_search_limit: int = Field(10, ge=1, le=50, description="Results of a memory search, unless asked.")
+
+    @classmethod
+    def settings_customise_sources(  # noqa: PLR0917 - pydantic-settings calls it so
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, then our variables; the rest is merged by `load_settings`."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return init_settings, env_settings
+
+    @property
+    def models(self) -> Path:
+        """Directory of the embedding model's files."""
+        return self.models_dir or self.data_dir / "models"
+
+
+def load_settings(**flags: Any) -> Settings:  # noqa: ANN401 - each setting has its own type
+    """The settings in force; a flag that is None counts as not given.
+
+    Raises:
+        BadInput: a value is not valid or a name is unknown; the sentence names it.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    weaker = _from_file(given) | _from_aliases()
+    ours = {name for name in weaker if f"{_PREFIX}{name}".upper() in {key.upper() for key in os.environ}}
+    values = {name: value for name, value in weaker.items() if name not in ours} | given
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise BadInput(_explain(error)) from error
+
+
+def _from_aliases() -> dict[str, Any]:
+    values: dict[str, Any] = {
+        field: os.environ[name] for name, field in _ALIASES.items() if os.environ.get(name)
+    }
+    if (timeout_ms := values.get("tool_timeout_s")) is not None:
+        try:
+            values["tool_timeout_s"] = float(timeout_ms) / _MS_PER_S
+        except ValueError as error:
+            message = f"COGNICAL_TOOLS_TIMEOUT_MS is {timeout_ms!r}: give a number of milliseconds."
+            raise BadInput(message) from error
+    return values
+
+
+def _from_file(given: dict[str, Any]) -> dict[str, Any]:
+    data_dir = given.get("data_dir") or os.environ.get(f"{_PREFIX}DATA_DIR") or default_data_dir()
+    for path in (Path("bethink.toml"), Path(data_dir) / "bethink.toml"):
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            continue
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            message = f"{path} is not valid TOML: {error}"
+            raise BadInput(message) from error
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror}"
+            raise BadInput(message) from error
+    return {}
+
+
+def _explain(error: ValidationError) -> str:
+    return "; ".join(
+        f"setting {'.'.join(str(part) for part in detail['loc']) or '?'}: {detail['msg']}"
+        for detail in error.errors(include_input=False, include_url=False)
+    )

@@ -1,0 +1,187 @@
+"""What a tool is: one decorated async function, its schema taken from its signature.
+
+`tools/` defines them, `agent/toolbox` calls them, `agent/policy` judges them.
+The first parameter is the `ToolContext`; every other one becomes a property of
+the JSON Schema that the model sees, described by `Annotated[…, Field(…)]`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ConfigDict, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
+
+from bethink.errors import BadInput
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from bethink.events import Event
+    from bethink.messages import Attachment
+    from bethink.principal import Principal
+
+MAX_DESCRIPTION = 1024
+"""Longest description of a tool, in characters (spec 002, "Base Tool")."""
+
+Effect = Literal["read", "write", "destructive", "egress"]
+Trust = Literal["owner", "untrusted"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a call knows of its run; `emit` sends an event into the run at once.
+
+    `message` is the id of the owner's message that the run answers.
+    """
+
+    principal: Principal
+    conversation: str
+    run: str
+    message: str
+    call: str = ""
+    emit: Callable[[Event], None] = lambda _event: None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool answers: `text` is what the model reads. `error` is a code if it failed."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    error: str | None = None
+
+
+Handler = Callable[..., Awaitable[str | ToolOutput]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, ready to be called.
+
+    `parameters` is a JSON Schema object. `effect` is the strongest thing that a
+    call can do; `trust` says whether what it returns is the owner's own.
+    `timeout_s` is None where the setting decides. `label` puts a call in plain
+    words: a format string over its arguments.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    effect: Effect
+    trust: Trust
+    timeout_s: float | None
+    label: str
+    arguments: type[BaseModel]
+    handler: Handler = field(repr=False)
+
+    def parse(self, arguments: str) -> dict[str, Any]:
+        """The validated arguments of a call, from JSON text as a model wrote it.
+
+        An empty text counts as no arguments.
+
+        Raises:
+            BadInput: not JSON, not an object, or not what the schema asks; the
+                sentence names each parameter and says why.
+        """
+        try:
+            parsed = self.arguments.model_validate_json(arguments.strip() or "{}")
+        except ValidationError as error:
+            raise BadInput(_explain(error)) from error
+        return {name: getattr(parsed, name) for name in type(parsed).model_fields}
+
+    def describe(self, arguments: dict[str, Any]) -> str:
+        """The call in plain words, for a person."""
+        return self.label.format_map({name: _brief(value) for name, value in arguments.items()})
+
+    def renamed(self, name: str) -> Tool:
+        """The same tool under another name."""
+        return replace(self, name=name)
+
+
+def tool(
+    *,
+    effect: Effect,
+    label: str,
+    trust: Trust = "owner",
+    timeout_s: float | None = None,
+    name: str | None = None,
+) -> Callable[[Handler], Tool]:
+    """Make an async function a `Tool`; its docstring is the description.
+
+    Raises:
+        ValueError: the description is missing or longer than `MAX_DESCRIPTION`.
+    """
+
+    def make(handler: Handler) -> Tool:
+        description = inspect.cleandoc(handler.__doc__ or "")
+        if not 0 < len(description) <= MAX_DESCRIPTION:
+            message = f"{handler.__name__}: a description of 1 to {MAX_DESCRIPTION} characters is needed"
+            raise ValueError(message)
+        arguments = _arguments_model(handler)
+        return Tool(
+            name=name or handler.__name__,
+            description=description,
+            parameters=_schema(arguments),
+            effect=effect,
+            trust=trust,
+            timeout_s=timeout_s,
+            label=label,
+            arguments=arguments,
+            handler=handler,
+        )
+
+    return make
+
+
+def _arguments_model(handler: Handler) -> type[BaseModel]:
+    hints = typing.get_type_hints(handler, include_extras=True)
+    _, *parameters = inspect.signature(handler).parameters.values()
+    fields: dict[str, Any] = {
+        parameter.name: (
+            hints[parameter.name],
+            ... if parameter.default is inspect.Parameter.empty else parameter.default,
+        )
+        for parameter in parameters
+    }
+    return create_model(handler.__name__, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
+
+
+class _Plain(GenerateJsonSchema):
+    """Schemas without the titles that pydantic adds: models pay for every token."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        """Never."""
+        del schema
+        return False
+
+
+def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    schema = arguments.model_json_schema(schema_generator=_Plain)
+    return {
+        "type": "object",
+        "properties": schema.get("properties", {}),
+        "required": schema.get("required", []),
+        "additionalProperties": False,
+        **({"$defs": schema["$defs"]} if "$defs" in schema else {}),
+    }
+
+
+def _explain(error: ValidationError) -> str:
+    details = error.errors(include_url=False, include_input=False)
+    reasons = [
+        f"{'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}" for item in details
+    ]
+    return "The arguments are not valid. " + "; ".join(reasons)
+
+
+_BRIEF = 60
+
+
+def _brief(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _BRIEF else text[: _BRIEF - 1] + "…"

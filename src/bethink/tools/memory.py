@@ -1,0 +1,128 @@
+"""The memory tools of spec 002 ("Memory Tools"): same names, schemas and reply texts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AliasChoices, Field
+
+from bethink.events import MemoryChanged
+from bethink.memory import NewFact, Source
+from bethink.tool import ToolContext, tool
+
+if TYPE_CHECKING:
+    from bethink.memory import Fact, Memory
+    from bethink.principal import Principal
+    from bethink.tool import Tool
+
+ForgetAll = Callable[["Principal"], Awaitable[int]]
+
+NOTHING_FOUND = "No memories found matching: {query}"
+DELETED = "Successfully deleted all memories. The memory file has been removed."
+NOTHING_TO_DELETE = "There were no memories to delete."
+
+
+def memory_tools(memory: Memory, forget_all: ForgetAll) -> list[Tool]:
+    """`store_memory`, `search_memory` (alias `search_memories`) and `delete_all_memories`."""
+
+    @tool(effect="write", label="Remember: {content}")
+    async def store_memory(  # noqa: PLR0917 - called by name
+        context: ToolContext,
+        content: Annotated[
+            str,
+            Field(description="The memory content to store. Should be a clear, concise fact.", min_length=1),
+        ],
+        category: Annotated[
+            str,
+            Field(
+                description="Category: 'preferences', 'personal_info', 'goals', 'plans', 'context'"
+                " (or 'general' when none fits)."
+            ),
+        ] = "general",
+        importance: Annotated[
+            float,
+            Field(ge=0, le=1, description="Priority 0-1. Higher = more likely to be recalled and kept."),
+        ] = 0.5,
+        topics: Annotated[
+            list[str], Field(description="Tags for classification (e.g., ['programming', 'languages'])")
+        ] = [],  # noqa: B006 - a default of the schema, copied by its validation
+    ) -> str:
+        """Store important information about the user in long-term memory.
+
+        One clear fact a call, in the third person ("User's name is Alice"). Call
+        it without asking for permission whenever the user tells something worth
+        knowing in later conversations: name, home, work, family, preferences,
+        goals, plans. Not for what only matters now, nor for what was recalled.
+        """
+        changed = await memory.add(
+            context.principal,
+            NewFact(
+                content=content,
+                category=category,
+                importance=importance,
+                topics=tuple(topics),
+                source=Source(kind="conversation", id=context.conversation, message=context.message),
+            ),
+        )
+        context.emit(
+            MemoryChanged(
+                change=changed.change, ids=(changed.fact.id,), text=changed.fact.content, undo=changed.undo
+            )
+        )
+        known = " (it was known already)" if changed.change == "merged" else ""
+        return f"Memory stored: {changed.fact.content}{known}"
+
+    @tool(effect="read", label="Look through memory: {query}")
+    async def search_memory(
+        context: ToolContext,
+        query: Annotated[
+            str,
+            Field(
+                description="Search query. Use natural language (e.g., 'where does user live?')", min_length=1
+            ),
+        ],
+        top_k: Annotated[
+            int,
+            Field(
+                ge=1,
+                le=20,
+                description="Number of results to return",
+                validation_alias=AliasChoices("top_k", "limit"),
+            ),
+        ] = 5,
+    ) -> str:
+        """Search long-term memory for information about the user.
+
+        Call it before you answer a question about the user, their life, or
+        anything they may have told earlier, unless the recalled memories in the
+        message answer it already.
+        """
+        found = await memory.search(context.principal, query, k=top_k)
+        if not found:
+            return NOTHING_FOUND.format(query=query)
+        noun = "memory" if len(found) == 1 else "memories"
+        return f"Found {len(found)} {noun}:\n\n" + "\n\n".join(
+            _entry(position, fact, score) for position, (fact, score) in enumerate(found, 1)
+        )
+
+    @tool(effect="destructive", label="Delete all memories")
+    async def delete_all_memories(context: ToolContext) -> str:
+        """Delete ALL stored memories. Use only when user explicitly requests.
+
+        This cannot be undone. Never call it for "start over" or "new topic".
+        """
+        count = await forget_all(context.principal)
+        if not count:
+            return NOTHING_TO_DELETE
+        context.emit(MemoryChanged(change="forgotten", ids=(), text=f"All {count} memories"))
+        return DELETED
+
+    return [store_memory, search_memory, delete_all_memories]
+
+
+def _entry(position: int, fact: Fact, score: float) -> str:
+    shown = {"Category": fact.category, "Importance": f"{fact.importance:g}", "Similarity": f"{score:.2f}"}
+    head = " | ".join(f"**{name}:** {value}" for name, value in shown.items())
+    lines = [f"{position}. {head}", f"   Content: {fact.content}"]
+    return "\n".join([*lines, f"   Topics: {', '.join(fact.topics)}"] if fact.topics else lines)
