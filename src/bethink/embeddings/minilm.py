@@ -1,0 +1,98 @@
+"""The embedding model that Bethink runs itself: all-MiniLM-L6-v2, int8, without torch.
+
+`app` makes one for the whole process; every feature that embeds shares it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from bethink.embeddings import EmbeddingModel
+from bethink.embeddings.minilm_session import DIMENSIONS, MODEL_FILE, TOKENIZER_SHA256, MiniLmSession
+from bethink.errors import EmbeddingsUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MODEL = EmbeddingModel(
+    id="all-minilm-l6-v2-int8-1", tokenizer=f"wordpiece-{TOKENIZER_SHA256[:12]}", dimensions=DIMENSIONS
+)
+_NOT_LOADED = "The embedding model is not loaded yet; until it is, search uses words only."
+
+
+class MiniLmEmbeddings:
+    """Texts to 384 dimensions; a text counts up to its first 256 word pieces.
+
+    `directory` holds the file that `minilm_build` makes. One thread works at a
+    time, in short steps, so a question waits behind one step of a long job, not
+    behind the job; a cancelled call stops after its step.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / MODEL_FILE
+        self._session: MiniLmSession | None = None
+        self._unavailable: str | None = _NOT_LOADED
+        self._loading = anyio.Lock()
+        self._thread = anyio.CapacityLimiter(1)
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The identity kept beside every vector; known without loading the model."""
+        return _MODEL
+
+    @property
+    def unavailable(self) -> str | None:
+        """What the last `load` found, as a sentence; None once it has succeeded."""
+        return self._unavailable
+
+    async def load(self) -> None:
+        """Open the model's file; calls at the same time share one attempt, a failed one is repeated.
+
+        Raises:
+            EmbeddingsUnavailable: the file is not there, is damaged, or does
+                not run on this machine.
+        """
+        await self._loaded()
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of `texts`, float32, shape (len(texts), 384), L2-normalised; loads if need be.
+
+        The same text has the same bytes on one machine, whatever it is embedded
+        with; between kinds of processors vectors differ by the rounding of int8.
+
+        Raises:
+            EmbeddingsUnavailable: see `load`.
+        """
+        session = await self._loaded()
+        import numpy as np  # the session has imported it, on its thread
+
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        steps = session.embed_in_steps(texts)
+        done = 0
+        while done < len(texts):
+            indices, rows = await anyio.to_thread.run_sync(next, steps, limiter=self._thread)
+            vectors[indices] = rows
+            done += len(indices)
+        return vectors
+
+    async def _loaded(self) -> MiniLmSession:
+        async with self._loading:
+            if self._session is None:
+                self._session = await self._open()
+            return self._session
+
+    async def _open(self) -> MiniLmSession:
+        try:
+            session = await anyio.to_thread.run_sync(MiniLmSession, self._path, limiter=self._thread)
+        except EmbeddingsUnavailable as error:
+            self._unavailable = error.message
+            raise
+        self._unavailable = None
+        return session

@@ -1,0 +1,152 @@
+"""all-MiniLM-L6-v2 on ONNX Runtime, the synchronous part.
+
+`minilm` runs it on a thread, `minilm_build` tries a freshly built file with it.
+Everything heavy is imported when a session is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import lzma
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bethink.errors import EmbeddingsUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+MODEL_FILE = "all-minilm-l6-v2-int8-1.onnx"
+MODEL_SHA256 = "a60af9ade16c62387b8ef6b0275a199dc97a0b60b2a18e643c2fa00c7c731278"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+DIMENSIONS = 384
+WINDOW_TOKENS = 256
+
+_DATA = Path(__file__).parent / "all_minilm_l6_v2"
+# Far more than 256 word pieces ever hold, and little enough to be cut apart in a millisecond or two.
+_WINDOW_CHARACTERS = 16_384
+_TEXTS_A_STEP = 64
+# A step holds its thread for about a tenth of a second at most; larger batches gain nothing.
+_TOKENS_A_BATCH = 512
+
+_REPAIR = "Search uses words only. Run `make setup` or `bethink doctor --fix` to fetch it"
+
+
+class MiniLmSession:
+    """The loaded model. Each call uses the one thread that it is called on.
+
+    Raises:
+        EmbeddingsUnavailable: the file is not there, is damaged, or does not
+            run on this machine.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._run = _open_model(path)
+        self._tokenizer = _open_tokenizer()
+
+    def embed_in_steps(self, texts: Sequence[str]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Indices into `texts` and their rows, one short step of work at a time, every index once.
+
+        Texts of equally many tokens share a batch, so there is no padding, and
+        a row is the same bytes whatever its neighbours are. A step may be empty.
+        """
+        import numpy as np
+
+        tokens: list[list[int]] = []
+        for text in texts:
+            if len(tokens) % _TEXTS_A_STEP == _TEXTS_A_STEP - 1:
+                yield [], np.empty((0, DIMENSIONS), dtype=np.float32)
+            tokens.append(self._tokens(text))
+        for batch in _batches(tokens):
+            ids = np.array([tokens[index] for index in batch], dtype=np.int64)
+            yield batch, _pooled(self._run(ids))
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """All rows at once, float32, shape (len(texts), 384)."""
+        import numpy as np
+
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        for indices, rows in self.embed_in_steps(texts):
+            vectors[indices] = rows
+        return vectors
+
+    def _tokens(self, text: str) -> list[int]:
+        # A lone surrogate cannot leave Python; the question mark it becomes is as good as any.
+        text = text[:_WINDOW_CHARACTERS].encode("utf-8", "replace").decode()
+        return self._tokenizer.encode(text).ids
+
+
+def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    by_length = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
+    for length, group in itertools.groupby(by_length, key=lambda index: len(tokens[index])):
+        indices, size = list(group), max(1, _TOKENS_A_BATCH // length)
+        for start in range(0, len(indices), size):
+            yield indices[start : start + size]
+
+
+def _pooled(hidden: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean over the tokens, length one (Reimers and Gurevych 2019, Sentence-BERT)."""
+    import numpy as np
+
+    mean = hidden.mean(axis=1)
+    return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+
+
+def _open_model(path: Path) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+    _verify(path)
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise EmbeddingsUnavailable(
+            f"ONNX Runtime cannot be imported ({error}); search uses words only. Run `make setup`."
+        ) from error
+    runtime: Any = onnxruntime  # it has no types
+    errors = runtime.capi.onnxruntime_pybind11_state
+    options = runtime.SessionOptions()
+    # The arena would keep the largest batch's memory for ever, and gains no time.
+    options.enable_cpu_mem_arena = False
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # The file is the graph that is wanted: fusing it further makes it slower.
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        session = runtime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    except (errors.Fail, errors.InvalidGraph, errors.NotImplemented, errors.RuntimeException) as error:
+        raise EmbeddingsUnavailable(
+            f"ONNX Runtime {runtime.__version__} cannot run the embedding model on this machine"
+            f" ({error}); search uses words only."
+        ) from error
+
+    def run(ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        return session.run(None, {"ids": ids})[0]
+
+    return run
+
+
+def _verify(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise EmbeddingsUnavailable(f"The embedding model is not in {path.parent}. {_REPAIR}.") from error
+    except OSError as error:
+        raise EmbeddingsUnavailable(
+            f"The embedding model {path} cannot be read: {error.strerror}. {_REPAIR} again."
+        ) from error
+    if digest != MODEL_SHA256:
+        raise EmbeddingsUnavailable(f"The embedding model {path} is damaged. {_REPAIR} again.")
+
+
+def _open_tokenizer() -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer: Any = Tokenizer.from_str(lzma.decompress((_DATA / "tokenizer.json.xz").read_bytes()).decode())
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(WINDOW_TOKENS)
+    return tokenizer
