@@ -27,7 +27,7 @@ def memory_tools(memory: Memory, forget_all: ForgetAll) -> list[Tool]:
     """`store_memory`, `search_memory` (alias `search_memories`) and `delete_all_memories`."""
 
     @tool(effect="write", label="Remember: {content}")
-    async def store_memory(  # noqa: PLR0917 - called by name
+    async def store_memory(
         context: ToolContext,
         content: Annotated[
             str,
