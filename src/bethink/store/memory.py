@@ -145,7 +145,8 @@ class _Batch:
 
 
 def _versioned(collection: Collection[R], kept: _Kept) -> Versioned[R]:
-    return Versioned(record_of(collection, kept.row), kept.version)
+    row = kept.row
+    return Versioned(record_of(collection, row.id, schema=row.schema, body=row.body), kept.version)
 
 
 def _matching(table: _Table, collection: Collection[Any], where: Mapping[str, Key]) -> list[_Kept]:

@@ -91,21 +91,21 @@ def check_where(collection: Collection[Any], where: Mapping[str, Key]) -> None:
         check_key(value)
 
 
-def record_of(collection: Collection[R], row: Row) -> R:
-    """The record of a row.
+def record_of(collection: Collection[R], id: str, *, schema: int, body: bytes) -> R:
+    """The record of a kept body.
 
     Raises:
         NewerSchema: a newer program wrote it.
         CorruptDatabase: it is not such a record.
     """
-    if row.schema > collection.schema:
+    if schema > collection.schema:
         raise NewerSchema(
-            f"A record in {collection.name} has schema {row.schema}; this Bethink reads up to "
+            f"A record in {collection.name} has schema {schema}; this Bethink reads up to "
             f"{collection.schema}. Start the newer version that wrote it."
         )
     try:
-        return collection.decode(row.body)
+        return collection.decode(body)
     except msgspec.DecodeError as error:
         raise CorruptDatabase(
-            f"The record {row.id} in {collection.name} cannot be read ({error}); restore a backup."
+            f"The record {id} in {collection.name} cannot be read ({error}); restore a backup."
         ) from error

@@ -1,0 +1,145 @@
+"""The index over SQLite's rows: shards in memory that catch up before each search.
+
+`store.sqlite` makes it and writes its rows (`sqlite_rows`). A search asks for
+the file's change number; when that has moved, it reads the owner's newer rows
+and tombstones, whichever process wrote them. Idle owners' shards give way when
+all together grow beyond `MEMORY_BYTES`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from bethink.index.analysis import ANALYSIS, Analyzer
+from bethink.index.entry import Entry, model_key
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from bethink.embeddings import EmbeddingModel
+    from bethink.index import Candidates, IndexQuery
+    from bethink.index.shard import Shard
+
+T = TypeVar("T")
+
+MEMORY_BYTES = 256 * 1024 * 1024
+"""Of all shards: some 100,000 items with vectors of 384 dimensions. The one in use always fits."""
+
+_READ_AT_ONCE = 1_000
+
+_STATE = "SELECT change, floor FROM index_state"
+_GONE = "SELECT id FROM index_tombstones WHERE owner = ? AND change > ?"
+_NEW = """
+SELECT id, kind, at, conversation, project, speaker, terms, model, vector,
+    CASE analysis WHEN ? THEN NULL ELSE text END
+FROM index_items WHERE owner = ? AND change > ? ORDER BY change
+"""
+_WITHOUT_VECTOR = "SELECT id, text FROM index_items WHERE owner = ? AND model IS NULL ORDER BY at, id LIMIT ?"
+_OTHER_MODEL = """
+SELECT id, text FROM index_items WHERE owner = ? AND model <> ? ORDER BY model, at, id LIMIT ?
+"""
+
+
+class Read(Protocol):
+    """Calls a function with a reading connection, in a thread."""
+
+    async def __call__(self, work: Callable[[sqlite3.Connection], T], /) -> T:
+        """What `work` gives."""
+        ...
+
+
+class _Copy:
+    """An owner's shard, and the change up to which it knows the rows."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.lock = threading.Lock()
+        self.shard = shard
+        self.change = 0
+
+    def catch_up(self, connection: sqlite3.Connection, owner: str, analyzer: Analyzer) -> None:
+        """Learn what was committed since the last time."""
+        change, floor = connection.execute(_STATE).fetchone()
+        if change == self.change:
+            return
+        # One snapshot: a deletion between two statements would be missed for good.
+        connection.execute("BEGIN")
+        change, floor = connection.execute(_STATE).fetchone()
+        if self.change < floor:
+            self.shard, self.change = type(self.shard)(), 0
+        if self.change:
+            for (id,) in connection.execute(_GONE, (owner, self.change)).fetchall():
+                self.shard.remove(id)
+        rows = connection.execute(_NEW, (ANALYSIS, owner, self.change))
+        while some := rows.fetchmany(_READ_AT_ONCE):
+            self.shard.add([_entry(row, analyzer) for row in some])
+        connection.execute("COMMIT")
+        self.shard.settle()
+        self.change = change
+
+
+class SqliteIndex:
+    """Candidates from one file's rows; made by `store.sqlite.open_database`."""
+
+    def __init__(self, read: Read, *, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._read = read
+        self._memory_bytes = memory_bytes
+        self._analyzer = Analyzer()
+        self._copies: OrderedDict[str, _Copy] = OrderedDict()
+        self._lock = threading.Lock()
+
+    async def search(self, query: IndexQuery) -> Candidates:
+        """The best `limit` of each leg; sees every commit that was acknowledged before."""
+        return await self._read(partial(self._search, query))
+
+    async def missing_vectors(
+        self, owner: str, model: EmbeddingModel, limit: int
+    ) -> tuple[tuple[str, str], ...]:
+        """At most `limit` pairs (id, text) that have no vector of `model`."""
+        return await self._read(lambda connection: _missing(connection, owner, model_key(model), limit=limit))
+
+    def _search(self, query: IndexQuery, connection: sqlite3.Connection) -> Candidates:
+        copy = self._copy(query.owner)
+        with copy.lock:
+            copy.catch_up(connection, query.owner, self._analyzer)
+            terms = self._analyzer.question(query.text)
+            model = None if query.model is None else model_key(query.model)
+            found = copy.shard.search(query, terms, model)
+        self._evict()
+        return found
+
+    def _copy(self, owner: str) -> _Copy:
+        from bethink.index.shard import Shard
+
+        with self._lock:
+            copy = self._copies.pop(owner, None) or _Copy(Shard())
+            # The last place is that of the owner who searched last.
+            self._copies[owner] = copy
+        return copy
+
+    def _evict(self) -> None:
+        with self._lock:
+            sizes = {owner: copy.shard.nbytes for owner, copy in self._copies.items()}
+            total = sum(sizes.values())
+            for owner in list(sizes)[:-1]:
+                if total <= self._memory_bytes:
+                    return
+                del self._copies[owner]
+                total -= sizes[owner]
+
+
+def _entry(row: tuple[Any, ...], analyzer: Analyzer) -> Entry:
+    entry, text = Entry._make(row[:-1]), row[-1]
+    return entry if text is None else entry._replace(terms=" ".join(analyzer.document(text)))
+
+
+def _missing(
+    connection: sqlite3.Connection, owner: str, model: str, *, limit: int
+) -> tuple[tuple[str, str], ...]:
+    rows = connection.execute(_WITHOUT_VECTOR, (owner, limit)).fetchall()
+    if len(rows) < limit:
+        rows += connection.execute(_OTHER_MODEL, (owner, model, limit - len(rows))).fetchall()
+    return tuple(rows)

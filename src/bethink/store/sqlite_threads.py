@@ -1,0 +1,288 @@
+"""Threads that own SQLite's connections: one that writes, a few that read. `store.sqlite` hands them work.
+
+The event loop never touches the database. The writer takes all that waits into
+one transaction, so that many callers share one flush of the disk, and answers
+them with one wake-up of the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from bethink.errors import BethinkError, StorageError
+from bethink.index.sqlite_rows import IndexRows
+from bethink.store.sqlite_errors import translated
+from bethink.store.sqlite_schema import open_connection, open_writer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+T = TypeVar("T")
+
+Apply = Callable[[sqlite3.Connection, IndexRows], None]
+"""Writes one batch inside a transaction."""
+
+Prepare = Callable[[], Apply]
+"""Works out a batch before the transaction begins, so that no other process waits for it."""
+
+GROUP_MAX = 256
+"""Batches in one transaction at most, so that none waits long for those behind it."""
+
+READERS_MAX = 4
+"""Enough that one owner whose index is being loaded does not hold up the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    future: asyncio.Future[Any]
+    value: Any = None
+    error: BaseException | None = None
+
+
+class _Answers:
+    """Futures of the loop that made this, answered from threads."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    def future(self) -> asyncio.Future[Any]:
+        return self._loop.create_future()
+
+    def send(self, answers: list[_Answer]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(_settle, answers)
+        except RuntimeError:
+            # The loop was closed without closing the store: nobody waits any more.
+            return
+
+
+def _settle(answers: list[_Answer]) -> None:
+    for answer in answers:
+        if answer.future.done():
+            # Its caller was cancelled.
+            continue
+        if answer.error is None:
+            answer.future.set_result(answer.value)
+        else:
+            answer.future.set_exception(answer.error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    prepare: Prepare
+    future: asyncio.Future[None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task(Generic[T]):
+    work: Callable[[sqlite3.Connection], T]
+    future: asyncio.Future[T]
+
+    def answer(self, connection: sqlite3.Connection, place: str) -> _Answer:
+        try:
+            return _Answer(self.future, self.work(connection))
+        except sqlite3.Error as error:
+            return _Answer(self.future, error=_caused(translated(error, place), error))
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
+            return _Answer(self.future, error=error)
+        finally:
+            if connection.in_transaction:
+                connection.rollback()
+
+
+class Writer:
+    """The one thread of this process that writes to the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._answers = _Answers()
+        self._jobs: SimpleQueue[_Batch | _Task[Any] | None] = SimpleQueue()
+        self._ended = self._answers.future()
+        self._closed = False
+
+    async def open(self) -> None:
+        """Open the file and bring it to the newest schema.
+
+        Raises:
+            StorageError: see `open_writer`.
+        """
+        opened = self._answers.future()
+        threading.Thread(target=self._run, args=(opened,), name="bethink-writer", daemon=True).start()
+        await opened
+
+    async def commit(self, prepare: Prepare) -> None:
+        """Apply a batch, durably, after those handed in before it.
+
+        Raises:
+            Conflict, BadInput, StorageError: nothing of the batch was applied.
+        """
+        future = self._answers.future()
+        self._put(_Batch(prepare, future))
+        await future
+
+    async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What `work` gives, called outside of any transaction, in turn with the batches."""
+        future: asyncio.Future[T] = self._answers.future()
+        self._put(_Task(work, future))
+        return await future
+
+    async def close(self) -> None:
+        """Finish what was handed in, and end the thread."""
+        self._closed = True
+        self._jobs.put(None)
+        await self._ended
+
+    def _put(self, job: _Batch | _Task[Any]) -> None:
+        if self._closed:
+            raise StorageError("The store is closed.")
+        self._jobs.put(job)
+
+    def _run(self, opened: asyncio.Future[None]) -> None:
+        try:
+            connection = open_writer(self._path)
+        except BethinkError as error:
+            self._answers.send([_Answer(self._ended), _Answer(opened, error=error)])
+            return
+        self._answers.send([_Answer(opened)])
+        while self._serve(connection):
+            pass
+        connection.close()
+        self._answers.send([_Answer(self._ended)])
+
+    def _serve(self, connection: sqlite3.Connection) -> bool:
+        """Do what waits, or wait; False at the end."""
+        for kind, group in groupby(self._waiting(), type):
+            jobs = list(group)
+            if kind is _Batch:
+                self._answers.send(self._commit(connection, [job for job in jobs if isinstance(job, _Batch)]))
+            else:
+                tasks = [job for job in jobs if isinstance(job, _Task)]
+                self._answers.send([task.answer(connection, str(self._path)) for task in tasks])
+            if jobs[-1] is None:
+                return False
+        return True
+
+    def _waiting(self) -> list[_Batch | _Task[Any] | None]:
+        jobs = [self._jobs.get()]
+        # Nobody else takes from the queue: what is there can be got.
+        while len(jobs) < GROUP_MAX and not self._jobs.empty():
+            jobs.append(self._jobs.get())
+        return jobs
+
+    def _commit(self, connection: sqlite3.Connection, batches: list[_Batch]) -> list[_Answer]:
+        answers: list[_Answer] = []
+        prepared: list[tuple[asyncio.Future[None], Apply]] = []
+        for batch in batches:
+            try:
+                prepared.append((batch.future, batch.prepare()))
+            except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batch
+                answers.append(_Answer(batch.future, error=error))
+        return answers + self._transact(connection, prepared)
+
+    def _transact(
+        self, connection: sqlite3.Connection, prepared: list[tuple[asyncio.Future[None], Apply]]
+    ) -> list[_Answer]:
+        if not prepared:
+            return []
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            index = IndexRows(connection)
+            answers = [_applied(connection, index, one) for one in prepared]
+            index.finish()
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                connection.rollback()
+            if len(prepared) > 1:
+                # One of them does not fit on the disk, say: the others still may.
+                return [answer for one in prepared for answer in self._transact(connection, [one])]
+            return [_Answer(prepared[0][0], error=_caused(translated(error, str(self._path)), error))]
+        return answers
+
+
+def _applied(
+    connection: sqlite3.Connection, index: IndexRows, prepared: tuple[asyncio.Future[None], Apply]
+) -> _Answer:
+    future, apply = prepared
+    connection.execute("SAVEPOINT batch")
+    try:
+        apply(connection, index)
+    except sqlite3.Error:
+        raise
+    except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batch
+        connection.execute("ROLLBACK TO batch")
+        connection.execute("RELEASE batch")
+        return _Answer(future, error=error)
+    connection.execute("RELEASE batch")
+    return _Answer(future)
+
+
+def _caused(error: BethinkError, cause: BaseException) -> BethinkError:
+    error.__cause__ = cause
+    return error
+
+
+class Readers:
+    """A few threads that read, started when they are needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._answers = _Answers()
+        self._jobs: SimpleQueue[_Task[Any] | None] = SimpleQueue()
+        self._ended: list[asyncio.Future[None]] = []
+        self._pending = 0
+        self._closed = False
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What `work` gives, called in one of the threads with its connection.
+
+        Raises:
+            StorageError: the file cannot be read.
+        """
+        if self._closed:
+            raise StorageError("The store is closed.")
+        future: asyncio.Future[T] = self._answers.future()
+        self._pending += 1
+        if len(self._ended) < min(self._pending, READERS_MAX):
+            self._start()
+        self._jobs.put(_Task(work, future))
+        try:
+            return await future
+        finally:
+            self._pending -= 1
+
+    async def close(self) -> None:
+        """Finish what was asked for, and end the threads."""
+        self._closed = True
+        for _ in self._ended:
+            self._jobs.put(None)
+        for ended in self._ended:
+            await ended
+
+    def _start(self) -> None:
+        ended = self._answers.future()
+        self._ended.append(ended)
+        threading.Thread(target=self._run, args=(ended,), name="bethink-reader", daemon=True).start()
+
+    def _run(self, ended: asyncio.Future[None]) -> None:
+        connection: sqlite3.Connection | None = None
+        while (task := self._jobs.get()) is not None:
+            if task.future.cancelled():
+                continue
+            try:
+                connection = connection or open_connection(self._path, write=False)
+            except sqlite3.Error as error:
+                cause = _caused(translated(error, str(self._path)), error)
+                self._answers.send([_Answer(task.future, error=cause)])
+                continue
+            self._answers.send([task.answer(connection, str(self._path))])
+        if connection is not None:
+            connection.close()
+        self._answers.send([_Answer(ended)])

@@ -1,0 +1,45 @@
+"""Every adapter of the store and index ports, and of the bus, for the suites in this folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bethink.index import Index
+from bethink.index.memory import MemoryIndex
+from bethink.store import Store
+from bethink.store.memory import MemoryStore
+from bethink.store.sqlite import open_database
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A store and the index beside it."""
+
+    store: Store
+    index: Index
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with AsyncExitStack() as stack:
+        if request.param == "memory":
+            index = MemoryIndex()
+            yield Database(MemoryStore(index), index)
+        else:
+            opened = await stack.enter_async_context(open_database(tmp_path / "data"))
+            yield Database(opened.store, opened.index)
+
+
+@pytest.fixture
+async def store(database: Database) -> Store:
+    return database.store
+
+
+@pytest.fixture
+async def index(database: Database) -> Index:
+    return database.index
