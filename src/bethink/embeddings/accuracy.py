@@ -2,7 +2,7 @@
 
 `minilm_build` refuses a build by it, `bench` reports it. The 63 texts of
 `reference.txt` reach from one word to more than a window, over prose, code,
-numbers and nineteen languages; `reference.npy` holds their vectors from a
+numbers and fifteen languages; `reference.npy` holds their vectors from a
 plain float32 forward pass (benchmarks/minilm_reference.py).
 """
 

