@@ -83,6 +83,8 @@ class MiniLmEmbeddings:
         return vectors
 
     async def _loaded(self) -> MiniLmSession:
+        if self._session is not None:
+            return self._session
         async with self._loading:
             if self._session is None:
                 self._session = await self._open()
