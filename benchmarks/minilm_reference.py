@@ -95,7 +95,7 @@ def main(weights: str, tokenizer_json: str) -> None:
     text = Path(tokenizer_json).read_text("utf-8")
     tokenizer = Tokenizer.from_str(text)
     tokenizer.no_padding()
-    tokenizer.enable_truncation(WINDOW)
+    tokenizer.enable_truncation(WINDOW)  # pyright: ignore[reportUnknownMemberType] - its stub leaves them out
     reference = Reference(read_safetensors(Path(weights)))
     lines = (DATA / "reference.txt").read_text("utf-8").splitlines()
     vectors = np.array([reference.vector(tokenizer.encode(line).ids) for line in lines])

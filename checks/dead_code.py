@@ -23,7 +23,7 @@ def main() -> int:
     finder: Any = Vulture(
         ignore_names=settings.get("ignore_names"), ignore_decorators=settings.get("ignore_decorators")
     )
-    finder.scavenge([str(ROOT / path) for path in settings["paths"]])
+    finder.scavenge([str(ROOT / path) for path in settings["paths"] if (ROOT / path).exists()])
     dead = [
         item
         for item in finder.get_unused_code(min_confidence=settings["min_confidence"])
