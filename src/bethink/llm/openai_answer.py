@@ -1,0 +1,283 @@
+"""One answer of an OpenAI-compatible server: received bytes to deltas, without any network.
+
+`openai_wire` feeds it. A stream of events and one whole JSON document are told
+apart by their first character, since content types are often wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from bethink.errors import InvalidResponse, LlmError
+from bethink.events import ReasoningDelta, TextDelta
+from bethink.llm import Delta, Finish, ToolCallDelta
+from bethink.llm.openai_shapes import (
+    CallPiece,
+    Chunk,
+    Content,
+    ErrorDetail,
+    Part,
+    UsageCount,
+    decode_chunk,
+)
+from bethink.llm.sse import SseParser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Reason = Literal["stop", "tool_calls", "length", "content_filter"]
+
+_DONE: Final = b"[DONE]"
+_REASONS: Final[dict[str, Reason]] = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+}
+"""Finish reasons of several providers; every other one is an ordinary end."""
+_SNIFFED_BYTES: Final = 1
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call in the making. `held` keeps arguments that came before the name."""
+
+    index: int
+    id: str
+    named: bool = False
+    held: list[str] = field(default_factory=list[str])
+    text: list[str] = field(default_factory=list[str])
+
+
+class CallPieces:
+    """Pieces of tool calls, put to the call they belong to.
+
+    By `index` where the server sends it; a new id and name under a used index
+    is a new call all the same. Without an index, a new id or, without ids, a
+    name begins a call. Repeated ids and names are not passed on twice.
+    """
+
+    def __init__(self, new_id: Callable[[], str]) -> None:
+        self._new_id = new_id
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def take(self, piece: CallPiece) -> ToolCallDelta | None:
+        """The delta that this piece makes, if it makes one."""
+        function = piece.function
+        name = (function and function.name) or ""
+        arguments = function.arguments if function else None
+        text = arguments if isinstance(arguments, str) else ""
+        if isinstance(arguments, dict):
+            text = msgspec.json.encode(arguments).decode()
+        call = self._call_of(piece, name)
+        call.text.append(text)
+        if call.named:
+            return ToolCallDelta(call.index, arguments=text) if text else None
+        if not name:
+            call.held.append(text)
+            return None
+        call.named = True
+        return ToolCallDelta(call.index, call.id, name, "".join((*call.held, text)))
+
+    def incomplete(self) -> bool:
+        """Whether a call lacks its name or its arguments are cut off."""
+        return any(not call.named or not _is_json("".join(call.text)) for call in self._calls)
+
+    def nameless(self) -> bool:
+        """Whether a call never got a name."""
+        return any(not call.named for call in self._calls)
+
+    def _call_of(self, piece: CallPiece, name: str) -> _Call:
+        if piece.index is not None:
+            call = self._by_index.get(piece.index)
+            another = call is not None and bool(piece.id) and bool(name) and piece.id != call.id
+            return self._begin(piece) if call is None or another else call
+        if piece.id:
+            known = next((call for call in self._calls if call.id == piece.id), None)
+            return known or self._begin(piece)
+        last = self._calls[-1] if self._calls else None
+        return self._begin(piece) if last is None or (name and last.named) else last
+
+    def _begin(self, piece: CallPiece) -> _Call:
+        call = _Call(len(self._calls), piece.id or self._new_id())
+        self._calls.append(call)
+        if piece.index is not None:
+            self._by_index[piece.index] = call
+        return call
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text or "{}", type=msgspec.Raw)
+    except (msgspec.MsgspecError, UnicodeError):
+        return False
+    return True
+
+
+class Answer:
+    """What one response says so far.
+
+    `done` turns true when the server says that nothing follows, `finishing`
+    as soon as it gave the reason for the end: only usage may follow then.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        new_id: Callable[[], str],
+        error: Callable[[ErrorDetail], LlmError],
+        max_event_bytes: int,
+        max_bytes: int,
+    ) -> None:
+        self.done = False
+        self.finishing = False
+        self._model = model
+        self._error = error
+        self._parser = SseParser(max_event_bytes=max_event_bytes)
+        self._calls = CallPieces(new_id)
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._document: list[bytes] | None = None
+        self._reason: str | None = None
+        self._usage: UsageCount | None = None
+        self._said = False
+        self._failure: LlmError | None = None
+        self._feed = self._begin
+
+    def feed(self, received: bytes) -> list[Delta]:
+        """The deltas that these bytes complete, in order.
+
+        Raises:
+            InvalidResponse: a page instead of an answer, or too large a one.
+        """
+        self._bytes += len(received)
+        if self._bytes > self._max_bytes:
+            raise InvalidResponse(f"{self._model} answered with more than {self._max_bytes} bytes.")
+        return self._feed(received)
+
+    def end(self) -> list[Delta]:
+        """The last deltas and the `Finish`, after all bytes were fed.
+
+        Raises:
+            InvalidResponse: the answer broke off, cannot be understood or says nothing.
+            LlmError: the server says what went wrong.
+        """
+        if self._failure is not None:
+            raise self._failure
+        deltas: list[Delta] = []
+        if self._document is not None:
+            self._take(b"".join(self._document), deltas)
+            self.done = True
+        if not self.done and not self.finishing:
+            said = "broke off in the middle of its answer" if self._said else "ended without an answer"
+            raise InvalidResponse(f"{self._model} {said}. Ask again.")
+        if self._calls.nameless() or (not self.finishing and self._calls.incomplete()):
+            raise InvalidResponse(f"{self._model} asked for a tool but broke off inside the call. Ask again.")
+        deltas.append(self._finish())
+        return deltas
+
+    def _begin(self, received: bytes) -> list[Delta]:
+        """Decide by the first character that is no white space."""
+        text = received.lstrip(b" \t\r\n")
+        if not text:
+            return []
+        if text[:_SNIFFED_BYTES] == b"<":
+            raise InvalidResponse(
+                f"A web page came instead of an answer of {self._model}: the base URL is probably wrong"
+                " (it often ends in /v1), or a proxy asks for a sign-in."
+            )
+        if text[:_SNIFFED_BYTES] == b"{":
+            self._document = []
+            self._feed = self._feed_document
+        else:
+            self._feed = self._feed_events
+        return self._feed(received)
+
+    def _feed_document(self, received: bytes) -> list[Delta]:
+        if self._document is not None:
+            self._document.append(received)
+        return []
+
+    def _feed_events(self, received: bytes) -> list[Delta]:
+        deltas: list[Delta] = []
+        for payload in self._parser.feed(received):
+            if payload == _DONE:
+                self.done = True
+                break
+            try:
+                self._take(payload, deltas)
+            except LlmError as error:
+                # What came before it stands: `end` raises it once that is passed on.
+                self._failure = error
+                self.done = True
+                break
+        return deltas
+
+    def _take(self, payload: bytes, deltas: list[Delta]) -> None:
+        try:
+            chunk = decode_chunk(payload)
+        except msgspec.MsgspecError as error:
+            raise InvalidResponse(
+                f"{self._model} answered with something that is no chat completion ({error})."
+            ) from error
+        if chunk.choices:
+            choice = chunk.choices[0]
+            content = choice.delta or choice.message
+            if content is not None and not choice.index:
+                self._take_content(content, deltas)
+            if choice.finish_reason is not None:
+                self._reason = choice.finish_reason
+                self.finishing = True
+        if chunk.usage is not None or chunk.error is not None:
+            self._take_rest(chunk)
+
+    def _take_rest(self, chunk: Chunk) -> None:
+        if chunk.error is not None:
+            raise self._error(ErrorDetail.of(chunk.error))
+        self._usage = chunk.usage
+
+    def _take_content(self, content: Content, deltas: list[Delta]) -> None:
+        text = content.content or content.refusal
+        if text:
+            if isinstance(text, list):
+                text = _joined(text)
+            self._said = True
+            deltas.append(TextDelta(text=text))
+        reasoning = content.reasoning_content or content.reasoning
+        if reasoning:
+            deltas.append(ReasoningDelta(text=reasoning))
+        if content.tool_calls:
+            self._said = True
+            deltas.extend(self._call_deltas(content.tool_calls))
+
+    def _call_deltas(self, pieces: list[CallPiece]) -> Iterator[ToolCallDelta]:
+        for piece in pieces:
+            if (delta := self._calls.take(piece)) is not None:
+                yield delta
+
+    def _finish(self) -> Finish:
+        reason: Reason = "tool_calls" if len(self._calls) else "stop"
+        reason = _REASONS.get((self._reason or "").lower(), reason)
+        if not self._said and reason == "stop":
+            raise InvalidResponse(f"{self._model} sent an empty answer. Ask again.")
+        usage = self._usage or UsageCount()
+        return Finish(
+            reason,
+            self._model,
+            input_tokens=None if usage.prompt_tokens is None else int(usage.prompt_tokens),
+            output_tokens=None if usage.completion_tokens is None else int(usage.completion_tokens),
+            cost_usd=usage.cost,
+        )
+
+
+def _joined(parts: list[Part]) -> str:
+    return "".join(part.text or "" for part in parts)

@@ -1,0 +1,356 @@
+"""Any server that speaks OpenAI's chat completions, streamed over aiohttp.
+
+`providers.connect` makes it. Azure OpenAI and DIAL are the same wire with other
+paths and another header for the key. aiohttp is imported at the first request:
+starting Bethink does not pay for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import sys
+import uuid
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import anyio.to_thread
+
+from bethink.errors import BadInput, ContextTooLong, LlmError
+from bethink.llm.openai_answer import Answer
+from bethink.llm.openai_errors import Disconnected, Failures
+from bethink.llm.openai_shapes import Dialect, ErrorDetail, encode_request
+from bethink.llm.sse import MAX_EVENT_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    import aiohttp
+
+    from bethink.llm import Delta, LlmRequest
+
+_MAX_ERROR_BYTES: Final = 64 * 1024
+_PROBE_S: Final = 5
+_USAGE_S: Final = 5
+"""How long the count of tokens may take after an answer's end; it is worth no longer wait."""
+_DRAIN_S: Final = 1
+"""How long a finished response may take to end, so that its connection can be used again."""
+_ERROR_BODY_S: Final = 5
+_JSON: Final = {"Content-Type": "application/json"}
+_BAD_REQUESTS: Final = frozenset({400, 422})
+_KEY_REFUSALS: Final = frozenset({401, 403})
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is served and how to ask there.
+
+    `azure` is Azure OpenAI's and DIAL's way: the model's name in the path, the
+    key in `api-key`, and `api-version` in the query unless it is empty.
+    `key_setting` is what the owner must check when the key is refused,
+    `max_tokens` the server's name for the limit of an answer.
+
+    Raises:
+        BadInput: the base URL is no http(s) address, or the key cannot be sent.
+    """
+
+    base_url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    azure: bool = False
+    api_version: str = ""
+    key_setting: str = "the key"
+    max_tokens: str = "max_tokens"
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise BadInput(f"The base URL {self.base_url!r} is not an http:// or https:// address.")
+        if self.api_key and not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise BadInput(
+                f"The key in {self.key_setting} has characters that no key has, such as a line break."
+            )
+
+    @property
+    def address(self) -> str:
+        """The base URL as it may be shown: no user, password or query."""
+        parts = urlsplit(self.base_url)
+        host = parts.netloc.rpartition("@")[2]
+        return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+    @property
+    def chat_url(self) -> str:
+        """Where to post a request."""
+        base = self._base()
+        if not self.azure:
+            return f"{base}/chat/completions"
+        deployment = quote(self.model, safe="@:.")
+        return f"{base}/openai/deployments/{deployment}/chat/completions{self._version()}"
+
+    @property
+    def models_url(self) -> str:
+        """Where the models are listed."""
+        return f"{self._base()}/openai/models{self._version()}" if self.azure else f"{self._base()}/models"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What identifies us; compressed streams cost more than they save."""
+        headers = {"Accept-Encoding": "identity", "User-Agent": "bethink"}
+        if self.api_key:
+            name, value = (
+                ("api-key", self.api_key) if self.azure else ("Authorization", f"Bearer {self.api_key}")
+            )
+            headers[name] = value
+        return headers
+
+    def _base(self) -> str:
+        base = self.base_url.rstrip("/").removesuffix("/chat/completions")
+        return base.removesuffix("/openai") if self.azure else base
+
+    def _version(self) -> str:
+        return f"?api-version={quote(self.api_version)}" if self.api_version else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a server may take, in seconds, and how much it may send.
+
+    `first_byte_s` is long because a model on a processor reads a long prompt
+    for minutes, `gap_s` because a reasoning model is silent while it thinks.
+    """
+
+    connect_s: float = 10
+    first_byte_s: float = 300
+    gap_s: float = 180
+    event_bytes: int = MAX_EVENT_BYTES
+    answer_bytes: int = 64 * 1024 * 1024
+
+
+class OpenAiWire:
+    """One model behind one endpoint; its connections are shared by all requests made of it.
+
+    A connection is opened for each concurrent request and kept for the next
+    ones. `new_id` names tool calls of servers that do not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        *,
+        context_tokens: int,
+        limits: Limits | None = None,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.name = name
+        self.context_tokens = context_tokens
+        self._endpoint = endpoint
+        self._limits = limits or Limits()
+        self._new_id = new_id
+        self._failures = Failures(name, endpoint.address, endpoint.key_setting, endpoint.api_key)
+        self._dialect = Dialect(max_tokens=endpoint.max_tokens)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
+        """See `Llm.stream`. Closing the generator closes the connection at once."""
+        limits = self._limits
+        response = await self._open(request)
+        answer = Answer(
+            self.name,
+            new_id=self._new_id,
+            error=self._failures.of_error_object,
+            max_event_bytes=limits.event_bytes,
+            max_bytes=limits.answer_bytes,
+        )
+        watch = _Watch(response, limits.first_byte_s)
+        try:
+            while not answer.done:
+                received = await self._read(response, answer, watch)
+                if not received:
+                    break
+                for delta in answer.feed(received):
+                    yield delta
+                watch.limit_s = _USAGE_S if answer.finishing else limits.gap_s
+            for delta in answer.end():
+                yield delta
+            await _drain(response)
+        finally:
+            watch.stop()
+            # The connection of a response that was read to its end is free already, and stays open.
+            response.close()
+
+    async def probe(self) -> str | None:
+        """See `Llm.probe`: asks for the list of models. A server without one counts as reachable."""
+        try:
+            async with asyncio.timeout(_PROBE_S):
+                async with await self._request("GET", self._endpoint.models_url) as response:
+                    detail = await _error_detail(response)
+        except TimeoutError:
+            return self._failures.unreachable(f"no answer within {_PROBE_S} s.").message
+        except LlmError as error:
+            return error.message
+        if response.status in _KEY_REFUSALS or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return self._failures.of_status(response.status, detail, response.headers).message
+        return None
+
+    async def close(self) -> None:
+        """Close all connections; a later request opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _open(self, request: LlmRequest) -> aiohttp.ClientResponse:
+        """A response with status 200. What a server refuses of a request is left out from then on."""
+        tried: list[Dialect] = []
+        while True:
+            dialect = self._dialect
+            tried.append(dialect)
+            response = await self._post(encode_request(request, self._endpoint.model, dialect))
+            if response.status == HTTPStatus.OK:
+                return response
+            async with response:
+                detail = await _error_detail(response)
+            error = self._failures.of_status(response.status, detail, response.headers)
+            plainer = dialect.without(f"{detail.code} {detail.message}")
+            mendable = response.status in _BAD_REQUESTS and not isinstance(error, ContextTooLong)
+            if not mendable or plainer is None or plainer in tried:
+                raise error
+            self._dialect = plainer
+
+    async def _post(self, body: bytes) -> aiohttp.ClientResponse:
+        url = self._endpoint.chat_url
+        try:
+            async with asyncio.timeout(self._limits.first_byte_s):
+                try:
+                    return await self._request("POST", url, body)
+                except Disconnected:
+                    # Most likely a kept connection that the server had closed meanwhile.
+                    return await self._request("POST", url, body)
+        except TimeoutError as error:
+            waited = f"no answer within {self._limits.first_byte_s:g} s."
+            raise self._failures.unreachable(waited) from error
+
+    async def _request(self, method: str, url: str, body: bytes | None = None) -> aiohttp.ClientResponse:
+        """A response whose body is still to be read.
+
+        Raises:
+            Unreachable: there is none.
+        """
+        session = await self._connected()
+        headers = _JSON if body is not None else None
+        try:
+            return await session.request(method, url, data=body, headers=headers, allow_redirects=False)
+        except _network_errors() as error:
+            failure = self._failures.of_exception(error)
+            raise failure from error
+
+    async def _connected(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            if "aiohttp" not in sys.modules:
+                await anyio.to_thread.run_sync(importlib.import_module, "aiohttp")
+            self._session = self._session or _new_session(self._endpoint, self._limits)
+        return self._session
+
+    async def _read(self, response: aiohttp.ClientResponse, answer: Answer, watch: _Watch) -> bytes:
+        """What has arrived; empty at the end, or where the rest is not worth an error.
+
+        Raises:
+            Unreachable: nothing came for too long.
+            InvalidResponse: the connection broke.
+        """
+        watch.start()
+        try:
+            return await response.content.readany()
+        except _network_errors() as error:
+            if answer.finishing:
+                return b""
+            if watch.expired:
+                raise self._failures.unreachable(f"nothing came for {watch.limit_s:g} s.") from error
+            raise self._failures.broken_off() from error
+        finally:
+            watch.waiting = False
+
+
+class _Watch:
+    """Closes a response of which nothing comes for `limit_s` while it is waited for.
+
+    One timer that looks at the clock when it rings: moving the deadline at
+    every token costs no timer each.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse, limit_s: float) -> None:
+        self.limit_s = limit_s
+        self.waiting = False
+        self.expired = False
+        self._response = response
+        self._loop = asyncio.get_running_loop()
+        self._due = self._rings_at = self._loop.time() + limit_s
+        self._timer = self._loop.call_at(self._rings_at, self._ring)
+
+    def start(self) -> None:
+        """The wait begins."""
+        self.waiting = True
+        self._due = self._loop.time() + self.limit_s
+        if self._due < self._rings_at:
+            self._timer.cancel()
+            self._set(self._due)
+
+    def stop(self) -> None:
+        """The response is done with."""
+        self._timer.cancel()
+
+    def _ring(self) -> None:
+        now = self._loop.time()
+        if not self.waiting:
+            self._set(now + self.limit_s)
+        elif now < self._due:
+            self._set(self._due)
+        else:
+            self.expired = True
+            self._response.close()
+
+    def _set(self, at: float) -> None:
+        self._rings_at = at
+        self._timer = self._loop.call_at(at, self._ring)
+
+
+def _new_session(endpoint: Endpoint, limits: Limits) -> aiohttp.ClientSession:
+    import aiohttp
+
+    return aiohttp.ClientSession(
+        # No limit: the number of runs is bounded above, and a queue here would look like a slow model.
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_s),
+        headers=endpoint.headers,
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
+
+
+def _network_errors() -> tuple[type[Exception], ...]:
+    """What aiohttp raises when the network fails. Python asks for it only when something was raised."""
+    import aiohttp
+
+    return (aiohttp.ClientError, OSError)
+
+
+async def _error_detail(response: aiohttp.ClientResponse) -> ErrorDetail:
+    """What the body says, as far as it comes."""
+    body = b""
+    with contextlib.suppress(*_network_errors()):
+        async with asyncio.timeout(_ERROR_BODY_S):
+            while len(body) < _MAX_ERROR_BYTES and (received := await response.content.readany()):
+                body += received
+    return ErrorDetail.of_bytes(body[:_MAX_ERROR_BYTES])
+
+
+async def _drain(response: aiohttp.ClientResponse) -> None:
+    """Read the end of a response, so that its connection can be used again."""
+    if response.content.at_eof():
+        return
+    with contextlib.suppress(*_network_errors()):
+        async with asyncio.timeout(_DRAIN_S):
+            while await response.content.readany():
+                pass

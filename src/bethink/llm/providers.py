@@ -1,0 +1,115 @@
+"""Which model: `provider:name` to a ready `Llm`. `app` calls it with what `settings` read.
+
+A provider is one row of `PROVIDERS`. Nothing here reads the environment: a row
+names the variable of its key so that settings can look it up and errors can
+name it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bethink.errors import BadInput
+from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.scripted import ScriptedLlm
+
+if TYPE_CHECKING:
+    from bethink.llm import Llm
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Where a provider's models are unless told, and what it needs.
+
+    `base_url` is None where only the owner knows it. `context_tokens` is a
+    window that its models have at least; `key_variable` is empty where no key
+    is needed.
+    """
+
+    base_url: str | None
+    key_variable: str
+    context_tokens: int
+    azure: bool = False
+    max_tokens: str = "max_tokens"
+
+
+PROVIDERS: Final[dict[str, Provider]] = {
+    "openai": Provider(
+        "https://api.openai.com/v1", "OPENAI_API_KEY", 128_000, max_tokens="max_completion_tokens"
+    ),
+    "azure": Provider(None, "AZURE_OPENAI_API_KEY", 128_000, azure=True, max_tokens="max_completion_tokens"),
+    "dial": Provider(None, "DIAL_API_KEY", 128_000, azure=True),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", 128_000),
+    # The servers below run on the owner's machines; theirs are the ports they listen on by default.
+    "vllm": Provider("http://127.0.0.1:8000/v1", "VLLM_API_KEY", 32_768),
+    "mlx": Provider("http://127.0.0.1:8080/v1", "", 32_768),
+    "ollama": Provider("http://127.0.0.1:11434/v1", "", 4_096),
+    "llamacpp": Provider("http://127.0.0.1:8080/v1", "LLAMA_API_KEY", 8_192),
+}
+"""The table of providers that speak OpenAI's chat completions."""
+
+SCRIPTED: Final = "scripted"
+"""The provider of the demonstration that needs no model: `scripted:demo`."""
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """The provider and the model's name of `provider:name`; the name may hold colons itself.
+
+    Raises:
+        BadInput: the provider is missing or unknown, or the name is.
+    """
+    provider, colon, name = spec.strip().partition(":")
+    known = ", ".join(f"{provider}:" for provider in (*PROVIDERS, SCRIPTED))
+    if not colon:
+        raise BadInput(
+            f"BETHINK_MODEL is {spec!r}, without a provider: write provider:name,"
+            f" such as openai:{provider or 'gpt-5'}. Known providers: {known}"
+        )
+    if provider not in PROVIDERS and provider != SCRIPTED:
+        raise BadInput(
+            f"BETHINK_MODEL names the provider {provider!r}, which is not known. Known are {known}"
+            f" For any other OpenAI-compatible server write openai:{name or 'name'} and set its base URL."
+        )
+    if not name.strip():
+        raise BadInput(f"BETHINK_MODEL is {spec!r}: the model's name is missing after the colon.")
+    return provider, name.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What an owner may set about a model; None and empty mean the provider's own."""
+
+    base_url: str | None = None
+    api_key: str | None = None
+    api_version: str = ""
+    context_tokens: int | None = None
+    limits: Limits | None = None
+
+
+def connect(spec: str, connection: Connection | None = None) -> Llm:
+    """The model that `spec` names. Nothing is sent until it is used.
+
+    Raises:
+        BadInput: `spec` names none, or its base URL is missing or wrong.
+    """
+    given = connection or Connection()
+    provider_name, model = split_spec(spec)
+    name = f"{provider_name}:{model}"
+    if provider_name == SCRIPTED:
+        return ScriptedLlm(name=name)
+    provider = PROVIDERS[provider_name]
+    base_url = given.base_url or provider.base_url
+    if base_url is None:
+        raise BadInput(f"{name} needs an address: set BETHINK_BASE_URL to your {provider_name} endpoint.")
+    endpoint = Endpoint(
+        base_url,
+        model,
+        api_key=given.api_key or None,
+        azure=provider.azure,
+        api_version=given.api_version,
+        key_setting=provider.key_variable or "BETHINK_API_KEY",
+        max_tokens=provider.max_tokens,
+    )
+    window = given.context_tokens or provider.context_tokens
+    return OpenAiWire(name, endpoint, context_tokens=window, limits=given.limits)
