@@ -1,8 +1,11 @@
-"""Every adapter of the store and index ports, and of the bus, for the suites in this folder."""
+"""Every adapter of the store and index ports, and of the bus, for the suites in this folder.
+
+And the process that stands for a model's server.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 
 from bethink.index import Index
 from bethink.index.memory import MemoryIndex
+from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from bethink.store import Store
 from bethink.store.memory import MemoryStore
 from bethink.store.sqlite import open_database
@@ -43,3 +47,10 @@ async def store(database: Database) -> Store:
 @pytest.fixture
 async def index(database: Database) -> Index:
     return database.index
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Iterator[ScriptedProcess]:
+    """A scripted model's server that takes the key `right-key` only."""
+    with scripted_process(["--key", "right-key"]) as process:
+        yield process

@@ -43,13 +43,14 @@ _CHARACTERS_A_TOKEN: Final = 4
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """One request as it came; keys are masked."""
+    """One request as it came; keys are masked. Requests of one connection share `client_port`."""
 
+    client_port: int
     method: str
     path: str
     query: str
     headers: dict[str, str]
-    body: object
+    body: Any
 
 
 class _Message(msgspec.Struct, frozen=True):
@@ -277,7 +278,11 @@ class ScriptedServer:
             name.lower(): "***" if name.lower() in _SECRET_HEADERS else value
             for name, value in request.headers.items()
         }
-        self._requests.append(Recorded(request.method, request.path, request.query_string, headers, body))
+        peer = request.transport.get_extra_info("peername") if request.transport else None
+        port = peer[1] if peer else 0
+        self._requests.append(
+            Recorded(port, request.method, request.path, request.query_string, headers, body)
+        )
 
 
 def _refuse(request: web.Request, reply: Reply) -> web.StreamResponse:
