@@ -105,24 +105,29 @@ class Loop:
     async def _ask(self, request: RunRequest, answer: Answer) -> AsyncGenerator[Event, None]:
         """Stream one answer; once more with half the history where it was too long for the model."""
         window = self.llm.context_tokens
-        for room in (window, window // 2):
-            asked = self.context.request(
-                request.principal, request.messages, recalled=request.recalled, context_tokens=room
+        try:
+            async with aclosing(self._stream(request, answer, window)) as events:
+                async for event in events:
+                    yield event
+        except ContextTooLong:
+            if answer.begun:
+                raise
+            yield Warned(
+                part="model",
+                message="The conversation is too long for the model: its oldest part is left out.",
             )
-            try:
-                async with aclosing(self.llm.stream(asked)) as deltas:
-                    async for delta in deltas:
-                        if (event := answer.take(delta)) is not None:
-                            yield event
-            except ContextTooLong:
-                if answer.begun or room < window:
-                    raise
-                yield Warned(
-                    part="model",
-                    message="The conversation is too long for the model: its oldest part is left out.",
-                )
-            else:
-                return
+            async with aclosing(self._stream(request, answer, window // 2)) as events:
+                async for event in events:
+                    yield event
+
+    async def _stream(self, request: RunRequest, answer: Answer, room: int) -> AsyncGenerator[Event, None]:
+        asked = self.context.request(
+            request.principal, request.messages, recalled=request.recalled, context_tokens=room
+        )
+        async with aclosing(self.llm.stream(asked)) as deltas:
+            async for delta in deltas:
+                if (event := answer.take(delta)) is not None:
+                    yield event
 
     async def _calls(
         self, request: RunRequest, calls: Sequence[ToolCall], waiting: list[Prepared]
