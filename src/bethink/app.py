@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import anyio
+import anyio.to_thread
 
 from bethink.accounts import Accounts
 from bethink.across.forgetting import Forgetting
@@ -19,7 +20,7 @@ from bethink.across.recall import Memento, Recall
 from bethink.across.vectors import Vectors
 from bethink.agent.answer import Bounds
 from bethink.agent.commands import Commands
-from bethink.agent.context import Context
+from bethink.agent.context import Context, system_prompt
 from bethink.agent.loop import Loop
 from bethink.agent.records import JOURNAL
 from bethink.agent.runs import Runs
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.settings import Settings
     from bethink.store import Store
+    from bethink.tool import Tool
 
 _log = log("app")
 
@@ -102,17 +104,18 @@ class Background:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, ports: Ports) -> AsyncGenerator[App]:
-    """A wired app over these ports.
+async def open_app(settings: Settings, ports: Ports, *, tools: Sequence[Tool] = ()) -> AsyncGenerator[App]:
+    """A wired app over these ports; `tools` are offered beside its own, a same name replaces.
 
     Raises:
         StorageError: the data directory cannot be used.
         BadInput: a setting names something that is not there.
     """
-    _check_time_zone(settings.time_zone)
+    await anyio.to_thread.run_sync(_check_time_zone, settings.time_zone)
+    prompt = await anyio.to_thread.run_sync(system_prompt)
     async with AsyncExitStack() as stack:
         background = Background()
-        app = _wire(settings, ports, background)
+        app = _wire(settings, ports, background, tools=tools, prompt=prompt)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors, Vectors(ports.store, ports.index, ports.embeddings))
@@ -120,7 +123,9 @@ async def open_app(settings: Settings, ports: Ports) -> AsyncGenerator[App]:
         yield app
 
 
-def _wire(settings: Settings, ports: Ports, background: Background) -> App:
+def _wire(
+    settings: Settings, ports: Ports, background: Background, *, tools: Sequence[Tool], prompt: str
+) -> App:
     new_id = Ids(ports.clock)
 
     async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
@@ -140,7 +145,7 @@ def _wire(settings: Settings, ports: Ports, background: Background) -> App:
     forgetting = Forgetting(ports.store, memory, JOURNAL)
     conversations = Conversations(ports.store, ports.clock, new_id)
     toolbox = Toolbox(
-        memory_tools(memory, forgetting.forget_all),
+        _with(memory_tools(memory, forgetting.forget_all), tools),
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
@@ -149,6 +154,7 @@ def _wire(settings: Settings, ports: Ports, background: Background) -> App:
         memory,
         recall,
         ports.clock,
+        prompt=prompt,
         tools=toolbox.schemas if settings.tools_enabled else (),
         limit=settings.recall_limit,
         profile_limit=settings.recall_profile_limit,
@@ -192,6 +198,10 @@ def _memento(fact: Fact) -> Memento | None:
         source=None if source is None else ":".join(part for part in (source.kind, source.id) if part),
         valid_until=fact.valid_until,
     )
+
+
+def _with(tools: Sequence[Tool], more: Sequence[Tool]) -> list[Tool]:
+    return list(({tool.name: tool for tool in tools} | {tool.name: tool for tool in more}).values())
 
 
 def _bounds(settings: Settings) -> Bounds:

@@ -54,20 +54,18 @@ class Context:
     memory: Memory
     recall: Recall
     clock: Clock
+    prompt: str
     tools: tuple[ToolSchema, ...]
     limit: int
     profile_limit: int
     min_score: float
     max_output_tokens: int | None = None
     temperature: float | None = None
-    _prompt: str = field(init=False, repr=False)
     _fixed_tokens: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        prompt = system_prompt()
         tools = sum(_tokens(str(tool.parameters) + tool.description) for tool in self.tools)
-        object.__setattr__(self, "_prompt", prompt)
-        object.__setattr__(self, "_fixed_tokens", _tokens(prompt) + _NOW_TOKENS + tools)
+        object.__setattr__(self, "_fixed_tokens", _tokens(self.prompt) + _NOW_TOKENS + tools)
 
     async def recalled(self, principal: Principal, text: str) -> tuple[Recalled, ...]:
         """What is remembered that may bear on `text`: the important first, then by relevance."""
@@ -102,7 +100,7 @@ class Context:
         answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
         room = context_tokens - self._fixed_tokens - answer - sum(_tokens(item.text) for item in recalled)
         return LlmRequest(
-            system=f"{self._prompt}\n# Now\n{self._now(principal)}\n",
+            system=f"{self.prompt}\n# Now\n{self._now(principal)}\n",
             messages=tuple(_with_recalled(_fitting(_complete(messages), room), recalled)),
             tools=self.tools,
             temperature=self.temperature,

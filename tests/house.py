@@ -1,0 +1,78 @@
+"""A whole Bethink over in-memory ports and a scripted model, for tests of everything above the ports."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from bethink.agent.journal import Numbered
+from bethink.app import App, Ports, open_app
+from bethink.bus.memory import MemoryBus
+from bethink.clock import FakeClock
+from bethink.conversations import StoredMessage
+from bethink.embeddings import Embeddings
+from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.events import Event, Place
+from bethink.index.memory import MemoryIndex
+from bethink.llm import Llm
+from bethink.principal import Principal
+from bethink.settings import Settings
+from bethink.store import Store
+from bethink.store.memory import MemoryStore
+from bethink.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """An open app, the local owner, and short ways to talk."""
+
+    app: App
+    me: Principal
+    clock: FakeClock
+
+    async def new(self) -> str:
+        return (await self.app.conversations.create(self.me)).id
+
+    async def say(self, content: str, conversation: str | None = None) -> list[Event]:
+        """The events of one turn, deltas merged."""
+        run = await self.app.runs.start(self.me, conversation or await self.new(), content)
+        return await self.events(run)
+
+    async def events(self, run: str, after: Place | None = None) -> list[Event]:
+        return [numbered.event for numbered in await self.numbered(run, after)]
+
+    async def numbered(self, run: str, after: Place | None = None) -> list[Numbered]:
+        return [numbered async for batch in self.app.runs.follow(self.me, run, after) for numbered in batch]
+
+    async def messages(self, conversation: str) -> Sequence[StoredMessage]:
+        page = await self.app.conversations.messages(self.me, conversation)
+        return [item.record for item in reversed(page.items)]
+
+
+def ports_of(
+    llm: Llm | None = None,
+    *,
+    embeddings: Embeddings | None = None,
+    clock: FakeClock | None = None,
+    store: Store | None = None,
+) -> Ports:
+    index = MemoryIndex()
+    return Ports(
+        store=store or MemoryStore(index),
+        index=index,
+        bus=MemoryBus(),
+        embeddings=embeddings or HashingEmbeddings(),
+        llm=llm,
+        clock=clock or FakeClock(),
+    )
+
+
+@asynccontextmanager
+async def open_house(
+    llm: Llm | None = None, *, ports: Ports | None = None, tools: Sequence[Tool] = (), **settings: object
+) -> AsyncGenerator[House]:
+    ports = ports or ports_of(llm)
+    async with open_app(Settings(**settings), ports, tools=tools) as app:  # pyright: ignore[reportArgumentType] - by name
+        assert isinstance(ports.clock, FakeClock)
+        yield House(app, app.accounts.authenticate(audience="test"), ports.clock)
