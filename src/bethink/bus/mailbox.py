@@ -7,6 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bethink.bus import Notice
 
 BACKLOG = 1_000
@@ -49,9 +51,6 @@ class Mailboxes:
     def __init__(self) -> None:
         self._by_topic: dict[str, list[Mailbox]] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._by_topic)
-
     def open(self, topic: str) -> Mailbox:
         """A new subscriber's mailbox."""
         mailbox = Mailbox()
@@ -64,10 +63,11 @@ class Mailboxes:
         if not self._by_topic[topic]:
             del self._by_topic[topic]
 
-    def deliver(self, notice: Notice) -> None:
-        """Hand a notice to every subscriber of its topic."""
-        for mailbox in self._by_topic.get(notice.topic, ()):
-            mailbox.put(notice)
+    def deliver(self, notices: Iterable[Notice]) -> None:
+        """Hand notices to every subscriber of their topics."""
+        for notice in notices:
+            for mailbox in self._by_topic.get(notice.topic, ()):
+                mailbox.put(notice)
 
     def close(self) -> None:
         """End every subscription."""

@@ -49,7 +49,7 @@ class MemoryBus:
 
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic."""
-        self._hub.mailboxes.deliver(Notice(topic, payload))
+        self._hub.mailboxes.deliver((Notice(topic, payload),))
 
     @asynccontextmanager
     async def subscribe(self, topic: str) -> AsyncGenerator[AsyncIterator[Notice]]:

@@ -1,0 +1,218 @@
+"""What every bus tells, and whom it lets hold a lease."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio.streams.text import TextReceiveStream
+
+from bethink.bus import Bus, Notice
+from bethink.bus.memory import MemoryBus, MemoryHub
+from bethink.bus.sqlite import FILE_NAME, open_bus
+from bethink.clock import FakeClock
+from bethink.errors import StorageError
+
+pytestmark = pytest.mark.anyio
+
+_HOLDER = """
+import anyio, sys
+from pathlib import Path
+from bethink.bus.sqlite import open_bus
+
+async def main():
+    async with open_bus(Path(sys.argv[1])) as bus:
+        await bus.claim("lease", 1000)
+        await bus.publish("hello", bus.process)
+        async with bus.subscribe("echo") as notices:
+            print(bus.process, flush=True)
+            async for notice in notices:
+                await bus.publish("echoed", notice.payload)
+
+anyio.run(main)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two processes' buses, or what plays them."""
+
+    one: Bus
+    other: Bus
+    clock: FakeClock
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
+    clock = FakeClock()
+    async with AsyncExitStack() as stack:
+        if request.param == "memory":
+            hub = MemoryHub()
+            yield Pair(MemoryBus(hub, clock=clock), MemoryBus(hub, clock=clock), clock)
+        else:
+            buses = [await stack.enter_async_context(open_bus(tmp_path, clock=clock)) for _ in range(2)]
+            yield Pair(buses[0], buses[1], clock)
+
+
+async def test_a_notice_reaches_subscribers_in_every_process_in_order(pair: Pair) -> None:
+    async with pair.one.subscribe("t") as near, pair.other.subscribe("t") as far:
+        for number in range(5):
+            await (pair.one if number % 2 else pair.other).publish("t", str(number))
+        for notices in (near, far):
+            assert [(await anext(notices)).payload for _ in range(5)] == list("01234")
+
+
+async def test_only_the_topic_asked_for_and_only_from_now_on(pair: Pair) -> None:
+    await pair.one.publish("t", "before")
+    async with pair.other.subscribe("t") as first:
+        await pair.one.publish("t", "between")
+        assert await anext(first) == Notice("t", "between")
+        async with pair.other.subscribe("t") as second:
+            await pair.one.publish("another", "not this")
+            await pair.one.publish("t", "now")
+            assert await anext(second) == Notice("t", "now")
+
+
+async def test_a_slow_reader_loses_the_oldest(pair: Pair) -> None:
+    async with pair.one.subscribe("t") as notices, pair.one.subscribe("end") as end:
+        for number in range(1_005):
+            await pair.one.publish("t", str(number))
+        await pair.one.publish("end")
+        await anext(end)
+        assert (await anext(notices)).payload == "5"
+
+
+async def test_leaving_a_subscription_ends_it_for_that_reader_alone(pair: Pair) -> None:
+    async with pair.one.subscribe("t") as staying:
+        async with pair.one.subscribe("t"):
+            pass
+        await pair.one.publish("t", "x")
+        assert await anext(staying) == Notice("t", "x")
+
+
+async def test_a_lease_has_one_holder_who_may_renew_and_release_it(pair: Pair) -> None:
+    assert await pair.one.claim("lease", 10)
+    assert not await pair.other.claim("lease", 10)
+    assert await pair.one.claim("lease", 10)
+    assert await pair.other.claim("another", 10)
+    await pair.other.release("lease")
+    assert not await pair.other.claim("lease", 10)
+    await pair.one.release("lease")
+    assert await pair.other.claim("lease", 10)
+
+
+async def test_a_lease_ends_with_its_time(pair: Pair) -> None:
+    assert await pair.one.claim("lease", 10)
+    pair.clock.advance(9.9)
+    assert not await pair.other.claim("lease", 10)
+    pair.clock.advance(0.2)
+    assert await pair.other.claim("lease", 10)
+    assert not await pair.one.claim("lease", 10)
+
+
+async def test_both_processes_know_that_the_other_lives_and_nobody_knows_a_stranger(pair: Pair) -> None:
+    assert pair.one.process != pair.other.process
+    assert await pair.one.is_alive(pair.other.process)
+    assert await pair.one.is_alive(pair.one.process)
+    assert not await pair.one.is_alive("nobody")
+
+
+async def test_what_a_process_held_is_free_when_it_leaves(tmp_path: Path) -> None:
+    async with open_bus(tmp_path) as one:
+        async with open_bus(tmp_path) as other:
+            assert await other.claim("lease", 1000)
+        assert not await one.is_alive(other.process)
+        assert await one.claim("lease", 1000)
+
+
+async def test_a_killed_process_is_known_to_be_dead_at_once(tmp_path: Path) -> None:
+    async with (
+        open_bus(tmp_path) as bus,
+        bus.subscribe("hello") as hellos,
+        await anyio.open_process([sys.executable, "-c", _HOLDER, str(tmp_path)]) as holder,
+    ):
+        name = (await anext(hellos)).payload
+        assert await bus.is_alive(name)
+        assert not await bus.claim("lease", 1000)
+        # A zombie is dead too, so its parent need not ask for it first.
+        os.kill(holder.pid, signal.SIGKILL)
+        with anyio.fail_after(5):
+            while await bus.is_alive(name):
+                await anyio.lowlevel.checkpoint()
+        assert await bus.claim("lease", 1000)
+
+
+async def test_processes_hear_one_another(tmp_path: Path) -> None:
+    async with (
+        open_bus(tmp_path) as bus,
+        bus.subscribe("echoed") as echoes,
+        await anyio.open_process([sys.executable, "-c", _HOLDER, str(tmp_path)]) as holder,
+    ):
+        assert holder.stdout
+        await TextReceiveStream(holder.stdout).receive()
+        for number in range(3):
+            await bus.publish("echo", str(number))
+        assert [(await anext(echoes)).payload for _ in range(3)] == list("012")
+        holder.kill()
+
+
+async def test_a_process_that_cannot_be_looked_up_counts_as_dead_after_a_minute_of_silence(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock()
+
+    def register() -> None:
+        with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+            row = ("far", "another machine", 1, "", clock.now_us())
+            connection.execute("INSERT INTO processes VALUES (?, ?, ?, ?, ?)", row)
+
+    async with open_bus(tmp_path, clock=clock) as bus:
+        await anyio.to_thread.run_sync(register)
+        assert await bus.is_alive("far")
+        clock.advance(61)
+        assert not await bus.is_alive("far")
+
+
+async def test_a_damaged_file_is_replaced_for_nothing_in_it_must_last(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"garbage " * 1000)
+    async with open_bus(tmp_path) as bus:
+        assert await bus.claim("lease", 10)
+
+
+async def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="file"):
+        async with open_bus(tmp_path / "file"):
+            pass
+
+
+async def test_a_closed_bus_ends_its_readers_and_says_so(tmp_path: Path) -> None:
+    received: list[Notice] = []
+    async with open_bus(tmp_path) as bus:
+        subscription = bus.subscribe("t")
+        notices = await subscription.__aenter__()
+        await bus.publish("t", "last")
+        assert await anext(notices) == Notice("t", "last")
+    received += [notice async for notice in notices]
+    assert received == []
+    await subscription.__aexit__(None, None, None)
+    with pytest.raises(StorageError, match="closed"):
+        await bus.publish("t")
+
+
+async def test_a_cancelled_subscriber_leaves_no_trace(pair: Pair) -> None:
+    with anyio.CancelScope() as scope:
+        async with pair.one.subscribe("t"):
+            scope.cancel()
+            await anyio.sleep_forever()
+    async with pair.one.subscribe("t") as notices:
+        await pair.one.publish("t", "x")
+        assert await anext(notices) == Notice("t", "x")
