@@ -1,0 +1,135 @@
+// One small client of the server's HTTP API. Every failure becomes a `Problem` that a person can read.
+import type {
+  Conversation,
+  ConversationPage,
+  Health,
+  Memory,
+  MemoryDraft,
+  MemoryPage,
+  MemoryWritten,
+  Page,
+  Settings,
+} from "./types";
+
+/** What went wrong, in words: `title` says what happened, `detail` what to do. */
+export class Problem extends Error {
+  constructor(
+    readonly code: string,
+    readonly title: string,
+    readonly detail: string,
+    readonly status: number,
+  ) {
+    super(detail ? `${title}. ${detail}` : title);
+  }
+}
+
+export const unreachable = () =>
+  new Problem(
+    "unreachable",
+    "Bethink does not answer",
+    "Check that `bethink serve` is running. Nothing that was saved is lost.",
+    0,
+  );
+
+async function problemOf(response: Response): Promise<Problem> {
+  try {
+    const body = await response.json();
+    const code = String(body.type ?? "").replace("urn:bethink:error:", "");
+    const title = String(body.title ?? `The server answered ${response.status}`);
+    return new Problem(code || "unknown", title, String(body.detail ?? ""), response.status);
+  } catch {
+    return new Problem("unknown", `The server answered ${response.status}`, "", response.status);
+  }
+}
+
+/** Any error as a problem that can be shown. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof TypeError) return unreachable();
+  const message = error instanceof Error ? error.message : String(error);
+  return new Problem("unknown", "Something went wrong", message, 0);
+}
+
+type Query = Record<string, string | number | boolean | null | undefined>;
+
+export function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).filter(([, v]) => v !== undefined && v !== null && v !== "");
+  const text = new URLSearchParams(given.map(([k, v]) => [k, String(v)])).toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** A request whose answer is good; aborts pass through, anything else is thrown as a `Problem`. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    // The interface's pages share addresses with the API, so answers must not meet in a cache.
+    response = await fetch(path, { cache: "no-store", ...init });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw unreachable();
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+async function json<T>(method: string, path: string, body?: unknown, signal?: AbortSignal) {
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  const init: RequestInit = { method, headers };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (signal) init.signal = signal;
+  const response = await request(path, init);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+const at = encodeURIComponent;
+export type ConversationPatch = { title?: string; archived?: boolean };
+export type Decision = {
+  decision: "approve" | "reject" | "edit";
+  arguments?: unknown;
+  always?: boolean;
+};
+
+export const api = {
+  health: (signal?: AbortSignal) => json<Health>("GET", "/health", undefined, signal),
+  settings: (signal?: AbortSignal) => json<Settings>("GET", "/settings", undefined, signal),
+
+  conversations: (query: { limit?: number; cursor?: string | null; archived?: boolean }) =>
+    json<Page<Conversation>>("GET", withQuery("/conversations", query)),
+  conversation: (id: string, before?: string | null, signal?: AbortSignal) =>
+    json<ConversationPage>(
+      "GET",
+      withQuery(`/conversations/${at(id)}`, { limit: 50, before }),
+      undefined,
+      signal,
+    ),
+  createConversation: () => json<Conversation>("POST", "/conversations", {}),
+  patchConversation: (id: string, patch: ConversationPatch) =>
+    json<Conversation>("PATCH", `/conversations/${at(id)}`, patch),
+  deleteConversation: (id: string) => json<void>("DELETE", `/conversations/${at(id)}`),
+
+  cancelRun: (run: string) => json<void>("POST", `/runs/${at(run)}/cancel`),
+  decide: (run: string, call: string, decision: Decision) =>
+    json<{ run: string }>("POST", `/runs/${at(run)}/approvals/${at(call)}`, decision),
+
+  memories: (
+    query: {
+      limit?: number;
+      cursor?: string | null;
+      category?: string;
+      state?: string;
+      query?: string;
+    },
+    signal?: AbortSignal,
+  ) => json<MemoryPage>("GET", withQuery("/memories", query), undefined, signal),
+  memory: (id: string) => json<Memory>("GET", `/memories/${at(id)}`),
+  addMemory: (draft: MemoryDraft) => json<MemoryWritten>("POST", "/memories", draft),
+  patchMemory: (id: string, patch: Partial<MemoryDraft>) =>
+    json<MemoryWritten>("PATCH", `/memories/${at(id)}`, patch),
+  retractMemory: (id: string) =>
+    json<{ change: string; undo: string | null }>("DELETE", `/memories/${at(id)}`),
+  forgetMemory: (id: string) => json<unknown>("DELETE", `/memories/${at(id)}?forget=true`),
+  forgetAll: () => json<{ forgotten: number }>("DELETE", "/memories?confirm=true"),
+  undo: (token: string) =>
+    json<{ memory: Memory | null; change: string }>("POST", "/memories/undo", { token }),
+};

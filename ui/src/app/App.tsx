@@ -1,0 +1,94 @@
+import { Compass } from "lucide-react";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { ChatRoom } from "../features/chat/ChatRoom";
+import { useKey } from "../keys/keys";
+import { Empty, Link } from "../kit/pieces";
+import { ToastList } from "../kit/ToastList";
+import { useApp } from "../services/context";
+import { rooms } from "../services/rooms";
+import { type Route, routeOf } from "../services/router";
+import { useStore } from "../services/store";
+import { Banner } from "./Banner";
+import { Rail } from "./Rail";
+import { Shortcuts } from "./Shortcuts";
+
+const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
+const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
+const Palette = lazy(() => import("./Palette"));
+const SoonRoom = lazy(() => import("../features/soon/SoonRoom"));
+
+function Shown({ route }: { route: Route }) {
+  switch (route.room) {
+    case "chat":
+      return <ChatRoom conversation={route.conversation} />;
+    case "memory":
+      return <MemoryRoom memory={route.memory} />;
+    case "settings":
+      return <SettingsRoom />;
+    case "lost":
+      return (
+        <div className="page">
+          <Empty icon={Compass} title="There is no page at this address">
+            <p>It may have been deleted, or the link is not whole.</p>
+            <Link className="button" to="/">
+              Go to Chat
+            </Link>
+          </Empty>
+        </div>
+      );
+    default: {
+      const room = rooms.find((each) => each.id === route.room);
+      return room ? <SoonRoom room={room} /> : null;
+    }
+  }
+}
+
+function RoomKeys() {
+  const { router, toasts } = useApp();
+  const [first, ...others] = rooms;
+  useKey("go-chat", () => router.go(first?.path ?? "/"));
+  for (const room of others) {
+    // biome-ignore lint/correctness/useHookAtTopLevel: the rooms never change in number or order
+    useKey(room.key, () => router.go(room.path));
+  }
+  useKey("undo", toasts.takeBack);
+  return null;
+}
+
+export function App() {
+  const { router } = useApp();
+  const path = useStore(router.path);
+  const [open, setOpen] = useState<"palette" | "shortcuts" | null>(null);
+  const route = routeOf(path);
+  const name = rooms.find((room) => room.id === route.room)?.name;
+  const close = () => setOpen(null);
+  useKey("palette", () => setOpen("palette"));
+  useKey("shortcuts", () => setOpen("shortcuts"));
+  useKey("new", () => {
+    setOpen(null);
+    router.go("/");
+  });
+  useEffect(() => {
+    document.title = name && route.room !== "chat" ? `${name} · Bethink` : "Bethink";
+  }, [name, route.room]);
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <RoomKeys />
+      <Rail current={route.room} />
+      <Banner />
+      <main id="main" className="room-main" tabIndex={-1}>
+        <Suspense fallback={null}>
+          <Shown route={route} />
+        </Suspense>
+      </main>
+      <Suspense fallback={null}>
+        {open === "palette" && <Palette onClose={close} onShortcuts={() => setOpen("shortcuts")} />}
+      </Suspense>
+      {open === "shortcuts" && <Shortcuts onClose={close} />}
+      <ToastList />
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+// One field for everything: rooms, actions, conversations by title, memories by meaning.
+import {
+  Brain,
+  Keyboard,
+  type LucideIcon,
+  MessageSquareText,
+  Plus,
+  Search,
+  SunMoon,
+} from "lucide-react";
+import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
+import { api } from "../api/client";
+import type { Memory } from "../api/types";
+import { bindings } from "../keys/bindings";
+import { Dialog } from "../kit/Dialog";
+import { Keys } from "../kit/pieces";
+import { type Services, useApp } from "../services/context";
+import { rooms } from "../services/rooms";
+import { useStore } from "../services/store";
+import { shortDate } from "../services/words";
+
+type Found = {
+  key: string;
+  group: string;
+  icon: LucideIcon;
+  text: string;
+  hint?: string;
+  combo?: string;
+  run: () => void;
+};
+
+const comboOf = (id: string) => bindings.find((each) => each.id === id)?.combo;
+const SHOWN = 8;
+const TYPING_PAUSE_MS = 120;
+
+function places(app: Services, onShortcuts: () => void): Found[] {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const theme = app.look.store.get().theme;
+  const isDark = theme === "dark" || (theme === "system" && dark);
+  const entry = (key: string, icon: LucideIcon, text: string, run: () => void): Found => {
+    const combo = comboOf(key);
+    return { key, group: "Go to", icon, text, run, ...(combo ? { combo } : {}) };
+  };
+  return [
+    entry("new", Plus, "New chat", () => app.router.go("/")),
+    ...rooms
+      .slice(1)
+      .map((room) => entry(room.key, room.icon, room.name, () => app.router.go(room.path))),
+    entry("shortcuts", Keyboard, "Shortcuts", onShortcuts),
+    entry("theme", SunMoon, isDark ? "Light pages" : "Dark pages", () =>
+      app.look.choose({ theme: isDark ? "light" : "dark" }),
+    ),
+  ];
+}
+
+function useMemories(query: string): readonly Memory[] {
+  const [found, setFound] = useState<readonly Memory[]>([]);
+  useEffect(() => {
+    setFound((known) => (query ? known : []));
+    if (!query) return;
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      api.memories({ query, limit: SHOWN }, abort.signal).then(
+        (page) => setFound(page.items),
+        () => undefined,
+      );
+    }, TYPING_PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [query]);
+  return found;
+}
+
+function useFound(query: string, onShortcuts: () => void): Found[] {
+  const app = useApp();
+  const { items } = useStore(app.conversations.store);
+  const memories = useMemories(query);
+  return useMemo(() => {
+    const wanted = query.toLowerCase();
+    const has = (text: string) => text.toLowerCase().includes(wanted);
+    const chats = items
+      .filter((each) => has(each.title ?? "New chat"))
+      .slice(0, SHOWN)
+      .map((each): Found => {
+        const hint = shortDate(Date.parse(each.updated_at));
+        const run = () => app.router.go(`/c/${each.id}`);
+        const text = each.title ?? "New chat";
+        return { key: each.id, group: "Conversations", icon: MessageSquareText, text, hint, run };
+      });
+    const remembered = memories.map((each): Found => {
+      const run = () => app.router.go(`/memory/${each.id}`);
+      const hint = shortDate(Date.parse(each.created_at));
+      return { key: each.id, group: "Memory", icon: Brain, text: each.content, hint, run };
+    });
+    const going = places(app, onShortcuts).filter((each) => has(each.text));
+    return wanted ? [...chats, ...remembered, ...going] : [...going, ...chats];
+  }, [query, items, memories, app, onShortcuts]);
+}
+
+export default function Palette({
+  onClose,
+  onShortcuts,
+}: {
+  onClose: () => void;
+  onShortcuts: () => void;
+}) {
+  const [query, setQuery] = useState("");
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const found = useFound(query.trim(), onShortcuts);
+  const current = Math.min(at, found.length - 1);
+  const choose = (one: Found | undefined) => {
+    if (!one) return;
+    onClose();
+    one.run();
+  };
+  const press = (event: KeyboardEvent) => {
+    const to = { ArrowDown: current + 1, ArrowUp: current - 1 }[event.key];
+    if (to !== undefined) setAt((to + found.length) % Math.max(1, found.length));
+    else if (event.key === "Enter" && !event.nativeEvent.isComposing) choose(found[current]);
+    else return;
+    event.preventDefault();
+  };
+  useEffect(() => {
+    document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: "nearest" });
+  }, [list, current]);
+  return (
+    <Dialog title="Find anything" bare className="palette" onClose={onClose}>
+      <div className="find">
+        <Search size={18} aria-hidden />
+        <input
+          autoFocus
+          role="combobox"
+          aria-expanded
+          aria-controls={list}
+          aria-activedescendant={found.length ? `${list}-${current}` : undefined}
+          aria-label="Find conversations, memories and rooms"
+          placeholder="Find conversations, memories and rooms"
+          value={query}
+          onChange={(event) => {
+            setQuery(event.target.value);
+            setAt(0);
+          }}
+          onKeyDown={press}
+        />
+        <Keys combo="escape" />
+      </div>
+      <div id={list} role="listbox" aria-label="Found" className="found scroll">
+        {found.map((one, i) => (
+          <FoundRow
+            key={one.key}
+            id={`${list}-${i}`}
+            one={one}
+            first={one.group !== found[i - 1]?.group}
+            selected={i === current}
+            onChoose={() => choose(one)}
+          />
+        ))}
+        {!found.length && (
+          <p className="none">
+            Nothing found. Memories are searched by meaning, conversations by title.
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+type RowProps = { id: string; one: Found; first: boolean; selected: boolean; onChoose: () => void };
+
+function FoundRow({ id, one, first, selected, onChoose }: RowProps) {
+  const Icon = one.icon;
+  return (
+    <>
+      {first && <h3 role="presentation">{one.group}</h3>}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the focus and takes the keys */}
+      <div id={id} role="option" aria-selected={selected} tabIndex={-1} onClick={onChoose}>
+        <Icon size={16} aria-hidden />
+        <span className="clip">{one.text}</span>
+        {one.hint && <small>{one.hint}</small>}
+        {one.combo && <Keys combo={one.combo} />}
+      </div>
+    </>
+  );
+}

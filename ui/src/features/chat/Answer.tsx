@@ -1,0 +1,104 @@
+import { Copy, TriangleAlert } from "lucide-react";
+import { lazy, Suspense } from "react";
+import { IconButton } from "../../kit/Button";
+import type { Run } from "../../run/reduce";
+import type { Session } from "../../run/session";
+import { duration, fullDate } from "../../services/words";
+import { Ending } from "./Ending";
+import { ChangedChip, UsedChip } from "./MemoryChips";
+import { answerText, type Block, blocksOf } from "./parts";
+import { ToolGroup } from "./ToolGroup";
+import { useCopy } from "./useCopy";
+
+const Markdown = lazy(() => import("./Markdown"));
+
+type AnswerProps = {
+  run: Run;
+  question: string | null;
+  session: Session;
+  undone: ReadonlySet<string>;
+  running: boolean;
+  last: boolean;
+};
+
+function BlockView({ block, run, session }: { block: Block; run: Run; session: Session }) {
+  switch (block.type) {
+    case "text":
+      return (
+        <Suspense fallback={<div className="md plain">{block.text}</div>}>
+          <Markdown text={block.text} />
+        </Suspense>
+      );
+    case "reasoning":
+      return (
+        <details className="reasoning">
+          <summary>Reasoning</summary>
+          <p>{block.text}</p>
+        </details>
+      );
+    case "tools":
+      return <ToolGroup tools={block.tools} run={run.id} session={session} />;
+    case "warning":
+      return (
+        <p className="aside">
+          <TriangleAlert size={15} aria-hidden />
+          {block.message}
+        </p>
+      );
+    case "unknown":
+      return (
+        <details className="reasoning">
+          <summary>Something this page does not know yet</summary>
+          <pre>{JSON.stringify(block.event, null, 2)}</pre>
+        </details>
+      );
+  }
+}
+
+/** True while nothing of what is shown moves by itself. */
+function isThinking(run: Run): boolean {
+  const last = run.parts.at(-1);
+  return !last || (last.type === "tool" && last.state !== "running") || last.type === "warning";
+}
+
+export function Answer({ run, question, session, undone, running, last }: AnswerProps) {
+  const copy = useCopy();
+  const text = answerText(run);
+  const took = run.startedAt && run.endedAt ? run.endedAt - run.startedAt : null;
+  const shown = run.parts.length || run.recalled.length || run.end || run.failure || running;
+  if (!shown) return null;
+  return (
+    <article className="answer" aria-label="Bethink" aria-busy={running}>
+      {blocksOf(run.parts).map((block) => (
+        <BlockView key={block.key} block={block} run={run} session={session} />
+      ))}
+      {running && isThinking(run) && (
+        <p className="thinking">
+          <i />
+          {run.parts.length ? "Going on" : "Thinking"}
+        </p>
+      )}
+      {!running && <Ending run={run} question={question} session={session} />}
+      {!running && (
+        <footer className={last ? "last" : ""}>
+          <UsedChip items={run.recalled} />
+          <ChangedChip changes={run.changed} undone={undone} session={session} />
+          <span className="gap" />
+          {took !== null && run.endedAt && (
+            <span className="took" title={fullDate(run.endedAt)}>
+              {duration(took)}
+            </span>
+          )}
+          {text && (
+            <IconButton
+              icon={Copy}
+              size={15}
+              label="Copy the answer"
+              onClick={() => copy(text, "Answer copied")}
+            />
+          )}
+        </footer>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,86 @@
+import { CircleHelp } from "lucide-react";
+import { useId, useState } from "react";
+import type { Decision } from "../../api/client";
+import { Button } from "../../kit/Button";
+import type { ToolPart } from "../../run/reduce";
+import type { Session } from "../../run/session";
+import { useApp } from "../../services/context";
+import { pretty } from "./parts";
+import { Arguments } from "./ToolLine";
+
+/** A call that waits: what it would do, exactly, and the decision. It ends as a line with a receipt. */
+export function Approval({
+  tool,
+  run,
+  session,
+}: {
+  tool: ToolPart;
+  run: string;
+  session: Session;
+}) {
+  const { toasts } = useApp();
+  const heading = useId();
+  const [draft, setDraft] = useState<string | null>(null);
+  const [always, setAlways] = useState(false);
+  const [wrong, setWrong] = useState<string | null>(null);
+  const decide = (decision: Decision) =>
+    session.decide(run, tool.call, decision).catch(toasts.fault);
+  const saveEdit = () => {
+    try {
+      void decide({ decision: "edit", arguments: JSON.parse(draft ?? "") });
+    } catch (error) {
+      setWrong(`This is not JSON yet: ${error instanceof Error ? error.message : error}`);
+    }
+  };
+  return (
+    <section className="approval" aria-labelledby={heading}>
+      <h3 id={heading}>
+        <CircleHelp size={16} aria-hidden />
+        {tool.label}
+      </h3>
+      {tool.reason && <p>{tool.reason}</p>}
+      {draft === null ? (
+        <Arguments text={tool.arguments} />
+      ) : (
+        <label className="field">
+          The call’s arguments, as JSON
+          <textarea
+            className="input mono"
+            rows={Math.min(12, draft.split("\n").length + 1)}
+            value={draft}
+            aria-invalid={wrong !== null}
+            onChange={(event) => setDraft(event.target.value)}
+          />
+          {wrong && <span role="alert">{wrong}</span>}
+        </label>
+      )}
+      <div className="actions">
+        {draft === null ? (
+          <>
+            <label className="always">
+              <input
+                type="checkbox"
+                checked={always}
+                onChange={(event) => setAlways(event.target.checked)}
+              />
+              Always for this
+            </label>
+            <span className="gap" />
+            <Button onClick={() => void decide({ decision: "reject" })}>Reject</Button>
+            <Button onClick={() => setDraft(pretty(tool.arguments))}>Edit</Button>
+            <Button look="primary" onClick={() => void decide({ decision: "approve", always })}>
+              Approve
+            </Button>
+          </>
+        ) : (
+          <>
+            <Button onClick={() => setDraft(null)}>Back</Button>
+            <Button look="primary" onClick={saveEdit}>
+              Approve with changes
+            </Button>
+          </>
+        )}
+      </div>
+    </section>
+  );
+}

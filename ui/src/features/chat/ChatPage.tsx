@@ -1,0 +1,78 @@
+import { type ReactNode, useRef } from "react";
+import { useKey } from "../../keys/keys";
+import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import type { Session, SessionView } from "../../run/session";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
+import { ChatHead } from "./ChatHead";
+import { Composer, type ComposerHandle } from "./Composer";
+import { answerText } from "./parts";
+import { Stream } from "./Stream";
+import { useCopy } from "./useCopy";
+import { Welcome } from "./Welcome";
+
+type ChatPageProps = {
+  session: Session;
+  panelOpen: boolean;
+  panelUseful: boolean;
+  onPanel: () => void;
+  /** Shows the list of conversations, where it is not shown anyway. */
+  onList: (() => void) | undefined;
+};
+
+/** What somebody who does not see the page hears: stages, not every word. */
+function spoken({ running, link, turns }: SessionView): string {
+  const run = turns.at(-1)?.run;
+  if (link === "reconnecting") return "The connection broke. Reconnecting.";
+  if (running) {
+    const tool = run?.parts.findLast((part) => part.type === "tool" && part.state === "running");
+    return tool?.type === "tool" ? tool.label : "Answering";
+  }
+  if (run?.end === "awaiting_approval") return "Waiting for your decision.";
+  return run?.end ? "The answer is complete." : "";
+}
+
+export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
+  const { toasts } = useApp();
+  const view = useStore(session.store);
+  const composer = useRef<ComposerHandle>(null);
+  const copy = useCopy();
+  const send = (text: string) => void session.send(text);
+  useKey("focus-composer", () => composer.current?.focus());
+  useKey("stop", () => view.running && session.stop().catch(toasts.fault));
+  useKey("copy-answer", () => {
+    const last = view.turns.findLast((turn) => answerText(turn.run));
+    if (last) copy(answerText(last.run), "Answer copied");
+  });
+  const frame = (content: ReactNode) => (
+    <div className="page chat">
+      <ChatHead view={view} onList={onList} {...panel} />
+      <p className="visually-hidden" role="status">
+        {spoken(view)}
+      </p>
+      {content}
+    </div>
+  );
+  if (view.status === "failed" && view.problem) {
+    return frame(
+      <div className="column">
+        <ProblemNotice problem={view.problem} onRetry={() => void session.load()} />
+      </div>,
+    );
+  }
+  const empty = view.status === "ready" && !view.turns.length;
+  return frame(
+    <>
+      {view.status === "loading" && (
+        <div className="column stream">
+          <Skeleton lines={7} label="Reading the conversation" />
+        </div>
+      )}
+      {empty && <Welcome onChoose={(text) => composer.current?.put(text)} />}
+      {view.status === "ready" && !empty && (
+        <Stream session={session} view={view} onPutBack={(text) => composer.current?.put(text)} />
+      )}
+      <Composer ref={composer} session={session} view={view} onSend={send} />
+    </>,
+  );
+}

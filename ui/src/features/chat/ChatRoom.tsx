@@ -1,0 +1,53 @@
+// The room of conversations: the list, the one that is open, and what its answers were made of.
+import { useState } from "react";
+import { Dialog } from "../../kit/Dialog";
+import { NARROW, PHONE, useMedia } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
+import { ChatPage } from "./ChatPage";
+import { ContextPanel } from "./ContextPanel";
+import { ConversationNav } from "./ConversationNav";
+
+export function ChatRoom({ conversation }: { conversation: string | null }) {
+  const { sessions, look } = useApp();
+  const session = sessions.of(conversation);
+  const { panel: wanted } = useStore(look.store);
+  const empty = useStore(session.store).turns.length === 0;
+  const phone = useMedia(PHONE);
+  const narrow = useMedia(NARROW);
+  const [sheet, setSheet] = useState<"list" | "panel" | null>(null);
+  const close = () => setSheet(null);
+  const panel = wanted && !narrow && !empty;
+  const togglePanel = () => (narrow ? setSheet("panel") : look.choose({ panel: !wanted }));
+  return (
+    <>
+      {!phone && <ConversationNav current={conversation} />}
+      <ChatPage
+        key={session.key}
+        session={session}
+        panelOpen={panel}
+        panelUseful={!empty}
+        onPanel={togglePanel}
+        onList={phone ? () => setSheet("list") : undefined}
+      />
+      {panel && <ContextPanel session={session} />}
+      {phone && sheet === "list" && (
+        <Dialog title="Conversations" className="sheet-dialog" onClose={close}>
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: follows the links inside, which take the keys */}
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: the same */}
+          <div
+            className="sheet-body"
+            onClick={(event) => (event.target as Element).closest("a") && close()}
+          >
+            <ConversationNav current={conversation} />
+          </div>
+        </Dialog>
+      )}
+      {sheet === "panel" && (
+        <Dialog title="This answer" className="sheet-dialog end" onClose={close}>
+          <ContextPanel session={session} />
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import type { Spent } from "../../run/reduce";
+import type { Session } from "../../run/session";
+import { useStore } from "../../services/store";
+import { count, duration, money } from "../../services/words";
+import { ChangeLine, RecalledLine } from "./MemoryLines";
+
+function Figures({
+  usage,
+  tookMs,
+  model,
+}: {
+  usage: readonly Spent[];
+  tookMs: number | null;
+  model: string | null;
+}) {
+  const sum = (of: (each: Spent) => number) => usage.reduce((total, each) => total + of(each), 0);
+  const cost = sum((each) => each.cost_usd ?? 0);
+  const priced = usage.some((each) => each.cost_usd != null);
+  const about = usage.some((each) => each.estimated) ? "about " : "";
+  const rows: [string, string | null][] = [
+    ["Time", tookMs === null ? null : duration(tookMs)],
+    [
+      "Read",
+      usage.length
+        ? `${about}${count(
+            sum((each) => each.input_tokens),
+            "token",
+          )}`
+        : null,
+    ],
+    [
+      "Written",
+      usage.length
+        ? `${about}${count(
+            sum((each) => each.output_tokens),
+            "token",
+          )}`
+        : null,
+    ],
+    ["Cost", priced ? money(cost) : null],
+    ["Model", model ?? usage.find((each) => each.model)?.model ?? null],
+  ];
+  return (
+    <dl className="figures">
+      {rows.map(
+        ([name, value]) =>
+          value && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd className="clip">{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+/** What the latest answer used, changed and cost. */
+export function ContextPanel({ session }: { session: Session }) {
+  const view = useStore(session.store);
+  const run = view.turns.at(-1)?.run;
+  const took = run?.startedAt && run.endedAt ? run.endedAt - run.startedAt : null;
+  return (
+    <aside className="panel scroll" aria-label="This answer">
+      <section>
+        <h2>What I used</h2>
+        {run?.recalled.length ? (
+          <ul className="memory-lines">
+            {run.recalled.map((item) => (
+              <RecalledLine key={`${item.kind} ${item.id}`} item={item} />
+            ))}
+          </ul>
+        ) : (
+          <p>
+            {run ? "Nothing from memory." : "Memories that an answer rests on are listed here."}
+          </p>
+        )}
+      </section>
+      <section>
+        <h2>Changed</h2>
+        {run?.changed.length ? (
+          <ul className="memory-lines">
+            {run.changed.map((change) => (
+              <ChangeLine
+                key={change.ids.join()}
+                change={change}
+                undone={view.undone}
+                session={session}
+              />
+            ))}
+          </ul>
+        ) : (
+          <p>{run ? "Nothing." : "Whatever is remembered or corrected, each with its undo."}</p>
+        )}
+      </section>
+      <section>
+        <h2>This turn</h2>
+        {run && (took !== null || run.usage.length > 0 || run.model) ? (
+          <Figures usage={run.usage} tookMs={took} model={run.model} />
+        ) : (
+          <p>{view.running ? "Working…" : "Seconds, tokens and cost."}</p>
+        )}
+      </section>
+    </aside>
+  );
+}

@@ -1,0 +1,87 @@
+// An answer's Markdown as elements. Raw HTML in it stays text; links to scripts are dropped by the parser.
+import { Check, Copy } from "lucide-react";
+import { memo, type ReactNode, useState } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import { IconButton } from "../../kit/Button";
+import { markdownBlocks } from "./markdownBlocks";
+
+const COPIED_MS = 1500;
+const plugins = [remarkGfm];
+
+function textOf(node: ReactNode): string {
+  if (typeof node === "string" || typeof node === "number") return String(node);
+  if (Array.isArray(node)) return node.map(textOf).join("");
+  const inner = (node as { props?: { children?: ReactNode; className?: string } } | null)?.props;
+  return inner ? textOf(inner.children) : "";
+}
+
+function languageOf(node: ReactNode): string {
+  const name = (node as { props?: { className?: string } } | null)?.props?.className ?? "";
+  return /language-([^\s]+)/.exec(name)?.[1] ?? "";
+}
+
+function CodeBlock({ children }: { children?: ReactNode }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () =>
+    navigator.clipboard?.writeText(textOf(children)).then(() => {
+      setCopied(true);
+      setTimeout(() => setCopied(false), COPIED_MS);
+    });
+  const language = languageOf(children);
+  return (
+    <figure className="code">
+      <figcaption>
+        <span>{language || "text"}</span>
+        <IconButton
+          icon={copied ? Check : Copy}
+          size={15}
+          label={copied ? "Copied" : "Copy the code"}
+          onClick={copy}
+        />
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line is scrolled with the keyboard */}
+      <pre tabIndex={0}>{children}</pre>
+    </figure>
+  );
+}
+
+const components: Components = {
+  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
+  a: ({ href, children }) => (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  ),
+  // Nothing is fetched from elsewhere because a model wrote an address: an image is a link to it.
+  img: ({ src, alt }) => (
+    <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">
+      {alt || "Image"}
+    </a>
+  ),
+  table: ({ children }) => (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard
+    <section className="table" aria-label="Table" tabIndex={0}>
+      <table>{children}</table>
+    </section>
+  ),
+};
+
+const BlockView = memo(function BlockView({ text }: { text: string }) {
+  return (
+    <ReactMarkdown remarkPlugins={plugins} components={components}>
+      {text}
+    </ReactMarkdown>
+  );
+});
+
+export default function Markdown({ text }: { text: string }) {
+  return (
+    <div className="md">
+      {markdownBlocks(text).map((block, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a stream only grows; its blocks keep their place
+        <BlockView key={i} text={block} />
+      ))}
+    </div>
+  );
+}

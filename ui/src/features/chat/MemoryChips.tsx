@@ -1,0 +1,72 @@
+import { Brain, NotebookPen, Undo2 } from "lucide-react";
+import { Popover } from "../../kit/Popover";
+import type { Change, RecalledItem } from "../../run/reduce";
+import type { Session } from "../../run/session";
+import { count } from "../../services/words";
+import { ChangeLine, RecalledLine } from "./MemoryLines";
+import { useUndo } from "./useUndo";
+
+export function UsedChip({ items }: { items: readonly RecalledItem[] }) {
+  if (!items.length) return null;
+  return (
+    <Popover
+      label="Memories this answer used"
+      face={
+        <>
+          <Brain size={14} aria-hidden />
+          Used {count(items.length, "memory", "memories")}
+        </>
+      }
+    >
+      {() => (
+        <ul className="memory-lines">
+          {items.map((item) => (
+            <RecalledLine key={`${item.kind} ${item.id}`} item={item} />
+          ))}
+        </ul>
+      )}
+    </Popover>
+  );
+}
+
+type ChangedProps = { changes: readonly Change[]; undone: ReadonlySet<string>; session: Session };
+
+export function ChangedChip({ changes, undone, session }: ChangedProps) {
+  const undo = useUndo(session);
+  const [only] = changes;
+  if (!only) return null;
+  const token = changes.length === 1 ? only.undo : null;
+  const isUndone = Boolean(token && undone.has(token));
+  return (
+    <span className="chip-pair">
+      <Popover
+        label="What changed in memory"
+        face={
+          <>
+            <NotebookPen size={14} aria-hidden />
+            {isUndone ? "Memory as before" : "Memory updated"}
+          </>
+        }
+      >
+        {() => (
+          <ul className="memory-lines">
+            {changes.map((change) => (
+              <ChangeLine
+                key={change.ids.join()}
+                change={change}
+                undone={undone}
+                session={session}
+              />
+            ))}
+          </ul>
+        )}
+      </Popover>
+      {token && !isUndone && (
+        <button type="button" className="chip" onClick={() => void undo(token)}>
+          <Undo2 size={14} aria-hidden />
+          Undo
+        </button>
+      )}
+    </span>
+  );
+}

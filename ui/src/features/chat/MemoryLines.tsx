@@ -1,0 +1,69 @@
+// Single memories as an answer shows them: what was used, what was changed.
+import { Undo2 } from "lucide-react";
+import { useEffect, useState } from "react";
+import { api } from "../../api/client";
+import { IconButton } from "../../kit/Button";
+import { Link } from "../../kit/pieces";
+import type { Change, RecalledItem } from "../../run/reduce";
+import type { Session } from "../../run/session";
+import { shortDate } from "../../services/words";
+import { changeName, kindName } from "./parts";
+import { useUndo } from "./useUndo";
+
+/** What a stored answer does not repeat about a memory is read when somebody looks. */
+function useWhole(item: RecalledItem): RecalledItem & { gone?: boolean } {
+  const [whole, setWhole] = useState<RecalledItem & { gone?: boolean }>(item);
+  useEffect(() => {
+    setWhole(item);
+    if (item.text || item.kind !== "fact") return;
+    let current = true;
+    api.memory(item.id).then(
+      (memory) => {
+        const at = Date.parse(memory.created_at) * 1000;
+        if (current) setWhole({ ...item, text: memory.content, at });
+      },
+      () => current && setWhole({ ...item, gone: true }),
+    );
+    return () => {
+      current = false;
+    };
+  }, [item]);
+  return whole;
+}
+
+export function RecalledLine({ item }: { item: RecalledItem }) {
+  const { text, at, kind, score, source, id, gone } = useWhole(item);
+  const words = text ?? (gone ? "No longer in memory" : kindName(kind));
+  return (
+    <li>
+      {kind === "fact" && !gone ? <Link to={`/memory/${id}`}>{words}</Link> : <span>{words}</span>}
+      <small>
+        {[kindName(kind), at && shortDate(at / 1000), source, `${Math.round(score * 100)} % match`]
+          .filter(Boolean)
+          .join(" · ")}
+      </small>
+    </li>
+  );
+}
+
+type ChangeProps = { change: Change; undone: ReadonlySet<string>; session: Session };
+
+export function ChangeLine({ change, undone, session }: ChangeProps) {
+  const undo = useUndo(session);
+  const token = change.undo;
+  const isUndone = Boolean(token && undone.has(token));
+  return (
+    <li className={isUndone ? "undone" : ""}>
+      <span>{change.text}</span>
+      <small>{isUndone ? "Undone" : changeName(change.change)}</small>
+      {token && !isUndone && (
+        <IconButton
+          icon={Undo2}
+          size={15}
+          label={`Undo: ${change.text}`}
+          onClick={() => void undo(token)}
+        />
+      )}
+    </li>
+  );
+}

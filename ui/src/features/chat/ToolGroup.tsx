@@ -1,0 +1,26 @@
+import type { ToolPart } from "../../run/reduce";
+import type { Session } from "../../run/session";
+import { Approval } from "./Approval";
+import { ToolLine } from "./ToolLine";
+
+/** The calls of one step, in their order: a quiet line each, a card where one asks for a decision. */
+export function ToolGroup(props: {
+  tools: readonly ToolPart[];
+  run: string | null;
+  session: Session;
+}) {
+  const { tools, run, session } = props;
+  return (
+    <ul className="tools" aria-label="What was done">
+      {tools.map((tool) => (
+        <li key={tool.key}>
+          {tool.state === "waiting" && run ? (
+            <Approval tool={tool} run={run} session={session} />
+          ) : (
+            <ToolLine tool={tool} />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

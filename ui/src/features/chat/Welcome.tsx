@@ -1,0 +1,46 @@
+import { ArrowUpRight } from "lucide-react";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
+import { NoModel } from "./NoModel";
+
+const withModel = [
+  "Remember that I prefer trains to planes",
+  "What do you know about me?",
+  "Plan a quiet weekend by the sea with me",
+];
+const without = ["/remember I live in Paris", "/recall where I live", "/help"];
+
+function greeting(hour: number): string {
+  if (hour < 5) return "Still up?";
+  if (hour < 12) return "Good morning.";
+  return hour < 18 ? "Good afternoon." : "Good evening.";
+}
+
+/** A page on which nothing has been said yet. */
+export function Welcome({ onChoose }: { onChoose: (text: string) => void }) {
+  const { health } = useApp();
+  const { settings } = useStore(health.store);
+  const noModel = settings !== null && !settings.model;
+  const known = settings !== null;
+  return (
+    <div className="welcome scroll">
+      <div className="column">
+        <p className="hello">{greeting(new Date().getHours())}</p>
+        <p className="ask">What is on your mind?</p>
+        {known && (
+          <ul className="samples" aria-label="To begin with">
+            {(noModel ? without : withModel).map((text) => (
+              <li key={text}>
+                <button type="button" onClick={() => onChoose(text)}>
+                  {text}
+                  <ArrowUpRight size={16} aria-hidden />
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        {noModel && <NoModel />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "react";
+import type { Memory } from "../../api/types";
+import { useKey } from "../../keys/keys";
+import { MemoryRow } from "./MemoryRow";
+import type { MemoryActions } from "./useMemoryActions";
+
+const ROW_PX = 70;
+/** How many rows before the end the next page is asked for. */
+const AHEAD = 30;
+
+type ListProps = { items: readonly Memory[]; actions: MemoryActions; onMore: () => Promise<void> };
+
+/** Only the rows in view exist, so that ten thousand scroll like ten. */
+export function MemoryList({ items, actions, onMore }: ListProps) {
+  const page = useRef<HTMLDivElement>(null);
+  const [editing, setEditing] = useState<string | null>(null);
+  const rows = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => page.current,
+    estimateSize: () => ROW_PX,
+    getItemKey: (index) => items[index]?.id ?? index,
+    overscan: 8,
+  });
+  const shown = rows.getVirtualItems();
+  const last = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= items.length - AHEAD) void onMore();
+  });
+  const focused = () =>
+    page.current?.querySelector<HTMLElement>("[data-row]:focus-within, [data-row]:focus");
+  const move = (by: number) => {
+    const at = items.findIndex((each) => each.id === focused()?.dataset.row);
+    const to = Math.min(items.length - 1, Math.max(0, at + by));
+    rows.scrollToIndex(to);
+    requestAnimationFrame(() => {
+      page.current
+        ?.querySelector<HTMLElement>(`[data-row="${items[to]?.id}"]`)
+        ?.focus({ preventScroll: true });
+    });
+  };
+  const withFocused = (act: (memory: Memory) => void) => {
+    const memory = items.find((each) => each.id === focused()?.dataset.row);
+    if (memory?.state === "active") act(memory);
+  };
+  useKey("down", () => move(1));
+  useKey("up", () => move(-1));
+  useKey("edit", () => withFocused((memory) => setEditing(memory.id)));
+  useKey("remove", () => withFocused((memory) => void actions.retract(memory.id)));
+  return (
+    <div className="memory-list scroll" ref={page}>
+      <div className="page-inner">
+        <ul className="memory-rows" style={{ height: rows.getTotalSize() }} aria-label="Memories">
+          {shown.map((row) => {
+            const memory = items[row.index];
+            return (
+              memory && (
+                <li
+                  key={row.key}
+                  ref={rows.measureElement}
+                  data-index={row.index}
+                  className={`memory-row ${memory.state}`}
+                  style={{ translate: `0 ${row.start}px` }}
+                  aria-setsize={items.length}
+                  aria-posinset={row.index + 1}
+                >
+                  <MemoryRow
+                    memory={memory}
+                    actions={actions}
+                    editing={editing === memory.id}
+                    onEdit={(on) => setEditing(on ? memory.id : null)}
+                  />
+                </li>
+              )
+            );
+          })}
+        </ul>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+// Everything that is remembered, to be read, searched, corrected, taken back and forgotten.
+import { Brain, Plus, Search, SearchX } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+import { api, asProblem, type Problem } from "../../api/client";
+import type { Memory } from "../../api/types";
+import { Button } from "../../kit/Button";
+import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { count } from "../../services/words";
+import { MemoryForm } from "./MemoryForm";
+import { MemoryList } from "./MemoryList";
+import { type Filter, useMemories } from "./useMemories";
+import { useMemoryActions } from "./useMemoryActions";
+import { categories, states } from "./words";
+
+type ToolsProps = { filter: Filter; onFilter: (patch: Partial<Filter>) => void };
+
+function MemoryTools({ filter, onFilter }: ToolsProps) {
+  return (
+    <search className="memory-tools">
+      <label className="search">
+        <Search size={16} aria-hidden />
+        <span className="visually-hidden">Search memory</span>
+        <input
+          type="search"
+          className="input"
+          placeholder="Search by words or meaning"
+          value={filter.query}
+          onChange={(event) => onFilter({ query: event.target.value })}
+        />
+      </label>
+      <select
+        className="input"
+        aria-label="Category"
+        value={filter.category}
+        onChange={(event) => onFilter({ category: event.target.value })}
+      >
+        <option value="">All categories</option>
+        {Object.entries(categories).map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <select
+        className="input"
+        aria-label="State"
+        value={filter.state}
+        onChange={(event) => onFilter({ state: event.target.value })}
+      >
+        {states.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </search>
+  );
+}
+
+/** One memory by its address, as a link from an answer leads to it. */
+function OneMemory({ id }: { id: string }) {
+  const [memory, setMemory] = useState<Memory | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const read = useCallback(async () => {
+    try {
+      setMemory(await api.memory(id));
+      setProblem(null);
+    } catch (error) {
+      setProblem(asProblem(error));
+    }
+  }, [id]);
+  useEffect(() => void read(), [read]);
+  const actions = useMemoryActions(read);
+  return (
+    <div className="page memory-room">
+      <div className="page-inner">
+        <header className="page-head">
+          <h1>Memory</h1>
+          <Link className="button" to="/memory">
+            All memories
+          </Link>
+        </header>
+        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+      </div>
+      {memory && !problem && <MemoryList items={[memory]} actions={actions} onMore={done} />}
+    </div>
+  );
+}
+
+const done = () => Promise.resolve();
+
+export default function MemoryRoom({ memory }: { memory: string | null }) {
+  return memory ? <OneMemory key={memory} id={memory} /> : <AllMemories />;
+}
+
+function AllMemories() {
+  const [filter, setFilter] = useState<Filter>({ query: "", category: "", state: "active" });
+  const [adding, setAdding] = useState(false);
+  const { memories, more, read } = useMemories(filter);
+  const actions = useMemoryActions(read);
+  const { items, total, status, problem } = memories;
+  const narrowed = Boolean(filter.query || filter.category || filter.state !== "active");
+  const add = () => setAdding(true);
+  return (
+    <div className="page memory-room">
+      <div className="page-inner">
+        <header className="page-head">
+          <h1>Memory</h1>
+          <Button icon={Plus} onClick={add}>
+            Add
+          </Button>
+        </header>
+        <MemoryTools filter={filter} onFilter={(patch) => setFilter({ ...filter, ...patch })} />
+        {adding && <MemoryForm onSave={actions.add} onClose={() => setAdding(false)} />}
+        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+        {status === "loading" && <Skeleton lines={7} label="Reading memory" />}
+        {status === "ready" && items.length > 0 && (
+          <p className="memory-count" role="status">
+            {count(total, "memory", "memories")}
+            {filter.query && ", best match first"}
+          </p>
+        )}
+      </div>
+      {status === "ready" &&
+        !items.length &&
+        !adding &&
+        (narrowed ? <NoneFound /> : <NoneYet onAdd={add} />)}
+      {items.length > 0 && <MemoryList items={items} actions={actions} onMore={more} />}
+    </div>
+  );
+}
+
+function NoneFound() {
+  return (
+    <Empty icon={SearchX} title="Nothing matches">
+      <p>Try other words, another category, or memories that were corrected since.</p>
+    </Empty>
+  );
+}
+
+function NoneYet({ onAdd }: { onAdd: () => void }) {
+  return (
+    <Empty icon={Brain} title="Nothing is remembered yet">
+      <p>
+        Say something about yourself in Chat, write <code>/remember</code> there, or add it here.
+        Whatever is kept can be read, corrected, undone and forgotten on this page.
+      </p>
+      <Button icon={Plus} onClick={onAdd}>
+        Add a memory
+      </Button>
+    </Empty>
+  );
+}

@@ -1,0 +1,122 @@
+import { Ellipsis, Eraser, Pencil, Pin, PinOff, Undo2 } from "lucide-react";
+import { useState } from "react";
+import type { Memory, MemorySource } from "../../api/types";
+import { IconButton } from "../../kit/Button";
+import { Confirm } from "../../kit/Dialog";
+import { Menu } from "../../kit/Popover";
+import { Link } from "../../kit/pieces";
+import { fullDate, shortDate } from "../../services/words";
+import { MemoryForm } from "./MemoryForm";
+import type { MemoryActions } from "./useMemoryActions";
+import { categoryName, sourceName } from "./words";
+
+const STEPS = 5;
+
+function Importance({ value }: { value: number }) {
+  const full = Math.round(value * STEPS);
+  return (
+    <span
+      role="img"
+      className="importance"
+      aria-label={`Importance ${full} of ${STEPS}`}
+      title={`Importance ${full} of ${STEPS}`}
+    >
+      {Array.from({ length: STEPS }, (_, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: five dots in a row
+        <i key={i} className={i < full ? "on" : ""} />
+      ))}
+    </span>
+  );
+}
+
+function Source({ source }: { source: MemorySource | undefined }) {
+  if (!source) return null;
+  const talk = source.kind === "conversation" && source.id;
+  return (
+    <span>
+      {talk ? <Link to={`/c/${source.id}`}>{sourceName(source)}</Link> : sourceName(source)}
+    </span>
+  );
+}
+
+type RowProps = {
+  memory: Memory;
+  actions: MemoryActions;
+  editing: boolean;
+  onEdit: (on: boolean) => void;
+};
+
+export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
+  const [asking, setAsking] = useState(false);
+  const created = Date.parse(memory.created_at);
+  const active = memory.state === "active";
+  const forget = {
+    label: "Forget for good",
+    icon: Eraser,
+    run: () => setAsking(true),
+    fault: true,
+  };
+  const changes = [
+    { label: "Edit", icon: Pencil, run: () => onEdit(true) },
+    memory.pinned
+      ? { label: "Unpin", icon: PinOff, run: () => void actions.pin(memory) }
+      : { label: "Pin", icon: Pin, run: () => void actions.pin(memory) },
+    { label: "Retract", icon: Undo2, run: () => void actions.retract(memory.id) },
+  ];
+  if (editing) {
+    const save = (draft: Parameters<MemoryActions["add"]>[0]) => actions.edit(memory.id, draft);
+    return <MemoryForm memory={memory} onSave={save} onClose={() => onEdit(false)} />;
+  }
+  return (
+    <article
+      data-row={memory.id}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: rows are walked with j and k
+      tabIndex={0}
+      aria-label={memory.content}
+      onDoubleClick={() => active && onEdit(true)}
+    >
+      <div>
+        <p className="content">{memory.content}</p>
+        <div className="meta">
+          {memory.pinned && (
+            <span>
+              <Pin size={12} aria-hidden /> pinned
+            </span>
+          )}
+          {!active && (
+            <span>{memory.state === "superseded" ? "corrected since" : "retracted"}</span>
+          )}
+          {memory.category && <span>{categoryName(memory.category)}</span>}
+          <Importance value={memory.importance} />
+          <time dateTime={memory.created_at} title={fullDate(created)}>
+            {shortDate(created)}
+          </time>
+          <Source source={memory.sources[0]} />
+          {memory.sources.length > 1 && <span>and {memory.sources.length - 1} more</span>}
+        </div>
+      </div>
+      <div className="row-actions">
+        {active && <IconButton icon={Pencil} size={16} label="Edit" onClick={() => onEdit(true)} />}
+        <Menu
+          icon={Ellipsis}
+          label={`More for “${memory.content.slice(0, 60)}”`}
+          items={active ? [...changes, forget] : [forget]}
+        />
+      </div>
+      {asking && (
+        <Confirm
+          title="Forget this for good?"
+          action="Forget"
+          onConfirm={() => void actions.forget(memory.id)}
+          onClose={() => setAsking(false)}
+        >
+          <p>“{memory.content}”</p>
+          <p>
+            It is removed with its history, from search and from where it was said. This cannot be
+            undone; to take it out of answers and keep a way back, retract it instead.
+          </p>
+        </Confirm>
+      )}
+    </article>
+  );
+}

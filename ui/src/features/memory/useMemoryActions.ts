@@ -1,0 +1,60 @@
+import { api } from "../../api/client";
+import type { Memory, MemoryDraft } from "../../api/types";
+import { useApp } from "../../services/context";
+
+/** Changes of memory, each with a receipt and, where that can be, its undo. */
+export function useMemoryActions(onChanged: () => Promise<void>) {
+  const { toasts } = useApp();
+  const receipt = (text: string, undo: string | null) => {
+    if (!undo) return toasts.show(text);
+    const run = async () => {
+      try {
+        await api.undo(undo);
+        await onChanged();
+      } catch (error) {
+        toasts.fault(error);
+      }
+    };
+    toasts.show(text, { label: "Undo", run: () => void run() });
+  };
+  /** True when it was done. */
+  const attempt = async (work: () => Promise<void>): Promise<boolean> => {
+    try {
+      await work();
+      await onChanged();
+      return true;
+    } catch (error) {
+      toasts.fault(error);
+      return false;
+    }
+  };
+  return {
+    add: (draft: MemoryDraft) =>
+      attempt(async () => {
+        const { change, undo } = await api.addMemory(draft);
+        receipt(change === "merged" ? "Already known; kept once" : "Remembered", undo);
+      }),
+    edit: (id: string, patch: Partial<MemoryDraft>) =>
+      attempt(async () => {
+        const { undo } = await api.patchMemory(id, patch);
+        receipt("Corrected. The earlier version is kept as history", undo);
+      }),
+    pin: ({ id, pinned }: Memory) =>
+      attempt(async () => {
+        const { undo } = await api.patchMemory(id, { pinned: !pinned });
+        receipt(pinned ? "No longer pinned" : "Pinned", undo);
+      }),
+    retract: (id: string) =>
+      attempt(async () => {
+        const { undo } = await api.retractMemory(id);
+        receipt("Retracted: answers no longer use it", undo);
+      }),
+    forget: (id: string) =>
+      attempt(async () => {
+        await api.forgetMemory(id);
+        receipt("Forgotten for good", null);
+      }),
+  };
+}
+
+export type MemoryActions = ReturnType<typeof useMemoryActions>;

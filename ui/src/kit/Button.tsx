@@ -1,0 +1,38 @@
+import type { LucideIcon } from "lucide-react";
+import type { ButtonHTMLAttributes, Ref } from "react";
+
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
+  look?: "plain" | "primary" | "quiet" | "fault";
+  icon?: LucideIcon;
+};
+
+export function Button({ look = "plain", icon: Icon, children, ...rest }: ButtonProps) {
+  return (
+    <button type="button" {...rest} className={`button ${look} ${rest.className ?? ""}`}>
+      {Icon && <Icon size={16} aria-hidden />}
+      {children}
+    </button>
+  );
+}
+
+type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
+  icon: LucideIcon;
+  label: string;
+  size?: number;
+  ref?: Ref<HTMLButtonElement>;
+};
+
+/** A button that is only an icon; `label` is its name for assistive technology and its tooltip. */
+export function IconButton({ icon: Icon, label, size = 18, ...rest }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      {...rest}
+      className={`icon-button ${rest.className ?? ""}`}
+    >
+      <Icon size={size} strokeWidth={1.75} aria-hidden />
+    </button>
+  );
+}

@@ -1,0 +1,85 @@
+import { X } from "lucide-react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Button, IconButton } from "./Button";
+
+type DialogProps = {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  className?: string;
+  /** Shows the title to assistive technology alone. */
+  bare?: boolean;
+};
+
+/** A modal dialog; the browser keeps the focus in it and gives it back. It is open while it is rendered. */
+export function Dialog({ title, onClose, children, className = "", bare = false }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    const element = dialog.current;
+    if (element && !element.open) element.showModal();
+    return () => {
+      element?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a modal dialog by itself
+    <dialog
+      ref={dialog}
+      className={`dialog ${className}`}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => event.target === dialog.current && onClose()}
+    >
+      {bare ? (
+        <h2 id={heading} className="visually-hidden">
+          {title}
+        </h2>
+      ) : (
+        <header>
+          <h2 id={heading}>{title}</h2>
+          <IconButton icon={X} label="Close" onClick={onClose} />
+        </header>
+      )}
+      {children}
+    </dialog>
+  );
+}
+
+type ConfirmProps = {
+  title: string;
+  children: ReactNode;
+  action: string;
+  onConfirm: () => void;
+  onClose: () => void;
+};
+
+/** Asks before something that cannot be undone; keeping things as they are is what Enter does. */
+export function Confirm({ title, children, action, onConfirm, onClose }: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div className="body">
+        {children}
+        <div className="actions">
+          <Button autoFocus onClick={onClose}>
+            Keep
+          </Button>
+          <Button
+            look="fault"
+            onClick={() => {
+              onClose();
+              onConfirm();
+            }}
+          >
+            {action}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

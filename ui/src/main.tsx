@@ -1,0 +1,46 @@
+// Makes the services, wires them, draws the page.
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./app/App";
+import { KeysService } from "./keys/keys";
+import { AppProvider, type Services } from "./services/context";
+import { ConversationsService } from "./services/conversations";
+import { HealthService } from "./services/health";
+import { LookService } from "./services/look";
+import { Router } from "./services/router";
+import { SessionsService } from "./services/sessions";
+import { Toasts } from "./services/toasts";
+import "./styles/tokens.css";
+import "./styles/ground.css";
+import "./styles/kit.css";
+import "./styles/shell.css";
+import "./styles/chat.css";
+import "./styles/answer.css";
+import "./styles/rooms.css";
+
+const router = new Router();
+const conversations = new ConversationsService();
+const services: Services = {
+  router,
+  conversations,
+  sessions: new SessionsService(conversations, (id) => {
+    if (router.path.get() === "/") router.go(`/c/${id}`, true);
+  }),
+  health: new HealthService(),
+  look: new LookService(),
+  toasts: new Toasts(),
+  keys: new KeysService(),
+};
+services.health.start();
+services.keys.start();
+
+const root = document.getElementById("root");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <AppProvider services={services}>
+        <App />
+      </AppProvider>
+    </StrictMode>,
+  );
+}

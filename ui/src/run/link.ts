@@ -1,0 +1,102 @@
+// The stream of one run's events over HTTP: sent with a POST, or followed; mended when it breaks.
+import { asProblem, Problem, request } from "../api/client";
+import type { ContractEvent } from "../contract/events";
+import { frames } from "./sse";
+
+export type Arrived = { event: ContractEvent; id: string | null };
+export type LinkState = "live" | "reconnecting";
+
+const stream = { accept: "text/event-stream" };
+const PAUSES_MS = [300, 1000, 2000, 4000, 8000];
+
+export type Opening =
+  | { conversation: string; text: string }
+  | { run: string; after: string | null };
+
+function open(opening: Opening, signal: AbortSignal): Promise<Response> {
+  if ("run" in opening) {
+    const headers: Record<string, string> = { ...stream };
+    if (opening.after) headers["last-event-id"] = opening.after;
+    return request(`/runs/${encodeURIComponent(opening.run)}/events`, { headers, signal });
+  }
+  return request(`/conversations/${encodeURIComponent(opening.conversation)}/chat`, {
+    method: "POST",
+    headers: { ...stream, "content-type": "application/json" },
+    body: JSON.stringify({ message: { role: "user", content: opening.text }, stream: true }),
+    signal,
+  });
+}
+
+/** Waits, but not past the moment the network comes back. */
+function pause(attempt: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener("online", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)]);
+    addEventListener("online", done);
+    signal.addEventListener("abort", done);
+  });
+}
+
+async function reopen(opening: Opening, signal: AbortSignal): Promise<Response> {
+  for (let attempt = 0; ; attempt += 1) {
+    await pause(attempt, signal);
+    signal.throwIfAborted();
+    try {
+      return await open(opening, signal);
+    } catch (error) {
+      // An answer of the server's is final (the run is gone); silence is not.
+      if (signal.aborted || asProblem(error).status >= 400) throw error;
+    }
+  }
+}
+
+function parsed(data: string): ContractEvent | null {
+  try {
+    const event: unknown = JSON.parse(data);
+    return event && typeof event === "object" && "kind" in event ? (event as ContractEvent) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The events of a run in batches, until its stream says it is done. A broken stream is continued. */
+export async function* events(
+  opening: Opening,
+  signal: AbortSignal,
+  onLink: (state: LinkState) => void,
+): AsyncGenerator<readonly Arrived[]> {
+  let run = "run" in opening ? opening.run : null;
+  let after = "run" in opening ? opening.after : null;
+  let response = await open(opening, signal);
+  for (;;) {
+    onLink("live");
+    try {
+      for await (const batch of frames(response.body as ReadableStream<Uint8Array>)) {
+        const arrived: Arrived[] = [];
+        let done = false;
+        for (const frame of batch) {
+          done ||= frame.data === "[DONE]";
+          const event = parsed(frame.data);
+          if (!event) continue;
+          if (event.kind === "run_started") run = event.run;
+          after = frame.id ?? after;
+          arrived.push({ event, id: frame.id });
+        }
+        if (arrived.length) yield arrived;
+        if (done) return;
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+    }
+    if (!run) {
+      throw new Problem("cut", "The connection broke before the answer began", "Try again.", 0);
+    }
+    onLink("reconnecting");
+    response = await reopen({ run, after }, signal);
+  }
+}

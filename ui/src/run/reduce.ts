@@ -1,0 +1,228 @@
+// What a reader knows of a run, made from its events. Live streams, replays after a reload and stored
+// messages all end in the same `Run`, so that every part of the interface draws one thing.
+import type { StopReason } from "../api/types";
+import type {
+  ApprovalDecided,
+  Attachment,
+  ContractEvent,
+  MemoryChanged,
+  Recalled,
+  RunStarted,
+  ToolFinished,
+  Usage,
+} from "../contract/events";
+
+/** `unknown` is a call that was started and whose outcome nobody saw. */
+export type ToolState = "running" | "waiting" | "done" | "failed" | "unknown";
+
+export type ToolPart = {
+  type: "tool";
+  key: string;
+  call: string;
+  name: string;
+  label: string;
+  arguments: string;
+  state: ToolState;
+  text: string;
+  error: string | null;
+  durationMs: number | null;
+  progress: string | null;
+  fraction: number | null;
+  reason: string | null;
+  decision: ApprovalDecided["decision"] | null;
+  attachments: readonly Attachment[];
+};
+
+export type Part =
+  | ToolPart
+  | { type: "text"; key: string; text: string }
+  | { type: "reasoning"; key: string; text: string }
+  | { type: "warning"; key: string; about: string; message: string }
+  | { type: "unknown"; key: string; event: unknown };
+
+export type RecalledItem = Pick<Recalled, "id" | "kind" | "score"> & Partial<Recalled>;
+export type Change = Omit<MemoryChanged, "kind">;
+export type Spent = Omit<Usage, "kind">;
+
+export type Run = {
+  id: string | null;
+  conversation: string | null;
+  /** The id of the owner's message that it answers. */
+  question: string | null;
+  model: string | null;
+  /** Milliseconds since 1970. */
+  startedAt: number | null;
+  endedAt: number | null;
+  parts: readonly Part[];
+  recalled: readonly RecalledItem[];
+  changed: readonly Change[];
+  usage: readonly Spent[];
+  failure: { code: string; message: string } | null;
+  end: StopReason | null;
+};
+
+export const emptyRun: Run = {
+  id: null,
+  conversation: null,
+  question: null,
+  model: null,
+  startedAt: null,
+  endedAt: null,
+  parts: [],
+  recalled: [],
+  changed: [],
+  usage: [],
+  failure: null,
+  end: null,
+};
+
+const partKey = (run: Run) => `p${run.parts.length}`;
+const add = (run: Run, part: Part): Run => ({ ...run, parts: [...run.parts, part] });
+const replace = (run: Run, index: number, part: Part): Run => ({
+  ...run,
+  parts: run.parts.with(index, part),
+});
+
+function extend(run: Run, type: "text" | "reasoning", text: string): Run {
+  const last = run.parts.at(-1);
+  if (last?.type === type) {
+    return replace(run, run.parts.length - 1, { ...last, text: last.text + text });
+  }
+  return text ? add(run, { type, key: partKey(run), text }) : run;
+}
+
+/** Sets the whole text of the answer part that is being written: the one after the last tool call. */
+function setText(run: Run, type: "text" | "reasoning", text: string): Run {
+  const start = run.parts.findLastIndex((part) => part.type === "tool") + 1;
+  const index = run.parts.findLastIndex((part, i) => i >= start && part.type === type);
+  if (index < 0) return text ? add(run, { type, key: partKey(run), text }) : run;
+  return replace(run, index, { type, key: run.parts[index]?.key ?? partKey(run), text });
+}
+
+type Called = { call: string; name?: string; arguments?: string; label?: string };
+
+function newTool(run: Run, called: Called): ToolPart {
+  return {
+    type: "tool",
+    key: partKey(run),
+    call: called.call,
+    name: called.name ?? "",
+    label: called.label ?? called.name ?? "A tool",
+    arguments: called.arguments ?? "",
+    state: "running",
+    text: "",
+    error: null,
+    durationMs: null,
+    progress: null,
+    fraction: null,
+    reason: null,
+    decision: null,
+    attachments: [],
+  };
+}
+
+/** Changes the part of a call, which is made when an earlier event of it was missed. */
+function changeTool(run: Run, called: Called, change: Partial<ToolPart>): Run {
+  const index = run.parts.findLastIndex((p) => p.type === "tool" && p.call === called.call);
+  const found = run.parts[index];
+  if (found?.type !== "tool") return add(run, { ...newTool(run, called), ...change });
+  return replace(run, index, { ...found, ...change });
+}
+
+function start(event: RunStarted): Run {
+  return {
+    ...emptyRun,
+    id: event.run,
+    conversation: event.conversation,
+    question: event.message,
+    model: event.model,
+    startedAt: event.at / 1000,
+  };
+}
+
+function finishTool(run: Run, event: ToolFinished): Run {
+  return changeTool(run, event, {
+    state: event.error ? "failed" : "done",
+    text: event.text,
+    error: event.error ?? null,
+    durationMs: event.duration_ms,
+    progress: null,
+    fraction: null,
+    attachments: event.attachments ?? [],
+  });
+}
+
+function finish(run: Run, reason: StopReason, now: number): Run {
+  const settled = reason === "awaiting_approval" ? "waiting" : "unknown";
+  const parts = run.parts.map((part) =>
+    part.type === "tool" && part.state === "running"
+      ? { ...part, state: settled as ToolState }
+      : part,
+  );
+  return { ...run, parts, end: reason, endedAt: now };
+}
+
+/** A run that had stopped for a decision goes on. */
+function reopen(run: Run): Run {
+  return run.end === "awaiting_approval" ? { ...run, end: null, endedAt: null } : run;
+}
+
+function mergeRecalled(known: readonly RecalledItem[], items: readonly RecalledItem[]) {
+  const fresh = new Map([...known, ...items].map((item) => [`${item.kind} ${item.id}`, item]));
+  return [...fresh.values()].sort((a, b) => b.score - a.score);
+}
+
+/** The run after one more event. `now` (ms) is taken for the end, which carries no time of its own. */
+export function reduce(before: Run, event: ContractEvent, now: number = Date.now()): Run {
+  const run = event.kind === "run_done" ? before : reopen(before);
+  switch (event.kind) {
+    case "run_started":
+      return start(event);
+    case "text_delta":
+      return extend(run, "text", event.text);
+    case "reasoning_delta":
+      return extend(run, "reasoning", event.text);
+    case "text_so_far":
+      return setText(setText(run, "reasoning", event.reasoning ?? ""), "text", event.text);
+    case "memory_recalled":
+      return { ...run, recalled: mergeRecalled(run.recalled, event.items) };
+    case "tool_requested":
+      return changeTool(run, event, { label: event.label, arguments: event.arguments });
+    case "approval_needed":
+      return changeTool(run, event, { state: "waiting", reason: event.reason, label: event.label });
+    case "approval_decided": {
+      const decided = { decision: event.decision, arguments: event.arguments };
+      return changeTool(run, event, { ...decided, state: "running" });
+    }
+    case "tool_progress":
+      return changeTool(run, event, { progress: event.text, fraction: event.fraction ?? null });
+    case "tool_finished":
+      return finishTool(run, event);
+    case "memory_changed": {
+      const { kind: _, ...change } = event;
+      return { ...run, changed: [...run.changed, change] };
+    }
+    case "usage": {
+      const { kind: _, ...spent } = event;
+      return { ...run, usage: [...run.usage, spent] };
+    }
+    case "warning":
+      return add(run, {
+        type: "warning",
+        key: partKey(run),
+        about: event.part,
+        message: event.message,
+      });
+    case "message_saved":
+      return run;
+    case "run_failed":
+      return { ...run, failure: { code: event.code, message: event.message } };
+    case "run_done":
+      return finish(run, event.reason, now);
+    default: {
+      // The types say that this cannot be; a newer server says otherwise.
+      const unknown: unknown = event satisfies never;
+      return add(run, { type: "unknown", key: partKey(run), event: unknown });
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import type { StoredMessage } from "../api/types";
+import { restore, withWaiting } from "./restore";
+
+const at = "2026-05-03T10:00:00Z";
+const later = "2026-05-03T10:00:02Z";
+const user = (id: string, run: string): StoredMessage => ({
+  id,
+  at,
+  run,
+  role: "user",
+  content: id,
+});
+const calls: StoredMessage = {
+  id: "a1",
+  at,
+  run: "r1",
+  role: "assistant",
+  content: "",
+  tool_calls: [{ id: "t1", name: "store_memory", arguments: "{}", label: "Remembered: Paris" }],
+};
+const result: StoredMessage = {
+  id: "x1",
+  at,
+  run: "r1",
+  role: "tool",
+  call: "t1",
+  name: "store_memory",
+  content: "Stored",
+  error: null,
+  duration_ms: 4,
+};
+const answer: StoredMessage = {
+  id: "a2",
+  at: later,
+  run: "r1",
+  role: "assistant",
+  content: "Done.",
+  stop_reason: "answered",
+  recalled: [{ id: "f1", kind: "fact", score: 0.8 }],
+  changed: [{ change: "added", ids: ["f2"], text: "Lives in Paris", undo: "u1" }],
+  usage: { input_tokens: 5, output_tokens: 1, cost_usd: null, estimated: true },
+};
+
+describe("restore", () => {
+  test("makes one turn of a question and everything that answers it", () => {
+    const [turn, ...others] = restore([user("q1", "r1"), calls, result, answer]);
+    expect(others).toEqual([]);
+    expect(turn?.question?.content).toBe("q1");
+    expect(turn?.run).toMatchObject({
+      id: "r1",
+      end: "answered",
+      recalled: [{ id: "f1" }],
+      changed: [{ undo: "u1" }],
+    });
+    expect(turn?.run.parts).toMatchObject([
+      { type: "tool", label: "Remembered: Paris", state: "done", text: "Stored", durationMs: 4 },
+      { type: "text", text: "Done." },
+    ]);
+    expect((turn?.run.endedAt ?? 0) - (turn?.run.startedAt ?? 0)).toBe(2000);
+  });
+
+  test("says of a call without a result that its outcome is unknown", () => {
+    expect(restore([user("q1", "r1"), calls])[0]?.run.parts).toMatchObject([{ state: "unknown" }]);
+  });
+
+  test("marks the calls that wait for a decision", () => {
+    const waiting = {
+      run: "r1",
+      call: "t1",
+      name: "store_memory",
+      arguments: "{}",
+      label: "Store",
+      reason: "why",
+    };
+    const [turn] = withWaiting(restore([user("q1", "r1"), calls]), [waiting]);
+    expect(turn?.run).toMatchObject({
+      end: "awaiting_approval",
+      parts: [{ state: "waiting", reason: "why" }],
+    });
+  });
+
+  test("shows an answer whose question is on an older page", () => {
+    expect(restore([answer, user("q2", "r2")]).map((turn) => turn.question?.id ?? null)).toEqual([
+      null,
+      "q2",
+    ]);
+  });
+});

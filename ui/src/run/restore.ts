@@ -1,0 +1,111 @@
+// Stored messages as the same `Run`s that live events make.
+import type { StoredMessage, WaitingCall } from "../api/types";
+import { emptyRun, type Part, type Run, type Spent, type ToolPart } from "./reduce";
+
+export type Question = { id: string; at: number | null; content: string };
+export type Turn = { key: string; question: Question | null; run: Run };
+
+const newTurn = (message: StoredMessage, question: Question | null): Turn => ({
+  key: message.id,
+  question,
+  run: {
+    ...emptyRun,
+    id: message.run,
+    question: question?.id ?? null,
+    startedAt: question?.at ?? null,
+  },
+});
+
+function callParts(message: StoredMessage): ToolPart[] {
+  return (message.tool_calls ?? []).map((call) => ({
+    type: "tool",
+    key: call.id,
+    call: call.id,
+    name: call.name,
+    label: call.label || call.name,
+    arguments: call.arguments,
+    state: "unknown",
+    text: "",
+    error: null,
+    durationMs: null,
+    progress: null,
+    fraction: null,
+    reason: null,
+    decision: null,
+    attachments: [],
+  }));
+}
+
+function withAnswer(run: Run, message: StoredMessage): Run {
+  const parts: Part[] = [...run.parts];
+  if (message.reasoning) {
+    parts.push({ type: "reasoning", key: `${message.id}r`, text: message.reasoning });
+  }
+  if (message.content) parts.push({ type: "text", key: message.id, text: message.content });
+  parts.push(...callParts(message));
+  const spent: Spent[] = message.usage
+    ? [{ job: "answer", model: run.model ?? "", ...message.usage }]
+    : [];
+  return {
+    ...run,
+    parts,
+    recalled: [...run.recalled, ...(message.recalled ?? [])],
+    changed: [...run.changed, ...(message.changed ?? [])],
+    usage: [...run.usage, ...spent],
+    end: message.stop_reason ?? run.end,
+    endedAt: Date.parse(message.at),
+  };
+}
+
+function withResult(run: Run, message: StoredMessage): Run {
+  const result: Partial<ToolPart> = {
+    state: message.error ? "failed" : "done",
+    text: message.content,
+    error: message.error ?? null,
+    durationMs: message.duration_ms ?? null,
+    attachments: message.attachments ?? [],
+  };
+  const parts = run.parts.map((part) =>
+    part.type === "tool" && part.call === message.call ? { ...part, ...result } : part,
+  );
+  const more = { recalled: message.recalled ?? [], changed: message.changed ?? [] };
+  return {
+    ...run,
+    parts,
+    recalled: [...run.recalled, ...more.recalled],
+    changed: [...run.changed, ...more.changed],
+  };
+}
+
+/** The turns of a conversation, oldest first: each the owner's message and the run that answers it. */
+export function restore(messages: readonly StoredMessage[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    if (message.role === "user") {
+      const question = { id: message.id, at: Date.parse(message.at), content: message.content };
+      turns.push(newTurn(message, question));
+      continue;
+    }
+    let turn = turns.at(-1);
+    if (!turn || (turn.run.id && message.run && turn.run.id !== message.run)) {
+      turn = newTurn(message, null);
+      turns.push(turn);
+    }
+    turn.run =
+      message.role === "tool" ? withResult(turn.run, message) : withAnswer(turn.run, message);
+  }
+  return turns;
+}
+
+/** Marks the calls that wait for a decision in the turns that asked for them. */
+export function withWaiting(turns: Turn[], waiting: readonly Omit<WaitingCall, "id">[]): Turn[] {
+  return turns.map((turn) => {
+    const mine = waiting.filter((call) => call.run === turn.run.id);
+    if (!mine.length) return turn;
+    const parts = turn.run.parts.map((part): Part => {
+      const call = part.type === "tool" && mine.find((each) => each.call === part.call);
+      return call ? { ...part, state: "waiting", reason: call.reason, label: call.label } : part;
+    });
+    return { ...turn, run: { ...turn.run, parts, end: "awaiting_approval" } };
+  });
+}

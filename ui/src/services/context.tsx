@@ -1,0 +1,31 @@
+// What the whole interface shares, made once in main.tsx.
+import { createContext, type ReactNode, useContext } from "react";
+import type { KeysService } from "../keys/keys";
+import type { ConversationsService } from "./conversations";
+import type { HealthService } from "./health";
+import type { LookService } from "./look";
+import type { Router } from "./router";
+import type { SessionsService } from "./sessions";
+import type { Toasts } from "./toasts";
+
+export type Services = {
+  router: Router;
+  conversations: ConversationsService;
+  sessions: SessionsService;
+  health: HealthService;
+  look: LookService;
+  toasts: Toasts;
+  keys: KeysService;
+};
+
+const Context = createContext<Services | null>(null);
+
+export function AppProvider({ services, children }: { services: Services; children: ReactNode }) {
+  return <Context value={services}>{children}</Context>;
+}
+
+export function useApp(): Services {
+  const services = useContext(Context);
+  if (!services) throw new Error("useApp outside of AppProvider");
+  return services;
+}

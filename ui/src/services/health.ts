@@ -1,0 +1,56 @@
+// Whether the server answers, and which of its parts work less well than they should.
+import { api, asProblem } from "../api/client";
+import type { Health, Settings } from "../api/types";
+import { Store } from "./store";
+
+export type Vitals = {
+  /** False once a request to the server itself failed, until one succeeds. */
+  reachable: boolean;
+  health: Health | null;
+  settings: Settings | null;
+  since: number | null;
+};
+
+const EVERY_MS = 30_000;
+const WHEN_LOST_MS = 2000;
+
+export class HealthService {
+  readonly store = new Store<Vitals>({
+    reachable: true,
+    health: null,
+    settings: null,
+    since: null,
+  });
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  start(): void {
+    const soon = () => document.visibilityState === "visible" && this.check();
+    addEventListener("online", soon);
+    addEventListener("offline", () => this.lost());
+    document.addEventListener("visibilitychange", soon);
+    void this.check();
+  }
+
+  check = async (): Promise<void> => {
+    clearTimeout(this.#timer);
+    try {
+      const [health, settings] = await Promise.all([api.health(), api.settings()]);
+      this.store.set({ reachable: true, health, settings, since: null });
+    } catch (error) {
+      if (asProblem(error).status === 0) this.lost();
+    }
+    if (document.visibilityState === "visible") this.#later();
+  };
+
+  lost = (): void => {
+    const { reachable, since } = this.store.get();
+    this.store.change({ reachable: false, since: reachable ? Date.now() : since });
+    this.#later();
+  };
+
+  #later(): void {
+    clearTimeout(this.#timer);
+    const wait = this.store.get().reachable ? EVERY_MS : WHEN_LOST_MS;
+    this.#timer = setTimeout(() => void this.check(), wait);
+  }
+}

@@ -1,0 +1,42 @@
+// Addresses: the path says what is shown, so that back, reload and a copied link all work.
+import { Store } from "./store";
+
+export type Route =
+  | { room: "chat"; conversation: string | null }
+  | { room: "memory"; memory: string | null }
+  | { room: "vault" | "documents" | "tasks" | "calendar" | "settings" }
+  | { room: "lost"; path: string };
+
+const plain = ["vault", "documents", "tasks", "calendar", "settings"] as const;
+
+/** A part of an address as it was meant; one that is not encoded well is taken as it stands. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export function routeOf(path: string): Route {
+  const [first = "", second] = path.split("/").filter(Boolean).map(decoded);
+  if (first === "") return { room: "chat", conversation: null };
+  if (first === "c" && second) return { room: "chat", conversation: second };
+  if (first === "memory") return { room: "memory", memory: second ?? null };
+  const room = plain.find((name) => name === first);
+  return room && !second ? { room } : { room: "lost", path };
+}
+
+export class Router {
+  readonly path = new Store(location.pathname);
+
+  constructor() {
+    addEventListener("popstate", () => this.path.set(location.pathname));
+  }
+
+  go = (path: string, replace = false): void => {
+    if (path === this.path.get()) return;
+    history[replace ? "replaceState" : "pushState"](null, "", path);
+    this.path.set(path);
+  };
+}

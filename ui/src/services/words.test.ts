@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { count, duration, ends, money } from "./words";
+
+test("durations are said as people read them", () => {
+  expect([4, 120, 1949, 9960, 61_000].map(duration)).toEqual([
+    "4 ms",
+    "0.1 s",
+    "1.9 s",
+    "10 s",
+    "1 min 1 s",
+  ]);
+});
+
+test("things are counted in words", () => {
+  expect([
+    count(1, "memory", "memories"),
+    count(3, "memory", "memories"),
+    count(2, "token"),
+  ]).toEqual(["1 memory", "3 memories", "2 tokens"]);
+});
+
+test("small money is not called nothing", () => {
+  expect([money(0), money(0.0004), money(0.012), money(3)]).toEqual([
+    "$0.00",
+    "< $0.01",
+    "$0.01",
+    "$3.00",
+  ]);
+});
+
+test("every end but a plain one is explained", () => {
+  const silent = Object.entries(ends).filter(([, words]) => words === null);
+  expect(silent.map(([reason]) => reason)).toEqual(["answered", "awaiting_approval"]);
+});

@@ -1,0 +1,79 @@
+// Times, sizes and reasons in words.
+import type { StopReason } from "../api/types";
+
+const DAY_MS = 86_400_000;
+const startOfDay = (time: number) => new Date(time).setHours(0, 0, 0, 0);
+
+/** Whole calendar days from `time` to `now`, in the reader's time zone; 0 is today. */
+export function daysAgo(time: number, now: number): number {
+  return Math.round((startOfDay(now) - startOfDay(time)) / DAY_MS);
+}
+
+export function dayGroup(time: number, now: number): string {
+  const days = daysAgo(time, now);
+  if (days <= 0) return "Today";
+  if (days === 1) return "Yesterday";
+  if (days < 7) return "Earlier this week";
+  if (days < 30) return "Earlier this month";
+  const date = new Date(time);
+  const sameYear = date.getFullYear() === new Date(now).getFullYear();
+  return date.toLocaleDateString(
+    undefined,
+    sameYear ? { month: "long" } : { month: "long", year: "numeric" },
+  );
+}
+
+/** A date as people say it: `14:05` today, `Yesterday`, `3 May`, `3 May 2024`. */
+export function shortDate(time: number, now: number = Date.now()): string {
+  const date = new Date(time);
+  const days = daysAgo(time, now);
+  if (days <= 0) return date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  if (days === 1) return "Yesterday";
+  const sameYear = date.getFullYear() === new Date(now).getFullYear();
+  return date.toLocaleDateString(
+    undefined,
+    sameYear
+      ? { day: "numeric", month: "short" }
+      : { day: "numeric", month: "short", year: "numeric" },
+  );
+}
+
+export const fullDate = (time: number): string =>
+  new Date(time).toLocaleString(undefined, { dateStyle: "long", timeStyle: "short" });
+
+/** `0.1 s`, `12 s`, `2 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 50) return `${Math.max(1, Math.round(ms))} ms`;
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${n.toLocaleString()} ${n === 1 ? one : many}`;
+}
+
+export function money(usd: number): string {
+  return usd > 0 && usd < 0.01 ? "< $0.01" : `$${usd.toFixed(2)}`;
+}
+
+/** What a reader must know of an end; null where the answer speaks for itself. */
+export const ends: Record<StopReason, string | null> = {
+  answered: null,
+  awaiting_approval: null,
+  cancelled: "You stopped this answer. What was said and done until then is kept.",
+  failed: "The answer ended early. What was said and done until then is kept.",
+  interrupted:
+    "Bethink was stopped in the middle of this answer. What is shown here was kept; ask again to go on.",
+  max_steps:
+    "It took as many steps as one answer may. Ask it to go on, or raise the bound in the settings.",
+  max_tool_calls:
+    "It used as many tool calls as one answer may. Ask it to go on, or raise the bound.",
+  max_tokens: "It used as many tokens as one answer may. Ask it to go on, or raise the bound.",
+  max_cost: "It reached the most that one answer may cost. Ask it to go on, or raise the bound.",
+  max_seconds: "It reached the time that one answer may take. Ask it to go on, or raise the bound.",
+  repeated_calls:
+    "It kept repeating the same tool call, so it was ended. Try to say it differently.",
+  length: "The model reached the longest answer it can give. Ask it to go on.",
+  content_filter: "The model’s provider withheld the rest of this answer.",
+};

@@ -1,0 +1,34 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// The pages' own addresses that the interface also answers as data (`/settings`, `/tasks`, …):
+// a navigation asks for HTML and gets the page, a fetch asks for JSON and goes to the server.
+const api = "http://127.0.0.1:8484";
+const shared = ["settings", "vault", "documents", "tasks", "calendar"];
+const served = ["health", "conversations", "runs", "memories", "recall", ...shared];
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    outDir: "../src/bethink/static",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: true,
+    target: "es2023",
+  },
+  server: {
+    proxy: Object.fromEntries(
+      served.map((path) => [
+        `/${path}`,
+        {
+          target: process.env.BETHINK_URL ?? api,
+          changeOrigin: true,
+          bypass: (request: { headers: { accept?: string | undefined } }) =>
+            request.headers.accept?.includes("text/html") ? "/index.html" : undefined,
+        },
+      ]),
+    ),
+  },
+  test: { environment: "node", include: ["src/**/*.test.ts"] },
+});
