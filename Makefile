@@ -149,9 +149,10 @@ check-requirements: python
 	@echo "== requirements"
 	@$(BIN)/python checks/requirements.py
 
-check-ui: $(if $(UI),ui/node_modules/.installed)
+check-ui: $(if $(UI),python ui/node_modules/.installed)
 ifneq ($(UI),)
 	@echo "== the user interface's checks"
+	@$(BIN)/python scripts/contract.py --check
 	@$(NPM) run --silent check
 endif
 

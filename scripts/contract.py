@@ -33,7 +33,9 @@ def main() -> int:
         if "--check" not in sys.argv[1:]:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            sys.stderr.write(f"{path.name} is not what the code says; run scripts/contract.py, then npm run contract\n")
+            sys.stderr.write(
+                f"{path.name} is not what the code says; run scripts/contract.py, then npm run contract\n"
+            )
             differing += 1
     return 1 if differing else 0
 
