@@ -25,18 +25,29 @@ from bethink.agent.loop import Loop
 from bethink.agent.records import JOURNAL
 from bethink.agent.runs import Runs
 from bethink.agent.toolbox import Toolbox
+from bethink.bus.memory import MemoryBus
 from bethink.clock import Clock, Ids, SystemClock
 from bethink.conversations import Conversations
-from bethink.errors import BadInput, EmbeddingsUnavailable
+from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.errors import BadInput, BethinkError, EmbeddingsUnavailable
+from bethink.llm.fallback import FallbackLlm, Retries
+from bethink.llm.openai_wire import Limits
+from bethink.llm.providers import Connection, connect, split_spec
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
+from bethink.principal import LOCAL_OWNER
+from bethink.store.sqlite import open_database
 from bethink.telemetry import log
 from bethink.tools.memory import memory_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
+    from pathlib import Path
+
+    from pydantic import SecretStr
 
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
+    from bethink.embeddings.minilm_build import Progress
     from bethink.index import Index
     from bethink.llm import Llm
     from bethink.principal import Principal
@@ -77,9 +88,11 @@ class App:
 
 @dataclass(slots=True)
 class Background:
-    """What goes on beside requests; `embedder` tells how far the embedding model's files are."""
+    """What goes on beside requests; `progress` tells how far the embedding model's set-up is."""
 
-    embedder: str | None = None
+    ports: Ports
+    models: Path
+    progress: str | None = None
     _owners: set[str] = field(default_factory=set[str])
     _asked: anyio.Event = field(default_factory=anyio.Event)
 
@@ -88,24 +101,55 @@ class Background:
         self._owners.add(owner)
         self._asked.set()
 
-    async def fill_vectors(self, vectors: Vectors) -> None:
+    async def fill_vectors(self) -> None:
         """Work off what was asked for, for ever."""
+        vectors = Vectors(self.ports.store, self.ports.index, self.ports.embeddings)
         while True:
             await self._asked.wait()
             self._asked = anyio.Event()
             while self._owners:
-                owner = self._owners.pop()
                 try:
-                    count = await vectors.fill(owner)
-                except EmbeddingsUnavailable as error:
+                    count = await vectors.fill(self._owners.pop())
+                except BethinkError as error:
                     _log.warning("vectors are still missing: %s", error)
                 else:
                     _log.info("gave %d items their vectors", count)
 
+    async def ready_embedder(self) -> None:
+        """Load the embedding model; where its files are missing, fetch them first.
+
+        Until it has ended, and if it fails, recall goes by words and says so.
+        """
+        try:
+            await self._load_or_fetch()
+        except EmbeddingsUnavailable as error:
+            _log.warning("%s", error)
+        finally:
+            self.progress = None
+
+    async def _load_or_fetch(self) -> None:
+        embeddings = self.ports.embeddings
+        try:
+            await embeddings.load()
+        except EmbeddingsUnavailable:
+            from bethink.embeddings.minilm_build import fetch_model
+
+            await fetch_model(self.models, self._tell)
+            await embeddings.load()
+        self.ask_vectors(LOCAL_OWNER)
+
+    def _tell(self, progress: Progress) -> None:
+        self.progress = f"{progress.stage} ({progress.percent} %)"
+        _log.info("embedding model: %s", self.progress)
+
 
 @asynccontextmanager
-async def open_app(settings: Settings, ports: Ports, *, tools: Sequence[Tool] = ()) -> AsyncGenerator[App]:
-    """A wired app over these ports; `tools` are offered beside its own, a same name replaces.
+async def open_app(
+    settings: Settings, ports: Ports | None = None, *, tools: Sequence[Tool] = ()
+) -> AsyncGenerator[App]:
+    """A wired app; `tools` are offered beside its own, and replace those of the same name.
+
+    Stands on `ports` where they are given, else on those that the settings name.
 
     Raises:
         StorageError: the data directory cannot be used.
@@ -114,13 +158,72 @@ async def open_app(settings: Settings, ports: Ports, *, tools: Sequence[Tool] = 
     await anyio.to_thread.run_sync(_check_time_zone, settings.time_zone)
     prompt = await anyio.to_thread.run_sync(system_prompt)
     async with AsyncExitStack() as stack:
-        background = Background()
+        if ports is None:
+            ports = await stack.enter_async_context(open_ports(settings))
+        background = Background(ports, settings.models)
         app = _wire(settings, ports, background, tools=tools, prompt=prompt)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
-        tasks.start_soon(background.fill_vectors, Vectors(ports.store, ports.index, ports.embeddings))
+        tasks.start_soon(background.fill_vectors)
         await stack.enter_async_context(app.runs.opened())
         yield app
+
+
+@asynccontextmanager
+async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
+    """The adapters that the settings name, closed with the block.
+
+    Raises:
+        StorageError: the data directory cannot be used.
+        BadInput: the model's name is not `provider:name`, or its provider is unknown.
+    """
+    llm = connect_models(settings)
+    async with AsyncExitStack() as stack:
+        if llm is not None:
+            stack.push_async_callback(llm.close)
+        database = await stack.enter_async_context(open_database(settings.data_dir))
+        bus = MemoryBus()
+        yield Ports(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm)
+
+
+def connect_models(settings: Settings) -> Llm | None:
+    """The model and its fallbacks as one; None where none is set. Nothing is sent yet.
+
+    Raises:
+        BadInput: a name is not `provider:name`, or its provider is unknown.
+    """
+    if not settings.model:
+        return None
+    limits = Limits(
+        connect_s=settings.model_connect_timeout_s,
+        first_byte_s=settings.model_first_byte_timeout_s,
+        gap_s=settings.model_gap_timeout_s,
+    )
+    own = Connection(
+        base_url=settings.model_base_url,
+        api_key=_plain(settings.model_api_key),
+        context_tokens=settings.model_context_tokens,
+    )
+    models = [
+        connect(spec, _connection(settings, spec, own=own if position == 0 else Connection(), limits=limits))
+        for position, spec in enumerate((settings.model, *settings.model_fallbacks))
+    ]
+    return FallbackLlm(models, retries=Retries(attempts=settings.model_attempts))
+
+
+def _connection(settings: Settings, spec: str, *, own: Connection, limits: Limits) -> Connection:
+    provider, _ = split_spec(spec)
+    return Connection(
+        base_url=own.base_url or getattr(settings, f"{provider}_base_url", None),
+        api_key=own.api_key or _plain(getattr(settings, f"{provider}_api_key", None)),
+        api_version=settings.azure_api_version if provider == "azure" else "",
+        context_tokens=own.context_tokens,
+        limits=limits,
+    )
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 def _wire(

@@ -167,8 +167,6 @@ class Recall:
         return next((shown for shown, past in self.past.items() if past == kind), kind)
 
     async def _vector(self, query: str) -> NDArray[np.float32] | None:
-        if self.embeddings.unavailable:
-            return None
         try:
             return (await self.embeddings.embed([query]))[0]
         except EmbeddingsUnavailable:

@@ -96,9 +96,9 @@ class Loop:
 
     async def _recall(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         said = next(message for message in reversed(request.messages) if isinstance(message, UserMessage))
+        request.recalled = await self.context.recalled(request.principal, said.content)
         if warning := self.context.recall.warning:
             yield Warned(part="recall", message=warning)
-        request.recalled = await self.context.recalled(request.principal, said.content)
         if request.recalled:
             yield MemoryRecalled(items=request.recalled)
 
