@@ -25,7 +25,7 @@ from bethink.agent.loop import Loop
 from bethink.agent.records import JOURNAL
 from bethink.agent.runs import Runs
 from bethink.agent.toolbox import Toolbox
-from bethink.bus.memory import MemoryBus
+from bethink.bus.sqlite import open_bus
 from bethink.clock import Clock, Ids, SystemClock
 from bethink.conversations import Conversations
 from bethink.embeddings.minilm import MiniLmEmbeddings
@@ -182,7 +182,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
         if llm is not None:
             stack.push_async_callback(llm.close)
         database = await stack.enter_async_context(open_database(settings.data_dir))
-        bus = MemoryBus()
+        bus = await stack.enter_async_context(open_bus(settings.data_dir))
         yield Ports(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm)
 
 
