@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bethink.clock import to_datetime, to_us
@@ -119,6 +118,7 @@ class Recall:
             raise BadInput(message)
         if not query.strip():
             return []
+        moment = _us(as_of)
         found = await self.index.search(
             IndexQuery(
                 owner=principal.owner,
@@ -127,16 +127,13 @@ class Recall:
                 model=self.embeddings.model,
                 kinds=wanted,
                 since=_us(since),
-                until=_earliest(
-                    _us(until), None if as_of is None else to_us(as_of + timedelta(microseconds=1))
-                ),
+                until=_earliest(_us(until), None if moment is None else moment + 1),
                 limit=max(_CANDIDATES, 2 * k),
             )
         )
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
         mementos = await self._resolve(principal, found.items)
-        moment = None if as_of is None else to_us(as_of)
         kept = {
             candidate: memento
             for candidate, memento in mementos.items()

@@ -19,7 +19,7 @@ from bethink.agent.records import RUNS, Recorder, Run
 from bethink.agent.request import Decided, RunRequest
 from bethink.agent.stored_runs import StoredRuns
 from bethink.conversations import checked_content
-from bethink.errors import BadInput, BethinkError, StorageError, UnknownId
+from bethink.errors import BadInput, BethinkError, Busy, StorageError, UnknownId
 from bethink.events import Place, RunDone, RunFailed, RunStarted, Warned
 from bethink.messages import ToolCall, ToolMessage, UserMessage
 from bethink.store import Put
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     from bethink.agent.toolbox import Toolbox
     from bethink.bus import Bus
     from bethink.conversations import Conversations
-    from bethink.events import Event
+    from bethink.events import Event, StopReason
     from bethink.principal import Principal
 
 Decision = Literal["approve", "reject", "edit"]
 
 FLUSH_S = 0.05
 """How much text a crash may cost, in seconds of streaming."""
+_STOP_S = 5
+"""How long a run that was cancelled may take to end: its store's slowest write, amply."""
 _CANCEL_TOPIC = "runs.cancel"
 
 _log = log("runs")
@@ -53,11 +55,11 @@ class _Live:
 
     recorder: Recorder
     scope: anyio.CancelScope
-    is_cancelled: bool = False
+    reason: StopReason = "max_seconds"
 
-    def cancel(self) -> None:
-        """End it because somebody asked for it."""
-        self.is_cancelled = True
+    def end(self, reason: StopReason) -> None:
+        """End it before its own end, and before its time is over."""
+        self.reason = reason
         self.scope.cancel()
 
 
@@ -168,7 +170,7 @@ class Runs:
         """
         live = self._live.get(run)
         if live is not None and live.recorder.principal.owner == principal.owner:
-            live.cancel()
+            live.end("cancelled")
             return
         record = await self.stored.get(principal, run)
         if record.state == "running":
@@ -176,6 +178,24 @@ class Runs:
             await self.stored.settle(principal, record.conversation)
         elif record.state == "waiting":
             await self.stored.settle(principal, record.conversation, rejecting=True)
+
+    def interrupt(self) -> None:
+        """End the runs of this process now, because it is about to stop; their readers are told."""
+        for live in self._live.values():
+            live.end("interrupted")
+
+    async def delete_conversation(self, principal: Principal, conversation: str) -> None:
+        """Remove a conversation with all that was said and run in it; a live run is stopped first.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Busy: the run in it, in another process, does not stop.
+        """
+        held = await self.conversations.get(principal, conversation)
+        if (active := held.record.active_run) is not None:
+            await self.cancel(principal, active)
+            await self._ended(principal, active)
+        await self.stored.delete(principal, conversation)
 
     async def decide(
         self,
@@ -210,6 +230,15 @@ class Runs:
             return False
         await self._go_on(principal, record)
         return True
+
+    async def _ended(self, principal: Principal, run: str) -> None:
+        """Wait for the end of a run that was told to end."""
+        try:
+            async with asyncio.timeout(_STOP_S), aclosing(self.follow(principal, run)) as batches:
+                async for _ in batches:
+                    pass
+        except TimeoutError as error:
+            raise Busy from error
 
     async def _go_on(self, principal: Principal, record: Run) -> None:
         held = await self.conversations.get(principal, record.conversation)
@@ -259,7 +288,7 @@ class Runs:
                 live.scope.deadline = anyio.current_time() + self.max_run_s
                 done = await self._consume(recorder, events)
             if live.scope.cancelled_caught:
-                done = RunDone(reason="cancelled" if live.is_cancelled else "max_seconds")
+                done = RunDone(reason=live.reason)
         except Exception as error:  # noqa: BLE001 - a background task: recorded, and told to the reader
             _log.exception("run %s failed", recorder.run.id)
             recorder.take(
@@ -318,4 +347,4 @@ class Runs:
                 owner, _, run = notice.payload.partition(" ")
                 live = self._live.get(run)
                 if live is not None and live.recorder.principal.owner == owner:
-                    live.cancel()
+                    live.end("cancelled")

@@ -151,6 +151,21 @@ class StoredRuns:
             kept = [Put(RUNS, item.record.without_journal(), if_version=item.version) for item in page.items]
             await self.conversations.store.commit(principal.owner, [*dropped, *kept])
 
+    async def delete(self, principal: Principal, conversation: str) -> None:
+        """Remove a conversation, its messages, its runs and their journals; none of them is alive."""
+        runs: list[str] = []
+        cursor: str | None = None
+        while True:
+            scan = Scan(RUNS, {"conversation": conversation}, limit=_PAGE, after=cursor)
+            page = await self.conversations.store.scan(principal.owner, scan)
+            runs += [item.record.id for item in page.items]
+            if (cursor := page.cursor) is None:
+                break
+        journals = [DeleteAll(JOURNAL, {"run": run}) for run in runs]
+        dropped = [*journals, DeleteAll(RUNS, {"conversation": conversation})]
+        await self.conversations.store.commit(principal.owner, dropped)
+        await self.conversations.delete(principal, conversation)
+
     async def _runs_elsewhere(self, run: Run) -> bool:
         return run.process != self.bus.process and await self.bus.is_alive(run.process)
 

@@ -121,6 +121,24 @@ class Memory:
         found = await self.store.get(FACTS, principal.owner, ids)
         return tuple(versioned and versioned.record for versioned in found)
 
+    async def history(self, principal: Principal, fact: str) -> list[Fact]:
+        """What a fact was before its corrections and what it became, oldest first, itself among them.
+
+        Raises:
+            UnknownId: this owner has no such fact.
+        """
+        chain: dict[str, Fact] = {}
+        asked = [fact]
+        while asked:
+            found = await self.get(principal, asked)
+            chain |= {one.id: one for one in found if one is not None}
+            linked = [(*one.supersedes, one.superseded_by) for one in found if one is not None]
+            asked = list({id for ids in linked for id in ids if id is not None and id not in chain})
+        if fact not in chain:
+            message = "No such memory: it may have been forgotten."
+            raise UnknownId(message)
+        return sorted(chain.values(), key=lambda one: (one.created_at, one.id))
+
     async def profile(self, principal: Principal, limit: int) -> list[Fact]:
         """The facts that matter in every conversation: pinned or of importance 0.8 and more."""
         scan = Scan(

@@ -1,0 +1,73 @@
+"""The web door's ASGI application. `server.serve` runs it; tests and embedders mount it."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from fastapi import FastAPI
+
+from bethink import __version__
+from bethink.web import conversations, health, memories, recall, runs, settings
+from bethink.web.contract import extended
+from bethink.web.health import ModelProbe
+from bethink.web.problems import documented, install
+from bethink.web.security import Guard
+from bethink.web.ui import Interface
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from contextlib import AbstractAsyncContextManager
+
+    from starlette.types import ASGIApp
+
+    from bethink.app import App
+
+_ROOMS = (health, settings, conversations, runs, memories, recall)
+
+
+class _Web(FastAPI):
+    """FastAPI with the events' schemas in its OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document; made on first use."""
+        if self.openapi_schema is None:
+            self.openapi_schema = extended(super().openapi())
+        return self.openapi_schema
+
+
+def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
+    """The application; `opened` is entered when it starts and left when it ends.
+
+    Give it `open_app(settings, ports)`, or `contextlib.nullcontext(app)` for an
+    app that somebody else closes.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
+        async with opened as app, anyio.create_task_group() as tasks:
+            probe = ModelProbe(app.ports.llm)
+            tasks.start_soon(probe.answer)
+            yield {"app": app, "probe": probe}
+            tasks.cancel_scope.cancel()
+
+    web = _Web(
+        title="Bethink",
+        version=__version__,
+        summary="An agent that remembers, and whose memory its owner can read, correct, undo and take away.",
+        lifespan=lifespan,
+        docs_url=None,  # the pages that FastAPI has for it load scripts from other hosts
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=documented(400, 403, 413, 422, 500, 503),
+        generate_unique_id_function=lambda route: route.name,
+        # Nothing is reported to anybody: neither traces nor what people send in.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    install(web)
+    for room in _ROOMS:
+        web.include_router(room.router)
+    interface = Interface(web)
+    web.router.default = interface.file
+    return Guard(interface)

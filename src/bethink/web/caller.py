@@ -1,0 +1,45 @@
+"""What every route begins with: the app it serves, and the principal who asks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from bethink.app import App
+from bethink.principal import Principal
+
+AUDIENCE = "web"
+
+
+class Body(BaseModel):
+    """A request's body: a field that it does not know is refused, so that no typing error passes silently."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _app(request: Request) -> App:
+    return request.state.app
+
+
+def _principal(request: Request, app: Annotated[App, Depends(_app)]) -> Principal:
+    peer = request.client.host if request.client else None
+    return app.accounts.authenticate(audience=AUDIENCE, peer=peer)
+
+
+def _stored(text: str) -> str:
+    if "\0" in text:
+        message = "a NUL character cannot be kept"
+        raise ValueError(message)
+    return text
+
+
+Served = Annotated[App, Depends(_app)]
+Caller = Annotated[Principal, Depends(_principal)]
+Limit = Annotated[int, Field(ge=1, le=200, description="Items of one page.")]
+Cursor = Annotated[
+    str | None, Field(max_length=1000, description="`cursor` of the page before; none for the first.")
+]
+Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_stored)]
+"""A short text by which things are found again."""

@@ -1,0 +1,39 @@
+"""What the OpenAPI document says beyond the routes' own models: problems and the events of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bethink.events import Event
+from bethink.web.problems import Problem
+
+_REFERENCE = "#/components/schemas/{name}"
+
+
+def event_stream(description: str) -> dict[str, Any]:
+    """The OpenAPI response of a stream of events."""
+    return {
+        "description": description,
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "string",
+                    "description": "Frames `id: <sequence.characters>` and `data: <Event as JSON>`, "
+                    "ended by `data: [DONE]`; see the schema `Event`.",
+                }
+            }
+        },
+    }
+
+
+def extended(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the schemas that no route names as a model."""
+    (event,), parts = msgspec.json.schema_components([Event], ref_template=_REFERENCE)
+    problem = Problem.model_json_schema(ref_template=_REFERENCE.replace("{name}", "{model}"))
+    faults = problem.pop("$defs")
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    event["description"] = "What happens in a run; a reader shows a kind that it does not know, and goes on."
+    schemas |= faults | {"Problem": problem, "Event": event} | parts
+    return document

@@ -1,0 +1,212 @@
+"""`/conversations`: make, list, read, rename and delete them, and talk in one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from bethink.agent.toolbox import Prepared
+from bethink.clock import to_datetime
+from bethink.messages import ToolCall
+from bethink.web.answer import ChatAnswer, Waiting, collected
+from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Served
+from bethink.web.contract import event_stream
+from bethink.web.messages import Message, shown
+from bethink.web.problems import documented
+from bethink.web.sse import EventStream
+
+if TYPE_CHECKING:
+    from bethink import conversations as kept
+    from bethink.app import App
+    from bethink.principal import Principal
+
+router = APIRouter(prefix="/conversations", tags=["conversations"])
+
+_INTERRUPTED = (
+    "Bethink stopped while this was answered. What had come by then is kept; ask again for the rest."
+)
+
+
+class Conversation(BaseModel):
+    """One conversation; `active_run` is the run that answers in it, or that waits for an approval."""
+
+    id: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+    message_count: int
+    archived: bool
+    project: str | None
+    active_run: str | None
+
+
+class ConversationPage(BaseModel):
+    """Some conversations, the last changed first."""
+
+    items: list[Conversation]
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
+
+
+class Interrupted(BaseModel):
+    """That the last answer broke off because Bethink stopped."""
+
+    run: str
+    at: datetime
+    message: str
+
+
+class ConversationShown(Conversation):
+    """A conversation with some of its messages, oldest first."""
+
+    messages: list[Annotated[Message, Field(discriminator="role")]]
+    cursor: str | None = Field(description="Leads to the older messages, as `before`; null at the start.")
+    interrupted: Interrupted | None
+    waiting: list[Waiting]
+
+
+class NewConversation(Body):
+    """What a conversation may begin with."""
+
+    title: Annotated[
+        str | None, Field(description="1 to 200 characters; by default the first words said in it.")
+    ] = None
+    project: Label | None = None
+
+
+class ConversationPatch(Body):
+    """What to change; what is left out stays."""
+
+    title: str | None = None
+    archived: bool | None = None
+
+
+class Said(BaseModel):
+    """A message of the owner; what else a client's message holds is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: Literal["user"] = "user"
+    content: str = Field(min_length=1)
+
+
+class ChatBody(Body):
+    """A message to answer."""
+
+    message: Said
+    stream: bool = True
+
+
+@router.post("", status_code=201, responses=documented(507))
+async def create_conversation(
+    app: Served, caller: Caller, body: NewConversation | None = None
+) -> Conversation:
+    """A new, empty conversation."""
+    given = body or NewConversation()
+    return _conversation(await app.conversations.create(caller, title=given.title, project=given.project))
+
+
+@router.get("")
+async def list_conversations(
+    app: Served, caller: Caller, *, limit: Limit = 50, cursor: Cursor = None, archived: bool = False
+) -> ConversationPage:
+    """Conversations, the last changed first."""
+    page = await app.conversations.list(caller, limit=limit, cursor=cursor, archived=archived)
+    return ConversationPage(items=[_conversation(item.record) for item in page.items], cursor=page.cursor)
+
+
+@router.get("/{conversation}", responses=documented(404))
+async def get_conversation(
+    conversation: str, app: Served, caller: Caller, *, limit: Limit = 50, before: Cursor = None
+) -> ConversationShown:
+    """A conversation with its newest messages, or those before a cursor; oldest first."""
+    held = (await app.runs.stored.settle(caller, conversation)).record
+    page = await app.conversations.messages(caller, conversation, limit=limit, before=before)
+    messages = [item.record for item in page.items][::-1]
+    return ConversationShown(
+        **_conversation(held).model_dump(),
+        messages=[shown(message, lambda call: _label(app, call)) for message in messages],
+        cursor=page.cursor,
+        interrupted=_interrupted(messages) if before is None else None,
+        waiting=await _waiting(app, caller, held.active_run),
+    )
+
+
+@router.patch("/{conversation}", responses=documented(404, 409))
+async def change_conversation(
+    conversation: str, body: ConversationPatch, app: Served, caller: Caller
+) -> Conversation:
+    """Rename, archive or bring back."""
+    return _conversation(
+        await app.conversations.change(caller, conversation, title=body.title, archived=body.archived)
+    )
+
+
+@router.delete("/{conversation}", status_code=204, response_class=Response, responses=documented(404, 409))
+async def delete_conversation(conversation: str, app: Served, caller: Caller) -> None:
+    """Remove a conversation with all that was said; one that is being answered is stopped first."""
+    await app.runs.delete_conversation(caller, conversation)
+
+
+@router.post(
+    "/{conversation}/chat",
+    response_model=ChatAnswer,
+    responses={
+        200: event_stream("The run's events as they come, or with `stream: false` its whole answer"),
+        **documented(404, 409, 507),
+    },
+)
+async def chat(conversation: str, body: ChatBody, app: Served, caller: Caller) -> Response | ChatAnswer:
+    """Say something and get the answer; a client that leaves does not end it."""
+    run = await app.runs.start(caller, conversation, body.message.content)
+    batches = app.runs.follow(caller, run)
+    if body.stream:
+        return EventStream(batches)
+    return await collected(batches, conversation=conversation, run=run)
+
+
+def _conversation(record: kept.Conversation) -> Conversation:
+    return Conversation(
+        id=record.id,
+        title=record.title,
+        created_at=to_datetime(record.created_at),
+        updated_at=to_datetime(record.updated_at),
+        message_count=record.count,
+        archived=bool(record.archived),
+        project=record.project,
+        active_run=record.active_run,
+    )
+
+
+def _label(app: App, call: ToolCall) -> str:
+    prepared = app.toolbox.prepare(call)
+    return prepared.label if isinstance(prepared, Prepared) else call.name
+
+
+def _interrupted(messages: list[kept.StoredMessage]) -> Interrupted | None:
+    if not messages or messages[-1].stop_reason != "interrupted":
+        return None
+    last = messages[-1]
+    return Interrupted(run=last.run, at=to_datetime(last.at), message=_INTERRUPTED)
+
+
+async def _waiting(app: App, caller: Principal, run: str | None) -> list[Waiting]:
+    if run is None:
+        return []
+    record = await app.runs.stored.get(caller, run)
+    if record.state != "waiting":
+        return []
+    return [
+        Waiting(
+            run=run,
+            call=call.call,
+            name=call.name,
+            arguments=call.arguments,
+            label=call.label,
+            reason=call.reason,
+        )
+        for call in record.waiting
+        if call.decision is None
+    ]

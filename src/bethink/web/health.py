@@ -1,0 +1,120 @@
+"""`GET /health`: which part works, which is off, and why. Asked by people, browsers and supervisors.
+
+It answers 200 as long as Bethink is of any use, 503 only when what is stored
+cannot be read, and never costs a request to the model: a probe of the model's
+address runs beside it, at most every half minute, and only while somebody asks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+
+from bethink import __version__
+from bethink.agent.commands import MODEL_HELP
+from bethink.errors import StorageError
+from bethink.web.caller import Caller, Served
+
+if TYPE_CHECKING:
+    from bethink.app import App
+    from bethink.llm import Llm
+    from bethink.principal import Principal
+
+_PROBE_EVERY_S = 30
+router = APIRouter(tags=["health"])
+
+
+class Part(BaseModel):
+    """One part's state; `message` says what does not work and what to do."""
+
+    status: Literal["ok", "off", "loading", "degraded"]
+    message: str | None = None
+
+
+class Parts(BaseModel):
+    """The parts that Bethink stands on."""
+
+    store: Part
+    embeddings: Part
+    model: Part
+    bus: Part
+
+
+class Health(BaseModel):
+    """How Bethink is. `degraded` where any part is; a part that is off by choice is no fault."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    conversation_manager_initialized: bool = Field(
+        default=True, description="Spec 001's field: true whenever this answers."
+    )
+    parts: Parts
+
+
+class ModelProbe:
+    """What is known of the model's server, from probes made in the background."""
+
+    def __init__(self, llm: Llm | None) -> None:
+        self._llm = llm
+        self._asked = anyio.Event()
+        self._part = (
+            Part(status="off", message=MODEL_HELP)
+            if llm is None
+            else Part(status="loading", message=f"{llm.name} has not been reached yet.")
+        )
+
+    def part(self) -> Part:
+        """The state that is known now; a newer one is found out in the background."""
+        self._asked.set()
+        return self._part
+
+    async def answer(self) -> None:
+        """Probe when somebody asked, for ever."""
+        if self._llm is None:
+            return
+        while True:
+            await self._asked.wait()
+            fault = await self._llm.probe()
+            self._part = Part(status="degraded" if fault else "ok", message=fault)
+            await anyio.sleep(_PROBE_EVERY_S)
+            self._asked = anyio.Event()
+
+
+@router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read"}})
+async def get_health(app: Served, caller: Caller, request: Request, response: Response) -> Health:
+    """How each part is."""
+    probe: ModelProbe = request.state.probe
+    parts = Parts(
+        store=await _store(app, caller), embeddings=_embeddings(app), model=probe.part(), bus=await _bus(app)
+    )
+    is_degraded = any(
+        part.status == "degraded" for part in (parts.store, parts.embeddings, parts.model, parts.bus)
+    )
+    response.status_code = 200 if parts.store.status == "ok" else 503
+    return Health(status="degraded" if is_degraded else "ok", version=__version__, parts=parts)
+
+
+async def _store(app: App, caller: Principal) -> Part:
+    try:
+        await app.conversations.list(caller, limit=1)
+    except StorageError as error:
+        return Part(status="degraded", message=error.message)
+    return Part(status="ok")
+
+
+def _embeddings(app: App) -> Part:
+    reason = app.ports.embeddings.unavailable
+    if reason is None:
+        return Part(status="ok")
+    if app.background.progress is not None:
+        return Part(status="loading", message=app.background.progress)
+    return Part(status="degraded", message=f"Recall goes by words only: {reason}")
+
+
+async def _bus(app: App) -> Part:
+    if await app.ports.bus.is_alive(app.ports.bus.process):
+        return Part(status="ok")
+    return Part(status="degraded", message="Other processes on these data do not hear of this one.")

@@ -1,0 +1,258 @@
+"""`/memories`: what is known about the owner, to read, correct, undo and take away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from bethink.clock import to_datetime
+from bethink.errors import BadInput, UnknownId
+from bethink.memory import NewFact
+from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Served
+from bethink.web.problems import documented
+
+if TYPE_CHECKING:
+    from bethink.app import App
+    from bethink.memory import Changed, Fact
+    from bethink.principal import Principal
+    from bethink.store import Key
+
+router = APIRouter(prefix="/memories", tags=["memories"])
+
+ChangeKind = Literal["added", "merged", "superseded", "retracted", "restored", "forgotten"]
+Content = Annotated[str, Field(min_length=1, description="One clear fact, at most 8,000 characters.")]
+Importance = Annotated[float, Field(ge=0, le=1)]
+Topics = Annotated[list[str], Field(max_length=32)]
+
+
+class MemorySource(BaseModel):
+    """Where a memory came from."""
+
+    kind: str
+    id: str | None
+    message: str | None
+    at: datetime | None
+
+
+class Memory(BaseModel):
+    """One fact. `created_at` is when it was learnt, `valid_…` when it was true."""
+
+    id: str
+    content: str
+    category: str
+    importance: float
+    topics: list[str]
+    created_at: datetime
+    valid_from: datetime | None
+    valid_until: datetime | None
+    state: Literal["active", "superseded", "retracted"]
+    pinned: bool
+    sources: list[MemorySource]
+    supersedes: list[str]
+    superseded_by: str | None
+
+
+class FoundMemory(Memory):
+    """A fact that a search found."""
+
+    score: float = Field(description="0..1, comparable between searches.")
+
+
+class MemoryPage(BaseModel):
+    """Some memories, newest first, or best first where a query was asked."""
+
+    items: list[FoundMemory | Memory]
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
+    total: int
+
+
+class MemoryChange(BaseModel):
+    """What became of a memory; `undo` takes the change back, where that can be."""
+
+    memory: Memory
+    change: ChangeKind
+    undo: str | None
+
+
+class Forgotten(BaseModel):
+    """How many memories are gone for good."""
+
+    forgotten: int
+
+
+class MemoryHistory(BaseModel):
+    """What a memory was and what it became, oldest first."""
+
+    items: list[Memory]
+
+
+class MemoryDraft(Body):
+    """A memory to keep."""
+
+    content: Content
+    category: Label = "general"
+    importance: Importance = 0.5
+    topics: Topics = Field(default_factory=list)
+    pinned: bool = False
+
+
+class MemoryPatch(Body):
+    """What to correct; what is left out stays."""
+
+    content: Content | None = None
+    category: Label | None = None
+    importance: Importance | None = None
+    topics: Topics | None = None
+    pinned: bool | None = None
+
+
+class UndoBody(Body):
+    """The token that came with a change."""
+
+    token: str = Field(max_length=200)
+
+
+@router.get("")
+async def list_memories(
+    app: Served,
+    caller: Caller,
+    *,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    category: Label | None = None,
+    state: Literal["active", "superseded", "retracted", "all"] = "active",
+    query: Annotated[str | None, Query(max_length=8000, description="Search, best first.")] = None,
+) -> MemoryPage:
+    """Memories, newest first; with `query` the active ones that answer it, best first, in one page."""
+    if query is not None and query.strip():
+        if state != "active" or cursor is not None:
+            message = "A search finds active memories, in one page: leave out state and cursor, or the query."
+            raise BadInput(message)
+        found = await app.memory.search(caller, query, k=limit)
+        items = [
+            FoundMemory(**_fields(fact), score=score)
+            for fact, score in found
+            if category in {None, fact.category}
+        ]
+        return MemoryPage(items=list(items), cursor=None, total=len(items))
+    where: dict[str, Key] = {} if state == "all" else {"state": state}
+    if category is not None:
+        where["category"] = category
+    page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
+    total = await app.memory.count(caller, where)
+    return MemoryPage(items=[_memory(item.record) for item in page.items], cursor=page.cursor, total=total)
+
+
+@router.post("", status_code=201, responses=documented(507))
+async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryChange:
+    """Keep a memory; the very same words, if known already, are merged."""
+    fact = NewFact(
+        content=body.content,
+        category=body.category,
+        importance=body.importance,
+        topics=tuple(body.topics),
+        pinned=body.pinned,
+    )
+    return _change(await app.memory.add(caller, fact))
+
+
+@router.delete("")
+async def forget_all_memories(app: Served, caller: Caller, *, confirm: bool = False) -> Forgotten:
+    """Forget every memory for good."""
+    if not confirm:
+        count = await app.memory.count(caller)
+        message = f"This would forget all {count:,} memories for good. Add confirm=true to do it."
+        raise BadInput(message)
+    return Forgotten(forgotten=await app.forgetting.forget_all(caller))
+
+
+@router.post("/undo", responses=documented(404, 409))
+async def undo_memory_change(body: UndoBody, app: Served, caller: Caller) -> MemoryChange:
+    """Take back a change."""
+    return _change(await app.memory.undo(caller, body.token))
+
+
+@router.get("/{memory}", responses=documented(404))
+async def get_memory(memory: str, app: Served, caller: Caller) -> Memory:
+    """One memory, whatever its state."""
+    return _memory(await _fact(app, caller, memory))
+
+
+@router.patch("/{memory}", responses=documented(404, 409, 507))
+async def edit_memory(memory: str, body: MemoryPatch, app: Served, caller: Caller) -> MemoryChange:
+    """Correct a memory: new content supersedes it, the old one keeps its time."""
+    old = await _fact(app, caller, memory)
+    new = NewFact(
+        content=old.content if body.content is None else body.content,
+        category=old.category if body.category is None else body.category,
+        importance=old.importance if body.importance is None else body.importance,
+        topics=old.topics if body.topics is None else tuple(body.topics),
+        pinned=old.pinned if body.pinned is None else body.pinned,
+        project=old.project,
+    )
+    return _change(await app.memory.edit(caller, memory, new))
+
+
+@router.delete("/{memory}", responses=documented(404, 409))
+async def remove_memory(
+    memory: str,
+    app: Served,
+    caller: Caller,
+    *,
+    forget: Annotated[bool, Query(description="For good, instead of in a way that can be undone.")] = False,
+) -> MemoryChange | Forgotten:
+    """Take a memory out of recall, which can be undone, or forget it for good."""
+    if not forget:
+        return _change(await app.memory.retract(caller, memory))
+    await _fact(app, caller, memory)
+    return Forgotten(forgotten=await app.forgetting.forget(caller, [memory]))
+
+
+@router.get("/{memory}/history", responses=documented(404))
+async def get_memory_history(memory: str, app: Served, caller: Caller) -> MemoryHistory:
+    """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
+    return MemoryHistory(items=[_memory(fact) for fact in await app.memory.history(caller, memory)])
+
+
+async def _fact(app: App, caller: Principal, memory: str) -> Fact:
+    (found,) = await app.memory.get(caller, [memory])
+    if found is None:
+        message = "No such memory: it may have been forgotten."
+        raise UnknownId(message)
+    return found
+
+
+def _change(changed: Changed) -> MemoryChange:
+    return MemoryChange(memory=_memory(changed.fact), change=changed.change, undo=changed.undo)
+
+
+def _memory(fact: Fact) -> Memory:
+    return Memory(**_fields(fact))
+
+
+def _fields(fact: Fact) -> dict[str, Any]:
+    return {
+        "id": fact.id,
+        "content": fact.content,
+        "category": fact.category,
+        "importance": fact.importance,
+        "topics": list(fact.topics),
+        "created_at": to_datetime(fact.created_at),
+        "valid_from": _time(fact.valid_from),
+        "valid_until": _time(fact.valid_until),
+        "state": fact.state,
+        "pinned": fact.pinned,
+        "sources": [
+            MemorySource(kind=source.kind, id=source.id, message=source.message, at=_time(source.at or None))
+            for source in fact.sources
+        ],
+        "supersedes": list(fact.supersedes),
+        "superseded_by": fact.superseded_by,
+    }
+
+
+def _time(us: int | None) -> datetime | None:
+    return None if us is None else to_datetime(us)

@@ -1,0 +1,179 @@
+"""Stored messages as JSON: what `GET /conversations/{id}` shows of each role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, assert_never
+
+from pydantic import BaseModel, Field
+
+from bethink.clock import to_datetime
+from bethink.events import StopReason
+from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bethink.conversations import ChangedRef, RecalledRef, StoredMessage
+    from bethink.events import Usage
+    from bethink.messages import Attachment
+
+LabelOf = Callable[[ToolCall], str]
+
+
+class MessageAttachment(BaseModel):
+    """A file that belongs to a message."""
+
+    name: str
+    media_type: str
+    url: str
+
+
+class MessageCall(BaseModel):
+    """A tool call that the model asked for; `arguments` is JSON text, `label` plain words."""
+
+    id: str
+    name: str
+    arguments: str
+    label: str
+
+
+class MessageRecalled(BaseModel):
+    """A memory that was given to the model; `GET /memories/{id}` has its text."""
+
+    id: str
+    kind: str
+    score: float
+
+
+class MessageChanged(BaseModel):
+    """A change of memory made while it was answered."""
+
+    change: str
+    ids: list[str]
+    undo: str | None
+
+
+class UsageTotal(BaseModel):
+    """What all the model's requests of one run cost; `cost_usd` is null where no price is known."""
+
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    estimated: bool
+
+
+class _Message(BaseModel):
+    id: str
+    at: datetime
+    run: str
+    content: str
+
+
+class OwnerMessage(_Message):
+    """What the owner said."""
+
+    role: Literal["user"] = "user"
+    attachments: list[MessageAttachment]
+
+
+class ModelMessage(_Message):
+    """What the model said; the last one of a run has `stop_reason` and what the run left."""
+
+    role: Literal["assistant"] = "assistant"
+    tool_calls: list[MessageCall]
+    reasoning: str
+    stop_reason: StopReason | None
+    note: str | None = Field(description="What went wrong, for a person.")
+    recalled: list[MessageRecalled]
+    changed: list[MessageChanged]
+    usage: UsageTotal | None
+
+
+class ToolResult(_Message):
+    """What a tool answered; `error` is a code, null on success."""
+
+    role: Literal["tool"] = "tool"
+    call: str
+    name: str
+    error: str | None
+    duration_ms: float
+    attachments: list[MessageAttachment]
+
+
+Message = OwnerMessage | ModelMessage | ToolResult
+
+
+def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
+    """The message as JSON has it; `label_of` puts a call in plain words."""
+    said, at = stored.message, to_datetime(stored.at)
+    match said:
+        case UserMessage():
+            return OwnerMessage(
+                id=stored.id,
+                at=at,
+                run=stored.run,
+                content=said.content,
+                attachments=_files(said.attachments),
+            )
+        case AssistantMessage():
+            return ModelMessage(
+                id=stored.id,
+                at=at,
+                run=stored.run,
+                content=said.content,
+                tool_calls=[
+                    MessageCall(id=call.id, name=call.name, arguments=call.arguments, label=label_of(call))
+                    for call in said.tool_calls
+                ],
+                reasoning=said.reasoning,
+                stop_reason=stored.stop_reason,
+                note=stored.note,
+                recalled=recalled(stored.recalled),
+                changed=changed(stored.changed),
+                usage=total(stored.usage),
+            )
+        case ToolMessage():
+            return ToolResult(
+                id=stored.id,
+                at=at,
+                run=stored.run,
+                content=said.content,
+                call=said.call,
+                name=said.name,
+                error=said.error,
+                duration_ms=said.duration_ms,
+                attachments=_files(said.attachments),
+            )
+        case _:
+            assert_never(said)
+
+
+def total(usage: Sequence[Usage]) -> UsageTotal | None:
+    """What the requests cost together; None where there was none."""
+    if not usage:
+        return None
+    costs = [part.cost_usd for part in usage if part.cost_usd is not None]
+    return UsageTotal(
+        input_tokens=sum(part.input_tokens for part in usage),
+        output_tokens=sum(part.output_tokens for part in usage),
+        cost_usd=sum(costs) if costs else None,
+        estimated=any(part.estimated for part in usage),
+    )
+
+
+def recalled(refs: Iterable[RecalledRef]) -> list[MessageRecalled]:
+    """The memories that were given to the model."""
+    return [MessageRecalled(id=ref.id, kind=ref.kind, score=ref.score) for ref in refs]
+
+
+def changed(refs: Iterable[ChangedRef]) -> list[MessageChanged]:
+    """The changes of memory."""
+    return [MessageChanged(change=ref.change, ids=list(ref.ids), undo=ref.undo) for ref in refs]
+
+
+def _files(attachments: Iterable[Attachment]) -> list[MessageAttachment]:
+    return [
+        MessageAttachment(name=file.name, media_type=file.media_type, url=file.url) for file in attachments
+    ]

@@ -1,0 +1,151 @@
+"""Errors as the web door tells them: problem+json (RFC 9457), every one with a sentence for a person.
+
+`type` is `urn:bethink:error:<code>`, `title` the code in words, `detail` what
+happened and what to do; `errors` names each parameter that was not valid.
+"""
+
+from __future__ import annotations
+
+import http
+import json
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+
+from bethink.errors import BadInput, BethinkError, TooLarge, UnknownId
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fastapi import FastAPI
+    from starlette.requests import Request
+
+MEDIA_TYPE = "application/problem+json"
+
+_log = log("web")
+_CODES = {400: BadInput.code, 404: UnknownId.code, 413: TooLarge.code}
+"""Codes for what the framework itself refuses; others are named by their status."""
+
+
+class Fault(BaseModel):
+    """One parameter or field that is not valid, and why."""
+
+    parameter: str = Field(description="Its name; a field in an object as `object.field`.")
+    reason: str
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str = Field(description="`urn:bethink:error:<code>`; the code is stable.")
+    title: str
+    status: int
+    detail: str = Field(description="What happened and what to do, for a person.")
+    errors: list[Fault] = Field(default=[], description="What of the request is not valid.")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI responses of these statuses, each a problem."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        status: {
+            "description": http.HTTPStatus(status).phrase,
+            "content": {MEDIA_TYPE: {"schema": schema}},
+        }
+        for status in statuses
+    }
+
+
+def problem(
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    errors: Sequence[Fault] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer that tells of a problem."""
+    body: dict[str, Any] = {
+        "type": f"urn:bethink:error:{code}",
+        "title": code.replace("_", " ").capitalize(),
+        "status": status,
+        "detail": detail,
+    }
+    if errors:
+        body["errors"] = [fault.model_dump() for fault in errors]
+    return Response(json.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def of_error(error: BethinkError) -> Response:
+    """The problem that an error of ours is."""
+    return problem(error.status, error.code, error.message)
+
+
+def install(web: FastAPI) -> None:
+    """Have every error of the application told as a problem."""
+    web.add_exception_handler(BethinkError, _bethink)
+    web.add_exception_handler(RequestValidationError, _validation)
+    web.add_exception_handler(HTTPException, _framework)
+    web.add_exception_handler(Exception, _unexpected)
+
+
+async def _bethink(_: Request, error: Exception) -> Response:
+    if not isinstance(error, BethinkError):
+        raise error
+    return of_error(error)
+
+
+async def _validation(_: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    faults = [_fault(item) for item in error.errors()]
+    detail = "; ".join(f"{fault.parameter}: {fault.reason}" for fault in faults)
+    return problem(422, BadInput.code, f"The request is not valid. {detail}.", errors=faults)
+
+
+def _fault(item: Mapping[str, Any]) -> Fault:
+    where, *path = item["loc"]
+    if item["type"] == "json_invalid":
+        reason = f"this is not JSON: {item['ctx']['error']} at character {path[0] if path else 0}"
+        return Fault(parameter=where, reason=reason)
+    name = ".".join(str(part) for part in path) or where
+    if item["type"] == "model_attributes_type":
+        return Fault(parameter=name, reason="give a JSON object, with Content-Type: application/json")
+    return Fault(parameter=name, reason=str(item["msg"]).removeprefix("Value error, "))
+
+
+async def _framework(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    status, path = error.status_code, request.url.path
+    match status:
+        case 404:
+            return problem(404, UnknownId.code, f"There is nothing at {path}.")
+        case 405:
+            allowed = ", ".join(_methods(request))
+            detail = f"{request.method} does not exist for {path}; there is {allowed}."
+            return problem(405, "method_not_allowed", detail, headers={"Allow": allowed})
+        case _:
+            code = _CODES.get(status, f"http_{status}")
+            return problem(status, code, str(error.detail), headers=error.headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method that the path of the request has; the framework names those of one route only."""
+    routes = request.app.routes
+    return [
+        method
+        for method in ("DELETE", "GET", "PATCH", "POST", "PUT")
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    detail = "Bethink made a mistake; its log has the details. What was stored before is kept."
+    return problem(500, BethinkError.code, detail)

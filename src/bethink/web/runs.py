@@ -1,0 +1,90 @@
+"""`/runs/{id}`: follow a run, stop it, decide about the calls that wait."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel, Field, model_validator
+
+from bethink.events import Place
+from bethink.web.caller import Body, Caller, Served
+from bethink.web.contract import event_stream
+from bethink.web.problems import documented
+from bethink.web.sse import EventStream
+
+router = APIRouter(prefix="/runs/{run}", tags=["runs"], responses=documented(404))
+
+_PLACE = r"^[0-9]{1,15}(\.[0-9]{1,15})?$"
+
+
+class RunRef(BaseModel):
+    """A run."""
+
+    run: str
+
+
+class Decided(RunRef):
+    """What a decision did: `goes_on` when no other call of the run waits any more."""
+
+    goes_on: bool
+
+
+class DecisionBody(Body):
+    """The owner's decision about a waiting call."""
+
+    decision: Literal["approve", "reject", "edit"]
+    arguments: dict[str, Any] | None = Field(None, description="With `edit`: what to call it with instead.")
+    always: Literal[False] = Field(
+        default=False, description="Deciding about a kind of call for always is not offered."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.decision == "edit") != (self.arguments is not None):
+            message = "arguments belong to the decision `edit`, and to no other"
+            raise ValueError(message)
+        return self
+
+
+@router.get(
+    "/events",
+    response_class=Response,
+    responses={200: event_stream("The run's events, as they come, until its end")},
+)
+async def follow_run(
+    run: str,
+    app: Served,
+    caller: Caller,
+    after: Annotated[
+        str | None, Query(pattern=_PLACE, description="The last place that the reader saw.")
+    ] = None,
+    last_event_id: Annotated[
+        str | None, Header(pattern=_PLACE, description="The same, as a browser says it; it wins.")
+    ] = None,
+) -> Response:
+    """The run's events behind a place: first what is there already, then what comes.
+
+    A reader whose place is not known any more gets a `text_so_far` first.
+    """
+    record = await app.runs.stored.get(caller, run)
+    place = Place.parse(last_event_id or after or "0") or Place(0)
+    if record.state == "dropped" and place == Place(0):
+        # Nothing is left to stream; asking for it once raises the error that says so.
+        async for _ in app.runs.follow(caller, run, place):
+            break
+    return EventStream(app.runs.follow(caller, run, place))
+
+
+@router.post("/cancel", status_code=202)
+async def cancel_run(run: str, app: Served, caller: Caller) -> RunRef:
+    """Stop a run; what it said so far is kept, and its events tell its end."""
+    await app.runs.cancel(caller, run)
+    return RunRef(run=run)
+
+
+@router.post("/approvals/{call}", status_code=202)
+async def decide(run: str, call: str, body: DecisionBody, app: Served, caller: Caller) -> Decided:
+    """Decide about a waiting call; after the last one the run goes on under the same id."""
+    goes_on = await app.runs.decide(caller, run, call=call, decision=body.decision, arguments=body.arguments)
+    return Decided(run=run, goes_on=goes_on)

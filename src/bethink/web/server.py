@@ -1,0 +1,149 @@
+"""`bethink serve`: the web door on a port of this machine, until somebody stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import socket
+import sys
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+import anyio
+import uvicorn
+
+from bethink.accounts import Accounts
+from bethink.app import open_app
+from bethink.errors import BadInput
+from bethink.web import create_web
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from starlette.types import ASGIApp
+
+    from bethink.settings import Settings
+
+_BACKLOG = 512
+_STOP_S = 3
+"""How long open requests may take to end once the runs were told to; streams end with their runs."""
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGINT or SIGTERM; returns then, with everything stored and closed.
+
+    Prints one line with the address and the data directory on standard output
+    once requests are answered. A second SIGINT does not wait for open requests.
+
+    Raises:
+        NotAllowed: the address is reachable from other machines.
+        BadInput: the address does not exist here, or its port is taken.
+        StorageError: the data directory cannot be used.
+    """
+    Accounts().check_bind(settings.host)
+    with listening(settings.host, settings.port) as listener:
+        # uvicorn's own choice of the loop: uvloop where it is installed, else asyncio's.
+        loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(_serve(listener, settings))
+
+
+class Server(uvicorn.Server):
+    """A uvicorn that tells when it is ready, and ends the runs before it waits for their readers."""
+
+    def __init__(
+        self, config: uvicorn.Config, *, on_ready: Callable[[], None], on_stop: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+        self._on_stop = on_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Have the streams ended, then wait for them."""
+        self._on_stop()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """A signal stops the server; unlike uvicorn's, it is not raised again once that is done."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+async def _serve(listener: socket.socket, settings: Settings) -> None:
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    line = f"Bethink is at http://{shown}:{port} (data in {settings.data_dir})\n"
+    async with open_app(settings) as app, anyio.create_task_group() as tasks:
+
+        def ready() -> None:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            # Not before: the first answer shall not wait for half a second of loading.
+            tasks.start_soon(app.background.ready_embedder)
+
+        config = configured(create_web(nullcontext(app)))
+        await Server(config, on_ready=ready, on_stop=app.runs.interrupt).serve([listener])
+        tasks.cancel_scope.cancel()
+
+
+def configured(web: ASGIApp) -> uvicorn.Config:
+    """How Bethink runs uvicorn: no log of its own for requests, no trust in forwarded headers."""
+    return uvicorn.Config(
+        web,
+        http="httptools",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_S,
+    )
+
+
+@contextmanager
+def listening(host: str, port: int) -> Generator[socket.socket]:
+    """A socket that listens on the address; port 0 takes a free one.
+
+    Raises:
+        BadInput: the address does not exist here, or its port is taken.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise BadInput(f"There is no address {host} on this machine: use 127.0.0.1.") from error
+    with socket.socket(family, kind, protocol) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+        except OSError as error:
+            raise BadInput(_bind_fault(host, port, error)) from error
+        listener.listen(_BACKLOG)
+        yield listener
+
+
+def _bind_fault(host: str, port: int, error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                f"Port {port} of {host} is taken, perhaps by another Bethink: stop that program, or choose "
+                "another port (0 picks a free one)."
+            )
+        case errno.EACCES:
+            return f"Port {port} of {host} may not be used by this user: choose one above 1023."
+        case _:
+            return f"Cannot listen on {host}, port {port}: {error.strerror}."

@@ -1,0 +1,94 @@
+"""Events as server-sent events (WHATWG HTML, "Server-sent events"): chat and `GET /runs/{id}/events`.
+
+Each frame's id is the reader's place after it, so that a client which comes
+back with `Last-Event-ID` gets exactly what it missed. The stream ends with
+`data: [DONE]`; one that ends without broke off, and can be continued.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import anyio
+import msgspec
+from starlette.responses import Response
+
+from bethink.errors import BethinkError
+from bethink.events import Event, Warned
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from anyio import CancelScope
+    from starlette.types import Receive, Scope, Send
+
+    from bethink.agent.journal import Numbered
+
+KEEP_ALIVE_S = 15
+"""Silence after which a comment is sent: proxies and clients give up on quieter streams after 30 s."""
+
+_DONE = b"data: [DONE]\n\n"
+_log = log("web")
+
+
+class EventStream(Response):
+    """A run's events to one reader. The reader may leave at any time: the run goes on."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, batches: AsyncGenerator[Sequence[Numbered], None], *, keep_alive_s: float = KEEP_ALIVE_S
+    ) -> None:
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._batches = batches
+        self._keep_alive_s = keep_alive_s
+        self._sent_at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events as they come, until their end or until the reader leaves."""
+        del scope
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async with anyio.create_task_group() as tasks, aclosing(self._batches):
+            tasks.start_soon(_until_left, receive, tasks.cancel_scope)
+            tasks.start_soon(self._keep_alive, send)
+            await self._send_all(send)
+            tasks.cancel_scope.cancel()
+
+    async def _send_all(self, send: Send) -> None:
+        try:
+            async for batch in self._batches:
+                self._sent_at = anyio.current_time()
+                await _body(send, b"".join(_frame(item.event, str(item.place)) for item in batch))
+        except BethinkError as error:
+            # The answer has begun: what is left is to say so, and to let the reader come back.
+            _log.warning("a stream of events broke off: %s", error)
+            await _body(send, _frame(Warned(part="events", message=error.message)), more=False)
+        else:
+            await _body(send, _DONE, more=False)
+
+    async def _keep_alive(self, send: Send) -> None:
+        self._sent_at = anyio.current_time()
+        while True:
+            await anyio.sleep_until(self._sent_at + self._keep_alive_s)
+            if anyio.current_time() >= self._sent_at + self._keep_alive_s:
+                self._sent_at = anyio.current_time()
+                await _body(send, b": keep-alive\n\n")
+
+
+async def _until_left(receive: Receive, scope: CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _body(send: Send, body: bytes, *, more: bool = True) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+def _frame(event: Event, place: str | None = None) -> bytes:
+    """One event; JSON holds no line break, so that it is one `data` line."""
+    head = b"" if place is None else b"id: " + place.encode() + b"\n"
+    return head + b"data: " + msgspec.json.encode(event) + b"\n\n"

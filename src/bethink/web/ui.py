@@ -1,0 +1,91 @@
+"""The built interface's files, and its page for the addresses that are its rooms.
+
+The build names its assets by their hashes, so that they may be kept for ever;
+the page itself is asked for anew each time. Without a built interface the API
+works all the same, and `/` says how to build it.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
+from starlette.staticfiles import StaticFiles
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_PAGE = "index.html"
+_ASSETS = "/assets/"
+_SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar"})
+"""First parts of addresses that are a room for a person's browser and data for a program."""
+
+NOT_BUILT = """\
+Bethink is running, but its web interface is not built.
+
+Build it with `make ui` in the source tree (it needs Node.js 20 or newer, and fetches one where there is
+none) and load this page again. The API works without it: see /openapi.json and /health.
+"""
+
+
+class Interface:
+    """An ASGI application before the API: it gives browsers the page where both share an address.
+
+    `file` answers what the API has no route for.
+    """
+
+    def __init__(self, api: ASGIApp, directory: Path | None = None) -> None:
+        self._api = api
+        folder = directory or Path(str(resources.files("bethink"))) / "static"
+        self._files = StaticFiles(directory=folder, check_dir=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the page, or hand on to the API."""
+        if scope["type"] == "http" and _wants_page(scope) and scope["path"].split("/")[1] in _SHARED:
+            await (await self._page(scope))(scope, receive, send)
+        else:
+            await self._api(scope, receive, send)
+
+    async def file(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A file of the interface; its page for an address that only the interface knows.
+
+        Raises:
+            HTTPException: 404, there is neither.
+        """
+        response = await self._file(scope)
+        await response(scope, receive, send)
+
+    async def _file(self, scope: Scope) -> Response:
+        path: str = scope["path"]
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise HTTPException(404)
+        if path == "/":
+            return await self._page(scope)
+        try:
+            response = await self._files.get_response(path.lstrip("/"), scope)
+        except HTTPException:
+            if _wants_page(scope) and not path.startswith(_ASSETS):
+                return await self._page(scope)
+            raise
+        is_hashed = path.startswith(_ASSETS)
+        response.headers["cache-control"] = "public, max-age=31536000, immutable" if is_hashed else "no-cache"
+        return response
+
+    async def _page(self, scope: Scope) -> Response:
+        try:
+            response = await self._files.get_response(_PAGE, scope)
+        except HTTPException:
+            return PlainTextResponse(NOT_BUILT, 200 if scope["path"] == "/" else 404)
+        response.headers["cache-control"] = "no-cache"
+        response.headers["vary"] = "Accept"
+        return response
+
+
+def _wants_page(scope: Scope) -> bool:
+    """Whether a person's browser asks: a program asks for JSON, or for anything."""
+    return scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
