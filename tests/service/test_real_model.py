@@ -26,7 +26,8 @@ from bethink.messages import UserMessage
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 
 ROOT = Path(__file__).parent.parent.parent
-WEIGHTS = ROOT / ".cache" / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+MODELS = Path(os.environ.get("BETHINK_MODELS_DIR", ROOT / ".models"))
+WEIGHTS = MODELS / "smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,8 @@ def base_url() -> Iterator[str]:
         if os.environ.get("CI") == "true":
             pytest.fail(missing)
         pytest.skip(missing)
-    command = [sys.executable, str(ROOT / "scripts" / "serve_smollm2.py"), "--context-tokens", "1024"]
+    script = str(ROOT / "scripts" / "serve_smollm2.py")
+    command = [sys.executable, script, "--weights", str(WEIGHTS), "--context-tokens", "1024"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
