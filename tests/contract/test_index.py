@@ -1,0 +1,260 @@
+"""What every index finds, and under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bethink.embeddings import EmbeddingModel
+from bethink.errors import BadInput
+from bethink.index import Candidate, Index, IndexItem, IndexQuery
+from bethink.store import Delete, DeleteAll, Put, SetVector
+from tests.contract.conftest import Database
+from tests.contract.records import NOTES, Note
+
+pytestmark = pytest.mark.anyio
+
+MODEL = EmbeddingModel("small", "1", 4)
+OTHER = EmbeddingModel("small", "2", 4)
+
+
+def axis(number: int) -> NDArray[np.float32]:
+    """One of four vectors at right angles to one another."""
+    return np.eye(4, dtype=np.float32)[number]
+
+
+def item(text: str, number: int | None = None, **rest: object) -> IndexItem:
+    vector = None if number is None else axis(number)
+    made = IndexItem("fact", text, 0, vector, None if number is None else MODEL)
+    return replace(made, **rest)
+
+
+async def keep(database: Database, **items: IndexItem) -> None:
+    await keep_for(database, "ann", items)
+
+
+async def keep_for(database: Database, owner: str, items: Mapping[str, IndexItem]) -> None:
+    changes = [Put(NOTES, Note(id=id, text=item.text), index=item) for id, item in items.items()]
+    await database.store.commit(owner, changes)
+
+
+async def found(index: Index, query: IndexQuery) -> dict[str, Candidate]:
+    return {candidate.id: candidate for candidate in (await index.search(query)).items}
+
+
+async def words(index: Index, text: str) -> set[str]:
+    return set(await found(index, IndexQuery("ann", text)))
+
+
+async def test_a_committed_item_is_found_by_both_legs_with_their_own_scores(database: Database) -> None:
+    await keep(database, a=item("Alice lives in Paris", 0, at=7, speaker="Alice"), b=item("Bob skis", 1))
+    candidates = await found(database.index, IndexQuery("ann", "Paris", axis(0), MODEL))
+    assert candidates["a"].dense == 1.0
+    assert candidates["a"].lexical is not None
+    assert candidates["a"].lexical > 0
+    assert (candidates["a"].kind, candidates["a"].at, candidates["a"].speaker) == ("fact", 7, "Alice")
+    assert candidates["b"] == Candidate("b", "fact", 0, None, None, 0.0)
+
+
+async def test_a_leg_without_input_stays_empty(database: Database) -> None:
+    await keep(database, a=item("Alice lives in Paris", 0))
+    by_words = await found(database.index, IndexQuery("ann", "Paris", None, MODEL))
+    by_meaning = await found(database.index, IndexQuery("ann", "", axis(0), MODEL))
+    assert by_words["a"].dense is None
+    assert by_meaning["a"].lexical is None
+    assert (await database.index.search(IndexQuery("ann", ""))).items == ()
+    assert (await database.index.search(IndexQuery("nobody", "Paris", axis(0), MODEL))).items == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("She was cooking in the cafés", "who cooks at the café?"),
+        ("meeting at the cafe", "CAFÉ"),
+        ("Flight LH2037 on 2023-05-08 at 12:30", "lh2037"),
+        ("Flight LH2037 on 2023-05-08 at 12:30", "8 things on 08"),
+        ("Will O'Brien was born in May 1980", "May"),
+        ("Will O'Brien was born in May 1980", "o'brien"),
+        ("snake_case names", "snake"),
+        ("我住在巴黎,喜欢吃辣的", "巴黎"),
+        ("我有一只黑猫", "猫"),
+        ("ฉันอาศัยอยู่ในกรุงเทพ", "กรุงเทพ"),
+        ("저는 서울에서 살아요", "서울"),
+        ("カタカナとひらがな", "ひらがな"),
+        ("मैं दिल्ली में रहता हूँ", "दिल्ली"),
+        ("Я живу в Москве", "МОСКВЕ"),
+        ("أَهْلًا وسهلا", "اهلا"),
+        ("Straße", "STRASSE"),
+    ],
+)
+async def test_words_are_found_in_every_writing(database: Database, text: str, question: str) -> None:
+    await keep(database, a=item(text), b=item("something else entirely"))
+    assert await words(database.index, question) == {"a"}
+
+
+async def test_function_words_alone_find_nothing(database: Database) -> None:
+    await keep(database, a=item("where are you and who is that"))
+    assert await words(database.index, "Who are you, and where is that?") == set()
+
+
+async def test_the_rarer_word_counts_more_and_the_ideal_is_what_all_words_are_worth(
+    database: Database,
+) -> None:
+    await keep(
+        database,
+        a=item("red car"),
+        b=item("red boat"),
+        c=item("red house"),
+        d=item("blue boat"),
+    )
+    candidates = await database.index.search(IndexQuery("ann", "red boat zeppelin"))
+    scores = {candidate.id: candidate.lexical or 0.0 for candidate in candidates.items}
+    assert max(scores, key=scores.__getitem__) == "b"
+    assert scores["d"] > scores["a"]
+    # Every item has the average length, so "b" met all but the zeppelin: ln(1 + 4.5 / 0.5).
+    assert candidates.lexical_ideal - scores["b"] == pytest.approx(np.log(10), rel=1e-5)
+
+
+async def test_filters_hold_before_the_limit(database: Database) -> None:
+    many = {f"x{n:03}": item("cat", 0, kind="turn", conversation="c", at=n) for n in range(60)}
+    await keep(database, **many, a=item("cat and many other words beside it", 1, project="p", at=100))
+    query = IndexQuery("ann", "cat", axis(0), MODEL, limit=1)
+    conditions = (
+        replace(query, kinds=frozenset({"fact", "page"})),
+        replace(query, project="p"),
+        replace(query, since=100),
+        replace(query, since=60, until=101),
+    )
+    for condition in conditions:
+        candidates = await database.index.search(condition)
+        assert [candidate.id for candidate in candidates.items] == ["a"]
+        assert candidates.searched == 1
+    early = await database.index.search(replace(query, until=3, limit=50))
+    assert {candidate.id for candidate in early.items} == {"x000", "x001", "x002"}
+    turns = await database.index.search(replace(query, conversation="c", limit=100))
+    assert (len(turns.items), turns.searched) == (60, 60)
+    for nothing in (
+        replace(query, kinds=frozenset()),
+        replace(query, project="q"),
+        replace(query, since=101),
+    ):
+        assert (await database.index.search(nothing)).searched == 0
+
+
+async def test_no_owner_finds_another_ones_items(database: Database) -> None:
+    await keep(database, a=item("secret", 0))
+    await keep_for(database, "bob", {"a": item("public", 1), "b": item("secret too", 1)})
+    candidates = await database.index.search(IndexQuery("ann", "secret public", axis(1), MODEL))
+    assert [candidate.id for candidate in candidates.items] == ["a"]
+    await database.store.commit("bob", [DeleteAll(NOTES)])
+    assert await words(database.index, "secret") == {"a"}
+
+
+async def test_a_put_replaces_the_item_and_a_put_without_one_removes_it(database: Database) -> None:
+    await keep(database, a=item("apple", 0))
+    assert await words(database.index, "apple") == {"a"}
+    await keep(database, a=item("banana", 1))
+    assert await words(database.index, "apple") == set()
+    assert (await found(database.index, IndexQuery("ann", "", axis(1), MODEL)))["a"].dense == 1.0
+    await database.store.commit("ann", [Put(NOTES, Note(id="a"))])
+    assert await found(database.index, IndexQuery("ann", "banana", axis(1), MODEL)) == {}
+
+
+async def test_deleting_removes_from_both_legs(database: Database) -> None:
+    await keep(database, **dict.fromkeys("abcd", item("apple", 0)))
+    assert len(await words(database.index, "apple")) == 4
+    await database.store.commit("ann", [Delete(NOTES, "a")])
+    query = IndexQuery("ann", "apple", axis(0), MODEL)
+    assert set(await found(database.index, query)) == {"b", "c", "d"}
+    await database.store.commit("ann", [DeleteAll(NOTES, {"state": "active"})])
+    assert (await database.index.search(query)).searched == 0
+
+
+async def test_what_was_removed_no_longer_counts_in_the_scores(database: Database) -> None:
+    await keep(database, a=item("apple pie"), b=item("plum"))
+    before = await found(database.index, IndexQuery("ann", "apple"))
+    await keep(database, c=item("apple juice with far too much sugar in it"), d=item("apple"))
+    assert await found(database.index, IndexQuery("ann", "apple")) != before
+    await database.store.commit("ann", [Delete(NOTES, "c"), Delete(NOTES, "d")])
+    assert await found(database.index, IndexQuery("ann", "apple")) == before
+
+
+async def test_a_refused_batch_leaves_the_index_as_it_was(database: Database) -> None:
+    await keep(database, a=item("apple", 0))
+    with pytest.raises(BadInput):
+        await database.store.commit(
+            "ann",
+            [Delete(NOTES, "a"), Put(NOTES, Note(id="b"), index=item("pear \ud800", 0))],
+        )
+    assert await words(database.index, "apple pear") == {"a"}
+
+
+async def test_vectors_of_another_model_are_not_compared_but_counted(database: Database) -> None:
+    await keep(database, a=item("apple", 0), b=item("pear", 0, model=OTHER), c=item("plum"))
+    candidates = await database.index.search(IndexQuery("ann", "pear plum", axis(0), MODEL))
+    scores = {candidate.id: candidate.dense for candidate in candidates.items}
+    assert scores == {"a": 1.0, "b": None, "c": None}
+    assert (candidates.searched, candidates.without_vector) == (3, 2)
+
+
+async def test_missing_vectors_are_named_with_their_texts_and_filled_in(database: Database) -> None:
+    await keep(
+        database,
+        a=item("apple", 0),
+        b=item("pear", 0, model=OTHER, at=5),
+        c=item("plum", at=9),
+        d=item("fig", at=3),
+    )
+    missing = await database.index.missing_vectors("ann", MODEL, 10)
+    assert missing == (("d", "fig"), ("c", "plum"), ("b", "pear"))
+    assert await database.index.missing_vectors("ann", MODEL, 1) == missing[:1]
+    assert await database.index.missing_vectors("bob", MODEL, 10) == ()
+    await database.store.commit(
+        "ann", [SetVector(id, text, axis(place), MODEL) for place, (id, text) in enumerate(missing)]
+    )
+    assert await database.index.missing_vectors("ann", MODEL, 10) == ()
+    candidates = await database.index.search(IndexQuery("ann", "fig", axis(0), MODEL))
+    scores = {candidate.id: (candidate.dense, candidate.lexical is None) for candidate in candidates.items}
+    assert scores == {"a": (1.0, True), "d": (1.0, False), "c": (0.0, True), "b": (0.0, True)}
+    assert candidates.without_vector == 0
+
+
+async def test_a_late_vector_of_an_older_text_is_dropped(database: Database) -> None:
+    await keep(database, a=item("apple"))
+    await keep(database, a=item("pear"))
+    await database.store.commit(
+        "ann", [SetVector("a", "apple", axis(0), MODEL), SetVector("gone", "apple", axis(0), MODEL)]
+    )
+    assert await database.index.missing_vectors("ann", MODEL, 10) == (("a", "pear"),)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        item("x", 0, model=None),
+        item("x", 0, vector=np.zeros(3, np.float32)),
+        item("x", 0, vector=np.zeros(4, np.float64)),
+    ],
+)
+async def test_a_vector_that_is_not_of_its_model_is_a_mistake_of_the_program(
+    database: Database, wrong: IndexItem
+) -> None:
+    with pytest.raises(ValueError, match="is not one of"):
+        await keep(database, a=wrong)
+    assert (await database.store.get(NOTES, "ann", ["a"])) == (None,)
+
+
+async def test_a_page_pasted_as_a_question_is_answered(database: Database) -> None:
+    await keep(database, a=item("apple"), b=item("pear"))
+    page = " ".join(f"word{n}" for n in range(5_000)) + " apple"
+    assert await words(database.index, page) == {"a"}
+
+
+async def test_hostile_text_is_kept_and_searched_without_harm(database: Database) -> None:
+    text = 'NEAR("a" OR *) \0 \x1b[2J %_\' ; DROP TABLE facts; -- ' + "x" * 100_000
+    await keep(database, a=item(text))
+    assert await words(database.index, text) == {"a"}
