@@ -165,7 +165,10 @@ class Warned(_Event, frozen=True, tag="warning"):
 
 
 class MessageSaved(_Event, frozen=True, tag="message_saved"):
-    """A message of this run is stored."""
+    """A message of this run is complete and has an id.
+
+    It is stored before the run changes anything, and within 50 ms.
+    """
 
     id: str
     role: Literal["assistant", "tool"]

@@ -110,7 +110,9 @@ class Commands:
             yield TextDelta(text=prepared.content)
             return
         yield ToolRequested(call=call.id, name=name, arguments=call.arguments, label=prepared.label)
-        (saved,) = await request.save([AssistantMessage("", (call,))])
+        (saved,) = await request.save(
+            [AssistantMessage("", (call,))], durably=self.toolbox.may_change([call])
+        )
         yield MessageSaved(id=saved, role="assistant")
         context = ToolContext(request.principal, request.conversation, request.run, request.message)
         async with aclosing(self.toolbox.run([prepared], context)) as items:

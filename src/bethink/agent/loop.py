@@ -80,7 +80,7 @@ class Loop:
             request.spent.add(answer)
             message = answer.message()
             request.messages.append(message)
-            (saved,) = await request.save([message])
+            (saved,) = await request.save([message], durably=self.toolbox.may_change(message.tool_calls))
             yield MessageSaved(id=saved, role="assistant")
             if not message.tool_calls:
                 yield RunDone(reason=answer.stop_reason, message=saved)

@@ -7,14 +7,15 @@ written to it every few dozen milliseconds, so a crash loses no more than that.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from bethink.agent.journal import Journal, Numbered
 from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, RecalledRef, StoredMessage, appended
-from bethink.errors import Busy, Conflict
+from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import (
     ApprovalNeeded,
     Event,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from bethink.conversations import Conversation, Conversations
     from bethink.principal import Principal
-    from bethink.store import Change, Store
+    from bethink.store import Change
 
 _TRIES = 5
 
@@ -95,27 +96,25 @@ class Recorder:
     conversations: Conversations
     journal: Journal
     _written: Place = field(init=False)
+    _held: list[StoredMessage] = field(default_factory=list[StoredMessage])
+    _last: StoredMessage | None = None
     _note: str | None = None
     _recalled: tuple[RecalledRef, ...] = ()
     _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
     _usage: list[Usage] = field(default_factory=list[Usage])
-    _last: StoredMessage | None = None
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
         self._written = self.journal.place
 
-    @property
-    def _store(self) -> Store:
-        return self.conversations.store
-
     async def begin(self, message: UserMessage) -> None:
         """Store the owner's message and that the run exists."""
-        stored = self._stored(message, self.run.message)
-        await self._commit([stored], [Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
+        self._held.append(self._stored(message, self.run.message))
+        await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
 
     async def resume(self) -> None:
         """Store that a waiting run goes on, here."""
-        await self._store.commit(self.principal.owner, [Put(RUNS, self.run)])
+        await self.conversations.store.commit(self.principal.owner, [Put(RUNS, self.run)])
 
     def take(self, event: Event) -> None:
         """Add an event to the journal and remember what the last message will tell of it."""
@@ -145,12 +144,14 @@ class Recorder:
                 pass
         self.journal.append(event)
 
-    async def save(self, messages: Sequence[Message]) -> Sequence[str]:
-        """Store messages of the run, durably; their ids."""
+    async def save(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
+        """Keep messages of the run; their ids. Unless `durably`, they are written with what comes next."""
         stored = [self._stored(message, self.conversations.new_id()) for message in messages]
-        placed = await self._commit(stored, [], active_run=self.run.id)
-        self._last = placed[-1]
-        return [message.id for message in placed]
+        self._held += stored
+        self._last = stored[-1]
+        if durably:
+            await self.flush()
+        return [message.id for message in stored]
 
     async def end(self, done: RunDone) -> None:
         """Store how the run ended, with the text that was not saved yet; then tell the readers.
@@ -161,17 +162,13 @@ class Recorder:
         """
         waits = done.reason == "awaiting_approval"
         changes: list[Change] = []
-        stored: list[StoredMessage] = []
         said = self.journal.unsaved()
-        if not said.text and _is_final(self._last):
-            changes.append(Put(MESSAGES, self._final(self._last, done.reason)))
-        elif not waits:
-            partial = self._stored(
-                AssistantMessage(said.text, (), said.reasoning), self.conversations.new_id()
-            )
-            stored = [self._final(partial, done.reason)]
-            done = RunDone(reason=done.reason, message=partial.id)
-            self.journal.append(MessageSaved(id=partial.id, role="assistant"))
+        if not waits and (said.text or not _is_final(self._last)):
+            (partial,) = await self.save([AssistantMessage(said.text, (), said.reasoning)])
+            done = RunDone(reason=done.reason, message=partial)
+            self.journal.append(MessageSaved(id=partial, role="assistant"))
+        if self._last is not None and not waits:
+            changes += self._finish(self._last, done.reason)
         ended = msgspec.structs.replace(
             self.run,
             state="waiting" if waits else "ended",
@@ -179,8 +176,8 @@ class Recorder:
             reason=done.reason,
         )
         changes.append(Put(RUNS, ended))
-        changes += self._unwritten(Numbered(Place(self.journal.place.sequence + 1), done))
-        await self._commit(stored, changes, active_run=self.run.id if waits else None)
+        last = Numbered(Place(self.journal.place.sequence + 1), done)
+        await self._write(changes, last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
 
@@ -189,22 +186,23 @@ class Recorder:
         self._written = self.journal.place
 
     async def flush(self) -> None:
-        """Write what the journal gained since the last time."""
-        if changes := self._unwritten():
-            await self._store.commit(self.principal.owner, changes)
+        """Write the messages and events that are not stored yet."""
+        await self._write([], active_run=self.run.id)
 
-    def _unwritten(self, *more: Numbered) -> list[Change]:
-        events = (*self.journal.read(self._written), *more)
-        if not events:
-            return []
-        self._written = events[-1].place
-        entry = JournalEntry(
-            id=f"{self.run.id}:{self._written}",
-            run=self.run.id,
-            sequence=self._written.sequence,
-            events=events,
+    def _finish(self, last: StoredMessage, reason: StopReason) -> list[Change]:
+        """Write on the last message how the run ended."""
+        final = msgspec.structs.replace(
+            last,
+            stop_reason=reason,
+            note=self._note,
+            recalled=self._recalled,
+            changed=tuple(self._changed),
+            usage=tuple(self._usage),
         )
-        return [Put(JOURNAL, entry)]
+        if self._held and self._held[-1].id == last.id:
+            self._held[-1] = final
+            return []
+        return [Put(MESSAGES, final)]
 
     def _stored(self, message: Message, id: str) -> StoredMessage:
         return StoredMessage(
@@ -216,20 +214,35 @@ class Recorder:
             message=message,
         )
 
-    def _final(self, stored: StoredMessage, reason: StopReason) -> StoredMessage:
-        return msgspec.structs.replace(
-            stored,
-            stop_reason=reason,
-            note=self._note,
-            recalled=self._recalled,
-            changed=tuple(self._changed),
-            usage=tuple(self._usage),
+    async def _write(self, changes: Sequence[Change], *more: Numbered, active_run: str | None) -> None:
+        async with self._writing:
+            held, self._held = self._held, []
+            written = self._written
+            events = (*self.journal.read(written), *more)
+            if events:
+                self._written = events[-1].place
+                changes = [*changes, Put(JOURNAL, self._entry(events))]
+            try:
+                await self._commit(held, changes, active_run=active_run)
+            except BethinkError:
+                self._held = held + self._held
+                self._written = written
+                raise
+
+    def _entry(self, events: tuple[Numbered, ...]) -> JournalEntry:
+        place = events[-1].place
+        return JournalEntry(
+            id=f"{self.run.id}:{place}", run=self.run.id, sequence=place.sequence, events=events
         )
 
     async def _commit(
         self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
-    ) -> Sequence[StoredMessage]:
-        """Append messages to the conversation, again after a renaming meanwhile; as they were placed."""
+    ) -> None:
+        """Append messages to the conversation, again after a renaming meanwhile."""
+        if not messages and active_run == self.conversation.record.active_run:
+            if changes:
+                await self.conversations.store.commit(self.principal.owner, changes)
+            return
         for _ in range(_TRIES):
             held = self.conversation
             placed = [
@@ -240,7 +253,7 @@ class Recorder:
             now = appended(held.record, placed, at=at, active_run=active_run)
             puts = [Put(MESSAGES, message, if_version=0) for message in placed]
             try:
-                await self._store.commit(
+                await self.conversations.store.commit(
                     self.principal.owner, [*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]
                 )
             except Conflict:
@@ -249,11 +262,13 @@ class Recorder:
                     raise Busy from None
                 continue
             self.conversation = Versioned(now, held.version + 1)
-            return placed
+            if self._last is not None:
+                self._last = next((message for message in placed if message.id == self._last.id), self._last)
+            return
         raise Conflict
 
 
-def _is_final(stored: StoredMessage | None) -> TypeGuard[StoredMessage]:
+def _is_final(stored: StoredMessage | None) -> bool:
     return (
         stored is not None and isinstance(stored.message, AssistantMessage) and not stored.message.tool_calls
     )

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 class Save(Protocol):
-    """Stores messages of the run in one durable step; their ids."""
+    """Keeps messages of the run, in order.
 
-    async def __call__(self, messages: Sequence[Message]) -> Sequence[str]:
-        """The ids, in order."""
+    They are written at once if `durably`, else with whatever the run writes
+    next, and within 50 ms: what they tell of has changed nothing.
+    """
+
+    async def __call__(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
+        """The messages' ids."""
         ...
 
 

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from bethink.agent.loop import Loop
     from bethink.agent.toolbox import Toolbox
     from bethink.bus import Bus
-    from bethink.conversations import Conversations
+    from bethink.conversations import Conversation, Conversations
     from bethink.events import Event, StopReason
+    from bethink.messages import Message
     from bethink.principal import Principal
+    from bethink.store import Versioned
 
 Decision = Literal["approve", "reject", "edit"]
 
@@ -44,6 +46,7 @@ FLUSH_S = 0.05
 """How much text a crash may cost, in seconds of streaming."""
 _STOP_S = 5
 """How long a run that was cancelled may take to end: its store's slowest write, amply."""
+_PURGE_EVERY_US = 3_600_000_000
 _CANCEL_TOPIC = "runs.cancel"
 
 _log = log("runs")
@@ -78,6 +81,7 @@ class Runs:
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
     _dirty: dict[str, Recorder] = field(default_factory=dict[str, Recorder], repr=False)
+    _purged: dict[str, int] = field(default_factory=dict[str, int], repr=False)
     _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +112,7 @@ class Runs:
         """
         said = UserMessage(checked_content(content, self.max_message_chars))
         held = await self.stored.settle(principal, conversation, rejecting=True)
-        history = await self.stored.history(principal, conversation)
+        history = await self._history(principal, held)
         new_id = self.conversations.new_id
         run = Run(
             id=new_id(),
@@ -242,7 +246,7 @@ class Runs:
 
     async def _go_on(self, principal: Principal, record: Run) -> None:
         held = await self.conversations.get(principal, record.conversation)
-        history = await self.stored.history(principal, record.conversation)
+        history = await self._history(principal, held)
         stored = await self.stored.events(principal, record.id, Place(0))
         journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
         running = msgspec.structs.replace(
@@ -314,7 +318,7 @@ class Runs:
     async def _end(self, recorder: Recorder, done: RunDone) -> None:
         try:
             await recorder.end(done)
-            await self.stored.purge(recorder.principal)
+            await self._purge(recorder.principal)
         except BethinkError as error:
             _log.error("the end of run %s could not be stored: %s", recorder.run.id, error)
             recorder.take(RunFailed(code=error.code, message=f"The answer could not be stored: {error}"))
@@ -322,6 +326,19 @@ class Runs:
         finally:
             self._dirty.pop(recorder.run.id, None)
             self._live.pop(recorder.run.id, None)
+
+    async def _history(self, principal: Principal, held: Versioned[Conversation]) -> list[Message]:
+        room = self.loop.llm.context_tokens if self.loop else 0
+        if not held.record.count or not room:
+            return []
+        return await self.stored.history(principal, held.record.id, tokens=room)
+
+    async def _purge(self, principal: Principal) -> None:
+        """Drop old journals, at most once an hour and owner."""
+        now = self.conversations.clock.now_us()
+        if self._purged.get(principal.owner, 0) + _PURGE_EVERY_US <= now:
+            self._purged[principal.owner] = now
+            await self.stored.purge(principal)
 
     async def _flush_always(self) -> None:
         """Write what live runs said, every `FLUSH_S` while there is something."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from bethink.agent.context import unknown_outcome
+from bethink.agent.context import tokens_of, unknown_outcome
 from bethink.agent.journal import Journal, Numbered, behind
 from bethink.agent.loop import rejected
 from bethink.agent.records import JOURNAL, RUNS, Recorder, Run
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from bethink.store import Versioned
 
 _POLL_S = 0.1
-_PAGE = 100
-_HISTORY_MESSAGES = 1_000
+_PAGE = 50
 _DAY_US = 86_400_000_000
 _PURGED_AT_ONCE = 20
 
@@ -55,13 +54,14 @@ class StoredRuns:
             raise UnknownId(message)
         return found.record
 
-    async def history(self, principal: Principal, conversation: str) -> list[Message]:
-        """The newest messages of a conversation, oldest first: more than any model's window holds."""
+    async def history(self, principal: Principal, conversation: str, *, tokens: int) -> list[Message]:
+        """The newest messages of a conversation, oldest first: at least as many as `tokens` hold."""
         messages: list[Message] = []
         cursor: str | None = None
-        while len(messages) < _HISTORY_MESSAGES:
+        while tokens > 0:
             page = await self.conversations.messages(principal, conversation, limit=_PAGE, before=cursor)
-            messages += [item.record.message for item in page.items]
+            messages += (item.record.message for item in page.items)
+            tokens -= sum(tokens_of(item.record.message) for item in page.items)
             if (cursor := page.cursor) is None:
                 break
         return messages[::-1]
@@ -177,8 +177,7 @@ class StoredRuns:
         for numbered in await self.events(principal, run.id, Place(0)):
             recorder.take(numbered.event)
         recorder.mark_written()
-        missing = await self._unanswered(principal, run)
-        if missing:
+        if missing := await self._unanswered(principal, run):
             await recorder.save(missing)
         await recorder.end(RunDone(reason=reason))
 

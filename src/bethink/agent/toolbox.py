@@ -85,6 +85,10 @@ class Toolbox:
             return ToolMessage(call.id, call.name, str(error), error="invalid_arguments")
         return Prepared(call, tool, arguments, tool.describe(arguments))
 
+    def may_change(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether one of the calls could do more than read."""
+        return any((tool := self._by_name.get(call.name)) and tool.effect != "read" for call in calls)
+
     async def run(
         self, calls: Sequence[Prepared], context: ToolContext
     ) -> AsyncGenerator[Event | ToolMessage, None]:
