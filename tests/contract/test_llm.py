@@ -96,6 +96,12 @@ async def test_parallel_calls_are_pieced_together_by_index(play: Play) -> None:
     assert deltas[-1].reason == "tool_calls"
 
 
+async def test_an_answer_cut_by_its_limit_says_so(play: Play) -> None:
+    deltas = await collect(await play(Reply(text="Once upon a", finish="length")))
+    assert isinstance(deltas[-1], Finish)
+    assert deltas[-1].reason == "length"
+
+
 async def test_a_closed_answer_leaves_the_model_usable(play: Play) -> None:
     llm = await play(Reply(text="first answer " * 5), Reply(text="first answer " * 5))
     async with aclosing(llm.stream(HELLO)) as stream:

@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink.errors import ContextTooLong, InvalidResponse, LlmError, RateLimited
@@ -299,6 +299,7 @@ def test_an_answer_without_end_is_refused() -> None:
         answer.feed(chunk(content="x" * 500))
 
 
+@settings(deadline=None)
 @given(st.text(), st.lists(st.integers(0, 2_000), max_size=10))
 def test_any_text_cut_anywhere_arrives_whole(text: str, cuts: list[int]) -> None:
     stream = b"".join(chunk(content=letter) for letter in text) + chunk("stop", content="!") + DONE
@@ -307,6 +308,7 @@ def test_any_text_cut_anywhere_arrives_whole(text: str, cuts: list[int]) -> None
     assert text_of(deltas) == text + "!"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_give_deltas_or_one_of_our_errors(received: bytes) -> None:
     answer = new_answer()

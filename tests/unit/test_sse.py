@@ -6,7 +6,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink.errors import InvalidResponse
@@ -45,11 +45,13 @@ fragments = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(fragments, max_size=30).map(b"".join), st.lists(st.integers(0, 500), max_size=12))
 def test_any_stream_cut_anywhere_reads_as_the_standard_says(stream: bytes, cuts: list[int]) -> None:
     assert events_of(stream, cuts) == reference(stream)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]))))
 def test_every_byte_alone_gives_back_what_was_sent(texts: list[str]) -> None:
     stream = b"".join(b"data: %s\r\n\r\n" % text.encode() for text in texts)

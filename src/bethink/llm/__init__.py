@@ -56,10 +56,14 @@ class ToolCallDelta(msgspec.Struct, frozen=True):
     arguments: str = ""
 
 
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
+"""Why a complete answer ends."""
+
+
 class Finish(msgspec.Struct, frozen=True):
     """The last delta of a complete answer. Tokens are None where the provider did not count."""
 
-    reason: Literal["stop", "tool_calls", "length", "content_filter"]
+    reason: FinishReason
     model: str
     input_tokens: int | None = None
     output_tokens: int | None = None

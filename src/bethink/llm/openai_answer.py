@@ -7,13 +7,13 @@ apart by their first character, since content types are often wrong.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from bethink.errors import InvalidResponse, LlmError
 from bethink.events import ReasoningDelta, TextDelta
-from bethink.llm import Delta, Finish, ToolCallDelta
+from bethink.llm import Delta, Finish, FinishReason, ToolCallDelta
 from bethink.llm.openai_shapes import (
     CallPiece,
     Chunk,
@@ -28,10 +28,8 @@ from bethink.llm.sse import SseParser
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Reason = Literal["stop", "tool_calls", "length", "content_filter"]
-
 _DONE: Final = b"[DONE]"
-_REASONS: Final[dict[str, Reason]] = {
+_REASONS: Final[dict[str, FinishReason]] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
@@ -265,7 +263,7 @@ class Answer:
                 yield delta
 
     def _finish(self) -> Finish:
-        reason: Reason = "tool_calls" if len(self._calls) else "stop"
+        reason: FinishReason = "tool_calls" if len(self._calls) else "stop"
         reason = _REASONS.get((self._reason or "").lower(), reason)
         if not self._said and reason == "stop":
             raise InvalidResponse(f"{self._model} sent an empty answer. Ask again.")

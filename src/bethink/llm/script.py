@@ -15,6 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from bethink.llm import FinishReason
+
 Fault = Literal[
     "no_answer",  # the connection is closed before any byte
     "hang",  # headers, then silence
@@ -58,7 +60,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     text: str = ""
     reasoning: str = ""
     tool_calls: tuple[ScriptedCall, ...] = ()
-    finish: str | None = None
+    finish: FinishReason | None = None
     usage: bool = True
     chunk_characters: int | None = None
     delay_ms: float | None = None
@@ -68,8 +70,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     fault: Fault | None = None
 
     @property
-    def finish_reason(self) -> str:
-        """Why the answer ends, in OpenAI's words."""
+    def finish_reason(self) -> FinishReason:
+        """Why the answer ends."""
         return self.finish or ("tool_calls" if self.tool_calls else "stop")
 
 

@@ -176,4 +176,6 @@ def _parts_of_reply(reply: Reply) -> list[Part]:
     if reply.text:
         parts.append(reply.text)
     parts.extend(reply.tool_calls)
+    if reply.finish is not None:
+        parts.append(Finish(reply.finish, "scripted"))
     return parts
