@@ -21,9 +21,12 @@ def is_loopback(host: str) -> bool:
     if name in _LOCAL_NAMES or name.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(name).is_loopback
+        address = ipaddress.ip_address(name)
     except ValueError:
         return False
+    # A dual-stack socket names an IPv4 peer so; older Pythons call none of them loopback.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 @dataclass(frozen=True, slots=True)

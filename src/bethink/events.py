@@ -208,6 +208,10 @@ Event = (
 )
 
 
+_PLACE_DIGITS = 18
+"""More than a run can reach, and still an integer of 64 bits."""
+
+
 class Place(msgspec.Struct, frozen=True, order=True):
     """Where a reader is in a run: `sequence.characters`."""
 
@@ -221,6 +225,8 @@ class Place(msgspec.Struct, frozen=True, order=True):
     def parse(cls, text: str) -> Place | None:
         """The place that a reader names, or None if it is none."""
         sequence, _, characters = text.partition(".")
+        if max(len(sequence), len(characters)) > _PLACE_DIGITS:
+            return None
         if not (sequence.isdecimal() and (characters.isdecimal() or not characters)):
             return None
         return cls(int(sequence), int(characters or 0))

@@ -12,8 +12,14 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from bethink.errors import BadInput
 
@@ -54,75 +60,110 @@ def _as_list(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+_Directory = Annotated[Path, AfterValidator(Path.expanduser)]
+
+
 class Settings(BaseSettings):
     """What a Bethink is told at its start."""
 
-    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="forbid", frozen=True, env_ignore_empty=False)
-
-    data_dir: Path = Field(default_factory=default_data_dir, description="Everything that Bethink keeps.")
-    models_dir: Path | None = Field(
-        None, description="Embedding model's files; `models` in the data directory."
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        extra="forbid",
+        frozen=True,
+        env_ignore_empty=False,
+        hide_input_in_errors=True,
     )
-    host: str = Field("127.0.0.1", description="Address that `serve` binds.")
-    port: int = Field(8484, ge=0, le=65535, description="Port that `serve` binds; 0 picks a free one.")
-    time_zone: str = Field("UTC", description="IANA name of the local owner's time zone.")
-    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="What `serve` logs.")
 
-    model: str = Field("", description="`provider:name`, for example `openai:gpt-4o`; empty is no model.")
+    data_dir: _Directory = Field(
+        default_factory=default_data_dir, description="Everything that Bethink keeps."
+    )
+    models_dir: _Directory | None = Field(
+        default=None, description="Embedding model's files; `models` in the data directory."
+    )
+    host: str = Field(default="127.0.0.1", description="Address that `serve` binds.")
+    port: int = Field(
+        default=8484, ge=0, le=65535, description="Port that `serve` binds; 0 picks a free one."
+    )
+    time_zone: str = Field(default="UTC", description="IANA name of the local owner's time zone.")
+    log_level: str = Field(
+        default="info", pattern="^(debug|info|warning|error)$", description="What `serve` logs."
+    )
+
+    model: str = Field(
+        default="", description="`provider:name`, for example `openai:gpt-4o`; empty is no model."
+    )
     model_fallbacks: Annotated[list[str], NoDecode, BeforeValidator(_as_list)] = Field(
         default=[], description="Models to try, in order, when the first one fails (comma-separated)."
     )
     model_base_url: str | None = Field(
-        None, description="Base URL of `model`, instead of its provider's own."
+        default=None, description="Base URL of `model`, instead of its provider's own."
     )
     model_api_key: SecretStr | None = Field(
-        None, description="Key of `model`, instead of its provider's own."
+        default=None, description="Key of `model`, instead of its provider's own."
     )
-    model_context_tokens: int | None = Field(None, ge=1024, description="Window of the model in tokens.")
+    model_context_tokens: int | None = Field(
+        default=None, ge=1024, description="Window of the model in tokens."
+    )
     model_max_output_tokens: int | None = Field(
-        None, ge=1, description="Longest answer to ask for, in tokens."
+        default=None, ge=1, description="Longest answer to ask for, in tokens."
     )
-    model_temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature.")
-    model_attempts: int = Field(3, ge=1, le=10, description="Tries per model before the next one.")
-    model_connect_timeout_s: float = Field(10, gt=0, description="Longest wait for a connection, in seconds.")
+    model_temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
+    model_attempts: int = Field(default=3, ge=1, le=10, description="Tries per model before the next one.")
+    model_connect_timeout_s: float = Field(
+        default=10, gt=0, description="Longest wait for a connection, in seconds."
+    )
     model_first_byte_timeout_s: float = Field(
-        120, gt=0, description="Longest wait for an answer's first byte."
+        default=120, gt=0, description="Longest wait for an answer's first byte."
     )
-    model_gap_timeout_s: float = Field(60, gt=0, description="Longest silence inside an answer, in seconds.")
+    model_gap_timeout_s: float = Field(
+        default=60, gt=0, description="Longest silence inside an answer, in seconds."
+    )
     prices: dict[str, Price] = Field(
         default={}, description="Dollars per million tokens, by `provider:name`."
     )
 
-    openai_api_key: SecretStr | None = Field(None, description="Key for `openai:` models.")
-    openai_base_url: str | None = Field(None, description="Base URL for `openai:` models.")
-    azure_api_key: SecretStr | None = Field(None, description="Key for `azure:` models.")
-    azure_base_url: str | None = Field(None, description="Endpoint for `azure:` models.")
-    azure_api_version: str = Field("2024-10-21", description="`api-version` for `azure:`; empty sends none.")
-    dial_api_key: SecretStr | None = Field(None, description="Key for `dial:` models.")
-    dial_base_url: str | None = Field(None, description="URL of DIAL Core.")
-    openrouter_api_key: SecretStr | None = Field(None, description="Key for `openrouter:` models.")
+    openai_api_key: SecretStr | None = Field(default=None, description="Key for `openai:` models.")
+    openai_base_url: str | None = Field(default=None, description="Base URL for `openai:` models.")
+    azure_api_key: SecretStr | None = Field(default=None, description="Key for `azure:` models.")
+    azure_base_url: str | None = Field(default=None, description="Endpoint for `azure:` models.")
+    azure_api_version: str = Field(
+        default="2024-10-21", description="`api-version` for `azure:`; empty sends none."
+    )
+    dial_api_key: SecretStr | None = Field(default=None, description="Key for `dial:` models.")
+    dial_base_url: str | None = Field(default=None, description="URL of DIAL Core.")
+    openrouter_api_key: SecretStr | None = Field(default=None, description="Key for `openrouter:` models.")
 
-    max_steps: int = Field(20, ge=1, description="Requests to the model in one run.")
-    max_tool_calls: int = Field(100, ge=1, description="Tool calls in one run.")
-    max_run_tokens: int = Field(400_000, ge=1, description="Tokens in and out in one run.")
-    max_run_cost_usd: float = Field(2.0, gt=0, description="Dollars in one run, where prices are known.")
-    max_run_s: float = Field(900, gt=0, description="Seconds of one run.")
-    max_repeated_calls: int = Field(3, ge=1, description="Times that the very same call may be asked for.")
+    max_steps: int = Field(default=20, ge=1, description="Requests to the model in one run.")
+    max_tool_calls: int = Field(default=100, ge=1, description="Tool calls in one run.")
+    max_run_tokens: int = Field(default=400_000, ge=1, description="Tokens in and out in one run.")
+    max_run_cost_usd: float = Field(
+        default=2.0, gt=0, description="Dollars in one run, where prices are known."
+    )
+    max_run_s: float = Field(default=900, gt=0, description="Seconds of one run.")
+    max_repeated_calls: int = Field(
+        default=3, ge=1, description="Times that the very same call may be asked for."
+    )
 
     tools_enabled: bool = Field(default=True, description="Whether the model is offered tools.")
     tool_timeout_s: float = Field(
-        5, gt=0, description="Seconds of one tool call, unless the tool says other."
+        default=5, gt=0, description="Seconds of one tool call, unless the tool says other."
     )
-    tool_concurrency: int = Field(100, ge=1, description="Calls of one owner that run at once.")
-    max_tool_result_chars: int = Field(20_000, ge=500, description="Longest result that the model reads.")
-    max_message_chars: int = Field(200_000, ge=1000, description="Longest message that is accepted.")
+    tool_concurrency: int = Field(default=100, ge=1, description="Calls of one owner that run at once.")
+    max_tool_result_chars: int = Field(
+        default=20_000, ge=500, description="Longest result that the model reads."
+    )
+    max_message_chars: int = Field(default=200_000, ge=1000, description="Longest message that is accepted.")
 
-    recall_limit: int = Field(5, ge=0, le=50, description="Memories recalled into a turn's context.")
+    recall_limit: int = Field(default=5, ge=0, le=50, description="Memories recalled into a turn's context.")
     recall_profile_limit: int = Field(
-        8, ge=0, le=50, description="Important facts that are always in context."
+        default=8, ge=0, le=50, description="Important facts that are always in context."
     )
-    recall_min_score: float = Field(0.25, ge=0, le=1, description="Least score of a memory in context.")
-    memory_search_limit: int = Field(10, ge=1, le=50, description="Results of a memory search, unless asked.")
+    recall_min_score: float = Field(
+        default=0.25, ge=0, le=1, description="Least score of a memory in context."
+    )
+    memory_search_limit: int = Field(
+        default=10, ge=1, le=50, description="Results of a memory search, unless asked."
+    )
 
     @classmethod
     def settings_customise_sources(  # noqa: PLR0917 - pydantic-settings calls it so
@@ -150,13 +191,17 @@ def load_settings(**flags: Any) -> Settings:  # noqa: ANN401 - each setting has 
         BadInput: a value is not valid or a name is unknown; the sentence names it.
     """
     given = {name: value for name, value in flags.items() if value is not None}
-    weaker = _from_file(given) | _from_aliases()
+    aliases = _from_aliases()
+    weaker = _from_file(given, aliases) | aliases
     ours = {name for name in weaker if f"{_PREFIX}{name}".upper() in {key.upper() for key in os.environ}}
     values = {name: value for name, value in weaker.items() if name not in ours} | given
     try:
         return Settings(**values)
     except ValidationError as error:
         raise BadInput(_explain(error)) from error
+    except SettingsError as error:
+        # pydantic-settings could not read a variable as JSON; its own sentence names the field.
+        raise BadInput(f"{error}: give it as JSON.") from error
 
 
 def _from_aliases() -> dict[str, Any]:
@@ -172,9 +217,10 @@ def _from_aliases() -> dict[str, Any]:
     return values
 
 
-def _from_file(given: dict[str, Any]) -> dict[str, Any]:
-    data_dir = given.get("data_dir") or os.environ.get(f"{_PREFIX}DATA_DIR") or default_data_dir()
-    for path in (Path("bethink.toml"), Path(data_dir) / "bethink.toml"):
+def _from_file(given: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]:
+    ours = os.environ.get(f"{_PREFIX}DATA_DIR")
+    data_dir = given.get("data_dir") or ours or aliases.get("data_dir") or default_data_dir()
+    for path in (Path("bethink.toml"), Path(data_dir).expanduser() / "bethink.toml"):
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:

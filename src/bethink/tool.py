@@ -8,6 +8,7 @@ the JSON Schema that the model sees, described by `Annotated[…, Field(…)]`.
 from __future__ import annotations
 
 import inspect
+import string
 import typing
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -82,14 +83,14 @@ class Tool:
     def parse(self, arguments: str) -> dict[str, Any]:
         """The validated arguments of a call, from JSON text as a model wrote it.
 
-        An empty text counts as no arguments.
+        An empty text and `null` count as no arguments: models write so for a tool without any.
 
         Raises:
             BadInput: not JSON, not an object, or not what the schema asks; the
                 sentence names each parameter and says why.
         """
         try:
-            parsed = self.arguments.model_validate_json(arguments.strip() or "{}")
+            parsed = self.arguments.model_validate_json(_given(arguments))
         except ValidationError as error:
             raise BadInput(_explain(error)) from error
         return {name: getattr(parsed, name) for name in type(parsed).model_fields}
@@ -114,7 +115,8 @@ def tool(
     """Make an async function a `Tool`; its docstring is the description.
 
     Raises:
-        ValueError: the description is missing or longer than `MAX_DESCRIPTION`.
+        ValueError: the description is missing or longer than `MAX_DESCRIPTION`,
+            or the label names what is no parameter.
     """
 
     def make(handler: Handler) -> Tool:
@@ -123,6 +125,10 @@ def tool(
             message = f"{handler.__name__}: a description of 1 to {MAX_DESCRIPTION} characters is needed"
             raise ValueError(message)
         arguments = _arguments_model(handler)
+        named = {name for _, name, _, _ in string.Formatter().parse(label) if name is not None}
+        if unknown := sorted(named - set(arguments.model_fields)):
+            message = f"{handler.__name__}: its label names {unknown[0]!r}, which is no parameter"
+            raise ValueError(message)
         return Tool(
             name=name or handler.__name__,
             description=description,
@@ -136,6 +142,11 @@ def tool(
         )
 
     return make
+
+
+def _given(arguments: str) -> str:
+    written = arguments.strip()
+    return "{}" if written in {"", "null"} else written
 
 
 def _arguments_model(handler: Handler) -> type[BaseModel]:
@@ -162,6 +173,8 @@ class _Plain(GenerateJsonSchema):
 
 def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
     schema = arguments.model_json_schema(schema_generator=_Plain)
+    for definition in schema.get("$defs", {}).values():
+        definition.pop("title", None)
     return {
         "type": "object",
         "properties": schema.get("properties", {}),

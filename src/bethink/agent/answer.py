@@ -78,7 +78,7 @@ class Answer:
         """The answer as a message.
 
         Raises:
-            InvalidResponse: it has no end, or neither text nor calls.
+            InvalidResponse: it has no end.
         """
         if self._finish is None:
             message = "The model's answer broke off before its end. Try again."

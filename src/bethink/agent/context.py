@@ -26,12 +26,17 @@ if TYPE_CHECKING:
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
 
-_CHARS_PER_TOKEN = 3.5
-"""Of English prose in the tokenizers of current models, a little on the safe side."""
+_BYTES_PER_TOKEN = 3.5
+"""Of English prose in the tokenizers of current models, a little on the safe side.
+
+Bytes and not characters: a Chinese character is about a token, an emoji two.
+"""
 _MESSAGE_TOKENS = 8
 _NOW_TOKENS = 32
 _ANSWER_TOKENS = 1024
 _MAX_RECALLED_CHARS = 6_000
+_MAX_ONE_RECALLED_CHARS = 2_000
+"""A longer memory is cut: one alone must not push out the others."""
 
 OUTCOME_UNKNOWN = (
     "The outcome of this call is unknown: Bethink stopped while it ran. It may or may not have happened; "
@@ -75,9 +80,9 @@ class Context:
         found |= {hit.id: _of_hit(hit) for hit in hits if hit.score >= self.min_score}
         kept: list[Recalled] = []
         room = _MAX_RECALLED_CHARS
-        for item in found.values():
-            room -= len(item.text)
-            if room >= 0:
+        for item in map(_cut, found.values()):
+            if len(item.text) <= room:
+                room -= len(item.text)
                 kept.append(item)
         return tuple(kept)
 
@@ -98,10 +103,11 @@ class Context:
             ContextTooLong: the last turn alone is too long.
         """
         answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
-        room = context_tokens - self._fixed_tokens - answer - sum(_tokens(item.text) for item in recalled)
+        block = f"{recalled_block(recalled)}\n\n" if recalled else ""
+        room = context_tokens - self._fixed_tokens - answer - _tokens(block)
         return LlmRequest(
             system=f"{self.prompt}\n# Now\n{self._now(principal)}\n",
-            messages=tuple(_with_recalled(_fitting(_complete(messages), room), recalled)),
+            messages=tuple(_with_recalled(_fitting(_complete(messages), room), block)),
             tools=self.tools,
             temperature=self.temperature,
             max_output_tokens=self.max_output_tokens,
@@ -144,7 +150,8 @@ def tokens_of(message: Message) -> int:
 
 
 def _tokens(text: str) -> int:
-    return int(len(text) / _CHARS_PER_TOKEN) + _MESSAGE_TOKENS
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return int(size / _BYTES_PER_TOKEN) + _MESSAGE_TOKENS
 
 
 def _complete(messages: Sequence[Message]) -> list[Message]:
@@ -186,13 +193,19 @@ def _fitting(messages: list[Message], room: int) -> list[Message]:
     return messages[kept_from:]
 
 
-def _with_recalled(messages: list[Message], recalled: Sequence[Recalled]) -> list[Message]:
-    if not recalled:
+def _with_recalled(messages: list[Message], block: str) -> list[Message]:
+    if not block:
         return messages
     last = max(position for position, message in enumerate(messages) if isinstance(message, UserMessage))
     said = messages[last]
-    content = f"{recalled_block(recalled)}\n\n{said.content}"
+    content = f"{block}{said.content}"
     return [*messages[:last], msgspec.structs.replace(said, content=content), *messages[last + 1 :]]
+
+
+def _cut(item: Recalled) -> Recalled:
+    if len(item.text) <= _MAX_ONE_RECALLED_CHARS:
+        return item
+    return msgspec.structs.replace(item, text=f"{item.text[: _MAX_ONE_RECALLED_CHARS - 1]}…")
 
 
 def _of_fact(fact: Fact) -> Recalled:

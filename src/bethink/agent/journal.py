@@ -126,6 +126,8 @@ class Journal:
         self._wake()
 
     def _extend(self, delta: TextDelta | ReasoningDelta) -> None:
+        if not delta.text:
+            return
         last = self._entries[-1] if self._entries else None
         kind = type(delta)
         if not isinstance(last, _Part) or last.kind is not kind:

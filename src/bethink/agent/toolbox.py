@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _ALIASES = {"search_memories": "search_memory"}
 """Names of spec 000 for tools of spec 002."""
 
+_MAX_NAME_CHARS = 80
+"""What of an unknown tool's name is compared and quoted: a model may write anything there."""
+
 _log = log("toolbox")
 
 
@@ -98,7 +101,7 @@ class Toolbox:
         the generator cancels the calls that still run.
         """
         queue: asyncio.Queue[Event | ToolMessage] = asyncio.Queue()
-        tasks = [asyncio.create_task(self._one(prepared, context, queue)) for prepared in calls]
+        tasks = [self._started(prepared, context, queue) for prepared in calls]
         waiting = len(tasks)
         try:
             while waiting:
@@ -110,37 +113,46 @@ class Toolbox:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _started(
+        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
+    ) -> asyncio.Task[None]:
+        """The call's task. However it ends, a result comes: a run waits for every one."""
+
+        def close(task: asyncio.Task[None]) -> None:
+            if task.cancelled() or task.exception() is not None:
+                text = f"{prepared.call.name} ended without a result."
+                _log.error(
+                    "tool %s: %s", prepared.call.name, "cancelled itself" if task.cancelled() else task
+                )
+                _finish(queue, prepared.call, ToolOutput(text, error="tool_failed"))
+
+        task = asyncio.create_task(self._one(prepared, context, queue))
+        task.add_done_callback(close)
+        return task
+
     async def _one(
         self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
     ) -> None:
-        call = prepared.call
-        own = replace(context, call=call.id, emit=queue.put_nowait)
+        own = replace(context, call=prepared.call.id, emit=queue.put_nowait)
         async with self._limits[context.principal.owner]:
             start = perf_counter()
             output = await self._output(prepared, own)
             duration_ms = round((perf_counter() - start) * 1000, 2)
-        text = self._bounded(output.text)
-        finished = ToolFinished(
-            call=call.id,
-            name=call.name,
-            text=text,
-            duration_ms=duration_ms,
-            error=output.error,
-            attachments=output.attachments,
+        _finish(
+            queue, prepared.call, replace(output, text=self._bounded(output.text)), duration_ms=duration_ms
         )
-        queue.put_nowait(finished)
-        queue.put_nowait(ToolMessage(call.id, call.name, text, output.error, duration_ms, output.attachments))
 
     async def _output(self, prepared: Prepared, context: ToolContext) -> ToolOutput:
         timeout_s = prepared.tool.timeout_s or self.timeout_s
+        limit = asyncio.timeout(timeout_s)
         try:
-            async with asyncio.timeout(timeout_s):
+            async with limit:
                 output = await prepared.tool.handler(context, **prepared.arguments)
-        except TimeoutError:
-            return ToolOutput(f"{prepared.call.name} was stopped after {timeout_s:g} s.", error="timeout")
         except BethinkError as error:
             return ToolOutput(str(error), error=error.code)
         except Exception as error:  # noqa: BLE001 - a tool call: recorded, and told to the model
+            if isinstance(error, TimeoutError) and limit.expired():
+                return ToolOutput(f"{prepared.call.name} was stopped after {timeout_s:g} s.", error="timeout")
             _log.exception("tool %s failed in run %s", prepared.call.name, context.run)
             return ToolOutput(
                 f"{prepared.call.name} failed: {type(error).__name__}: {error}", error="tool_failed"
@@ -148,14 +160,35 @@ class Toolbox:
         return output if isinstance(output, ToolOutput) else ToolOutput(output)
 
     def _bounded(self, text: str) -> str:
+        # Half a surrogate pair, as a tool may read it from outside, cannot be stored or sent.
+        text = text.encode("utf-8", "replace").decode()
         if len(text) <= self.max_result_chars:
             return text
         return f"{text[: self.max_result_chars]}\n[cut: {len(text):,} characters in all]"
 
     def _unknown(self, name: str) -> str:
+        name = name[:_MAX_NAME_CHARS]
         near = difflib.get_close_matches(name, self._by_name, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"There is no tool {name!r}.{hint} Available: {_listed(self._by_name)}."
+
+
+def _finish(
+    queue: asyncio.Queue[Event | ToolMessage], call: ToolCall, output: ToolOutput, *, duration_ms: float = 0
+) -> None:
+    queue.put_nowait(
+        ToolFinished(
+            call=call.id,
+            name=call.name,
+            text=output.text,
+            duration_ms=duration_ms,
+            error=output.error,
+            attachments=output.attachments,
+        )
+    )
+    queue.put_nowait(
+        ToolMessage(call.id, call.name, output.text, output.error, duration_ms, output.attachments)
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from bethink.errors import BadInput, TooLarge
 from bethink.store import Collection, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CATEGORIES = ("preferences", "personal_info", "goals", "plans", "context", "general")
 """The documented categories (spec 002, "StoreMemoryTool"); others are accepted."""
@@ -18,8 +22,22 @@ CATEGORIES = ("preferences", "personal_info", "goals", "plans", "context", "gene
 MAX_CONTENT_CHARS = 8_000
 MAX_TOPICS = 32
 MAX_TOPIC_CHARS = 64
+_MAX_SOURCES = 100
+_MAX_RAW_CHARS = 4 * MAX_CONTENT_CHARS
+_MAX_RAW_TOPICS = 1_000
+"""Beyond these nothing is put in order before it is refused."""
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0"
+    "\ufff0-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+    "|(?<![\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
+)
+"""Soft hyphens, fillers, direction overrides, halves of surrogate pairs, tags; and
+variation selectors, but for the one that tells how an ideograph of a name is written."""
 
 State = Literal["active", "superseded", "retracted"]
+Trust = Literal["owner", "untrusted"]
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +49,18 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     at: int = 0
 
 
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fact was before it was put anew, so that this can be taken back."""
+
+    content: str
+    category: str
+    importance: float
+    topics: tuple[str, ...]
+    sources: tuple[Source, ...]
+    trust: Trust
+    pinned: bool
+
+
 class Fact(Record, frozen=True, kw_only=True):
     """One thing known. Times are microseconds UTC, importance is 0..1.
 
@@ -38,7 +68,8 @@ class Fact(Record, frozen=True, kw_only=True):
     `created_at` is when it was learnt. `digest` finds the very same words
     again; `weight` is the importance in thousandths, 1,000 more for a pinned
     fact, by which what is always recalled is found. `legacy_id` is the integer
-    id of a memory file of spec 000.
+    id of a memory file of spec 000. `before` is what the last merge or edit
+    changed in place.
     """
 
     content: str
@@ -52,13 +83,14 @@ class Fact(Record, frozen=True, kw_only=True):
     valid_from: int | None = None
     valid_until: int | None = None
     sources: tuple[Source, ...] = ()
-    trust: Literal["owner", "untrusted"] = "owner"
+    trust: Trust = "owner"
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
     depends_on: tuple[str, ...] = ()
     project: str | None = None
     pinned: bool = False
     legacy_id: int | None = None
+    before: Before | None = None
 
 
 FACTS = Collection("facts", Fact, ("state", "category", "digest", "weight", "created_at", "project"))
@@ -83,27 +115,30 @@ class NewFact:
             BadInput: no content, importance outside 0..1 or unfit topics.
             TooLarge: the content is too long for one fact.
         """
+        if len(self.content) > _MAX_RAW_CHARS:
+            raise _too_long(len(self.content))
         content = clean(self.content)
         if not content:
             message = "The memory has no content: say in a sentence what to remember."
             raise BadInput(message)
         if len(content) > MAX_CONTENT_CHARS:
-            message = (
-                f"The memory has {len(content):,} characters; a fact has at most {MAX_CONTENT_CHARS:,}. "
-                "Store it as several facts."
-            )
-            raise TooLarge(message)
+            raise _too_long(len(content))
         if not 0 <= self.importance <= 1:
             message = f"importance is {self.importance}: give a number from 0 to 1."
             raise BadInput(message)
-        category = clean(self.category).lower().replace(" ", "_")[:MAX_TOPIC_CHARS] or "general"
+        category = clean(self.category[:MAX_CONTENT_CHARS]).lower().replace(" ", "_")
+        category = category[:MAX_TOPIC_CHARS] or "general"
         return replace(self, content=content, category=category, topics=_checked_topics(self.topics))
 
 
 def clean(text: str) -> str:
-    """One line in Unicode form NFC, without control characters, white space folded."""
-    joiners = "\u200c\u200d"
-    kept = "".join(char if char in joiners or unicodedata.category(char)[0] != "C" else " " for char in text)
+    """One line in Unicode form NFC, without control characters, white space folded.
+
+    Kept: the joiners of emoji and of Indic and Persian writing, and the marks
+    of direction. Dropped: overrides of direction and characters that nobody
+    sees, in which text can be hidden from a person and shown to a model.
+    """
+    kept = _INVISIBLE.sub("", _CONTROL.sub(" ", text))
     return " ".join(unicodedata.normalize("NFC", kept).split())
 
 
@@ -118,7 +153,52 @@ def weight(importance: float, *, pinned: bool) -> int:
     return round(importance * 1000) + (1000 if pinned else 0)
 
 
+def trust_of(source: Source) -> Trust:
+    """A tool's word is not the owner's own."""
+    return "untrusted" if source.kind == "tool" else "owner"
+
+
+def merged(known: Fact, new: NewFact, now: int) -> Fact:
+    """A fact that was said once more: the higher importance, the topics and sources of both."""
+    source = msgspec.structs.replace(new.source, at=new.source.at or now)
+    return anew(
+        known,
+        category=new.category if known.category == "general" else known.category,
+        importance=max(known.importance, new.importance),
+        topics=tuple(dict.fromkeys((*known.topics, *new.topics)))[:MAX_TOPICS],
+        sources=_with_source(known.sources, source),
+        trust="owner" if "owner" in {known.trust, trust_of(source)} else "untrusted",
+        pinned=known.pinned or new.pinned,
+    )
+
+
+def anew(known: Fact, **changes: object) -> Fact:
+    """The fact with changes of what `Before` keeps, and what it was."""
+    was = Before(**{name: getattr(known, name) for name in Before.__struct_fields__})
+    changed = msgspec.structs.replace(known, **changes, before=was)
+    return msgspec.structs.replace(changed, weight=weight(changed.importance, pinned=changed.pinned))
+
+
+def _with_source(sources: Sequence[Source], source: Source) -> tuple[Source, ...]:
+    if any(
+        (kept.kind, kept.id, kept.message) == (source.kind, source.id, source.message) for kept in sources
+    ):
+        return tuple(sources)
+    # Where it was first learnt stays, whatever number of times it was said since.
+    return (*sources[:1], *sources[1:][-(_MAX_SOURCES - 2) :], source)
+
+
+def _too_long(characters: int) -> TooLarge:
+    return TooLarge(
+        f"The memory has {characters:,} characters; a fact has at most {MAX_CONTENT_CHARS:,}. "
+        "Store it as several facts."
+    )
+
+
 def _checked_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
+    if len(topics) > _MAX_RAW_TOPICS or any(len(topic) > MAX_CONTENT_CHARS for topic in topics):
+        message = f"Topics are at most {MAX_TOPICS} words of at most {MAX_TOPIC_CHARS} characters."
+        raise BadInput(message)
     kept = dict.fromkeys(topic for topic in (clean(topic) for topic in topics) if topic)
     if len(kept) > MAX_TOPICS:
         message = f"There are {len(kept):,} topics; a fact has at most {MAX_TOPICS}."

@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import msgspec
 
-from bethink.errors import BadInput, EmbeddingsUnavailable, UnknownId
+from bethink.errors import BadInput, Conflict, EmbeddingsUnavailable, UnknownId
 from bethink.index import IndexItem
-from bethink.memory.facts import FACTS, Fact, NewFact, digest, weight
+from bethink.memory.facts import FACTS, Fact, NewFact, State, anew, digest, merged, trust_of, weight
 from bethink.store import Delete, Page, Put, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -35,6 +36,15 @@ PAST_KIND = "past_fact"
 _BATCH = 256
 _PROFILE_WEIGHT = 800
 _PAGE = 500
+_CONFLICT_TRIES = 5
+
+_T = TypeVar("_T")
+
+_NOT_FOUND: dict[State, str] = {
+    "active": "No such memory: it may have been retracted, corrected or forgotten.",
+    "retracted": "There is nothing to take back: the memory is gone or active again.",
+    "superseded": "There is nothing to take back: the memory that was corrected is gone.",
+}
 
 ChangeKind = Literal["added", "merged", "superseded", "retracted", "restored", "forgotten"]
 
@@ -92,8 +102,7 @@ class Memory:
         for start in range(0, len(checked), _BATCH):
             batch = checked[start : start + _BATCH]
             vectors = await self._vectors([_text(fact.content, fact.topics) for fact in batch])
-            async with self._locks[principal.owner]:
-                results += await self._add_batch(principal, batch, vectors)
+            results += await self._repeated(principal, partial(self._add_batch, principal, batch, vectors))
         return results
 
     async def search(self, principal: Principal, query: str, *, k: int = 10) -> Sequence[tuple[Fact, float]]:
@@ -161,68 +170,37 @@ class Memory:
         Raises:
             UnknownId: this owner has no active fact with that id.
             BadInput: the correction is not fit to be kept, or another fact says it.
+            Conflict: another process kept changing the fact meanwhile.
         """
         checked = correction.checked()
-        vectors = await self._vectors([_text(checked.content, checked.topics)])
-        async with self._locks[principal.owner]:
-            old, version = await self._active(principal, fact)
-            now = self.clock.now_us()
-            if digest(checked.content) == old.digest:
-                new = msgspec.structs.replace(
-                    old,
-                    content=checked.content,
-                    category=checked.category,
-                    importance=checked.importance,
-                    topics=checked.topics,
-                    pinned=checked.pinned,
-                    weight=weight(checked.importance, pinned=checked.pinned),
-                )
-                await self.store.commit(
-                    principal.owner, [Put(FACTS, new, version, self._index_item(new, vectors, 0))]
-                )
-                return Changed(new, "merged")
-            if await self._same(principal, digest(checked.content)):
-                message = "Another memory says exactly this already; retract this one instead."
-                raise BadInput(message)
-            new = msgspec.structs.replace(self._fact(checked, now), supersedes=(old.id,))
-            was = msgspec.structs.replace(old, state="superseded", superseded_by=new.id, valid_until=now)
-            past = await self._vectors([_text(was.content, was.topics)])
-            await self.store.commit(
-                principal.owner,
-                [
-                    Put(FACTS, was, version, self._index_item(was, past, 0)),
-                    Put(FACTS, new, if_version=0, index=self._index_item(new, vectors, 0)),
-                ],
-            )
-        return Changed(new, "superseded", undo=f"superseded:{new.id}")
+        return await self._repeated(principal, lambda: self._edit(principal, fact, checked))
 
     async def retract(self, principal: Principal, fact: str) -> Changed:
         """Take a fact out of recall; it can be restored.
 
         Raises:
             UnknownId: this owner has no active fact with that id.
+            Conflict: another process kept changing the fact meanwhile.
         """
-        async with self._locks[principal.owner]:
-            old, version = await self._active(principal, fact)
-            now = msgspec.structs.replace(old, state="retracted")
-            await self.store.commit(principal.owner, [Put(FACTS, now, if_version=version)])
-        return Changed(now, "retracted", undo=f"retracted:{fact}")
+        return await self._repeated(principal, lambda: self._retract(principal, fact))
 
     async def undo(self, principal: Principal, token: str) -> Changed:
         """Take back the change that a token names.
 
         Raises:
-            UnknownId: the fact is gone, or the change was taken back already.
-            BadInput: this is no undo token.
+            UnknownId: the fact is gone, or was changed again since.
+            BadInput: this is no undo token, or another fact says the same now.
+            Conflict: another process kept changing the fact meanwhile.
         """
-        change, _, fact = token.partition(":")
-        match change:
-            case "added":
-                return await self.retract(principal, fact)
-            case "retracted":
-                return await self._restore(principal, fact)
-            case "superseded":
-                return await self._reinstate(principal, fact)
+        match token.split(":"):
+            case ["added", fact]:
+                return await self._repeated(principal, lambda: self._retract(principal, fact))
+            case ["retracted", fact]:
+                return await self._repeated(principal, lambda: self._restore(principal, fact))
+            case ["superseded", fact]:
+                return await self._repeated(principal, lambda: self._reinstate(principal, fact))
+            case ["merged", fact, version] if version.isascii() and version.isdecimal():
+                return await self._repeated(principal, lambda: self._unmerge(principal, fact, version))
             case _:
                 message = "This is no undo token: use the one that came with the change."
                 raise BadInput(message)
@@ -248,6 +226,16 @@ class Memory:
             if (cursor := page.cursor) is None:
                 return ids
 
+    async def _repeated(self, principal: Principal, change: Callable[[], Awaitable[_T]]) -> _T:
+        """A change that reads and commits, begun again where another process came between the two."""
+        async with self._locks[principal.owner]:
+            for _ in range(_CONFLICT_TRIES):
+                try:
+                    return await change()
+                except Conflict:
+                    continue
+        raise Conflict
+
     async def _add_batch(
         self, principal: Principal, batch: Sequence[NewFact], vectors: NDArray[np.float32] | None
     ) -> list[Changed]:
@@ -259,13 +247,12 @@ class Memory:
             pending = puts.get(said)
             known = (pending.record, pending.if_version) if pending else await self._same(principal, said)
             if known is None:
-                fact = self._fact(new, now)
-                puts[said] = Put(FACTS, fact, if_version=0, index=self._index_item(fact, vectors, position))
+                fact, version = self._fact(new, now), 0
                 results.append(Changed(fact, "added", undo=f"added:{fact.id}"))
             else:
-                fact = _merged(known[0], new, now)
-                puts[said] = Put(FACTS, fact, known[1], index=self._index_item(fact, vectors, position))
-                results.append(Changed(fact, "merged"))
+                fact, version = merged(known[0], new, now), known[1] or 0
+                results.append(Changed(fact, "merged", undo=_merge_token(fact, version)))
+            puts[said] = Put(FACTS, fact, version, self._index_item(fact, vectors, position))
         await self.store.commit(principal.owner, list(puts.values()))
         return results
 
@@ -274,44 +261,90 @@ class Memory:
         page = await self.store.scan(principal.owner, scan)
         return next(((item.record, item.version) for item in page.items), None)
 
-    async def _active(self, principal: Principal, fact: str) -> tuple[Fact, int]:
+    async def _found(self, principal: Principal, fact: str, state: State) -> tuple[Fact, int]:
         (found,) = await self.store.get(FACTS, principal.owner, [fact])
-        if found is None or found.record.state != "active":
-            message = "No such memory: it may have been retracted, corrected or forgotten."
-            raise UnknownId(message)
+        if found is None or found.record.state != state:
+            raise UnknownId(_NOT_FOUND[state])
         return found.record, found.version
 
+    async def _edit(self, principal: Principal, fact: str, correction: NewFact) -> Changed:
+        old, version = await self._found(principal, fact, "active")
+        said = digest(correction.content)
+        if said == old.digest:
+            new = anew(
+                old,
+                content=correction.content,
+                category=correction.category,
+                importance=correction.importance,
+                topics=correction.topics,
+                pinned=correction.pinned,
+            )
+            await self._put(principal, (new, version))
+            return Changed(new, "merged", undo=_merge_token(new, version))
+        await self._check_unsaid(principal, said)
+        now = self.clock.now_us()
+        new = msgspec.structs.replace(self._fact(correction, now), supersedes=(old.id,))
+        await self._put(principal, (_superseded(old, new.id, now), version), (new, 0))
+        return Changed(new, "superseded", undo=f"superseded:{new.id}")
+
+    async def _retract(self, principal: Principal, fact: str) -> Changed:
+        old, version = await self._found(principal, fact, "active")
+        now = msgspec.structs.replace(old, state="retracted")
+        await self._put(principal, (now, version))
+        return Changed(now, "retracted", undo=f"retracted:{fact}")
+
     async def _restore(self, principal: Principal, fact: str) -> Changed:
-        async with self._locks[principal.owner]:
-            (found,) = await self.store.get(FACTS, principal.owner, [fact])
-            if found is None or found.record.state != "retracted":
-                message = "There is nothing to take back: the memory is gone or active again."
-                raise UnknownId(message)
-            now = msgspec.structs.replace(found.record, state="active")
-            vectors = await self._vectors([_text(now.content, now.topics)])
-            item = self._index_item(now, vectors, 0)
-            await self.store.commit(principal.owner, [Put(FACTS, now, found.version, item)])
-        return Changed(now, "restored", undo=f"added:{fact}")
+        """Bring back a retracted fact, and supersede again what it had corrected."""
+        found, version = await self._found(principal, fact, "retracted")
+        await self._check_unsaid(principal, found.digest)
+        now = msgspec.structs.replace(found, state="active")
+        at = self.clock.now_us()
+        again = [
+            (_superseded(old.record, fact, at), old.version)
+            for old in await self.store.get(FACTS, principal.owner, found.supersedes)
+            if old is not None and old.record.state == "active"
+        ]
+        await self._put(principal, (now, version), *again)
+        return Changed(now, "restored", undo=f"{'superseded' if again else 'added'}:{fact}")
 
     async def _reinstate(self, principal: Principal, correction: str) -> Changed:
-        async with self._locks[principal.owner]:
-            new, version = await self._active(principal, correction)
-            (found,) = await self.store.get(FACTS, principal.owner, new.supersedes[:1])
-            if found is None:
-                message = "The memory that was corrected is gone."
-                raise UnknownId(message)
-            old = msgspec.structs.replace(found.record, state="active", superseded_by=None, valid_until=None)
-            vectors = await self._vectors([_text(old.content, old.topics)])
-            await self.store.commit(
-                principal.owner,
-                [
-                    Put(FACTS, msgspec.structs.replace(new, state="retracted"), if_version=version),
-                    Put(FACTS, old, found.version, self._index_item(old, vectors, 0)),
-                ],
-            )
-        return Changed(old, "restored")
+        """Retract a correction and bring back what it had corrected."""
+        new, version = await self._found(principal, correction, "active")
+        (corrected,) = new.supersedes or ("",)
+        found, found_version = await self._found(principal, corrected, "superseded")
+        await self._check_unsaid(principal, found.digest)
+        old = msgspec.structs.replace(found, state="active", superseded_by=None, valid_until=None)
+        away = msgspec.structs.replace(new, state="retracted")
+        await self._put(principal, (away, version), (old, found_version))
+        return Changed(old, "restored", undo=f"retracted:{correction}")
+
+    async def _unmerge(self, principal: Principal, fact: str, version: str) -> Changed:
+        """Give a fact back what its last merge or edit in place changed."""
+        found, now = await self._found(principal, fact, "active")
+        if found.before is None or str(now) != version:
+            message = "This change cannot be taken back any more: the memory was changed again since."
+            raise UnknownId(message)
+        old = anew(found, **msgspec.structs.asdict(found.before))
+        await self._put(principal, (old, now))
+        return Changed(old, "restored", undo=_merge_token(old, now))
+
+    async def _check_unsaid(self, principal: Principal, said: str) -> None:
+        if await self._same(principal, said):
+            message = "Another memory says exactly this already; retract one of the two instead."
+            raise BadInput(message)
+
+    async def _put(self, principal: Principal, *facts: tuple[Fact, int]) -> None:
+        """Commit facts in place of their versions, each with what it is found by."""
+        found = [fact for fact, _ in facts if fact.state != "retracted"]
+        vectors = await self._vectors([_text(fact.content, fact.topics) for fact in found])
+        items = {fact.id: self._index_item(fact, vectors, place) for place, fact in enumerate(found)}
+        await self.store.commit(
+            principal.owner, [Put(FACTS, fact, version, items.get(fact.id)) for fact, version in facts]
+        )
 
     async def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+        if not texts:
+            return None
         try:
             return await self.embeddings.embed(texts)
         except EmbeddingsUnavailable:
@@ -328,7 +361,7 @@ class Memory:
             importance=new.importance,
             topics=new.topics,
             sources=(msgspec.structs.replace(new.source, at=new.source.at or now),),
-            trust="untrusted" if new.source.kind == "tool" else "owner",
+            trust=trust_of(new.source),
             project=new.project,
             pinned=new.pinned,
         )
@@ -349,17 +382,10 @@ def _text(content: str, topics: Sequence[str]) -> str:
     return " ".join((content, *topics))
 
 
-def _merged(known: Fact, new: NewFact, now: int) -> Fact:
-    source = msgspec.structs.replace(new.source, at=new.source.at or now)
-    places = {(kept.kind, kept.id, kept.message) for kept in known.sources}
-    importance, pinned = max(known.importance, new.importance), known.pinned or new.pinned
-    return msgspec.structs.replace(
-        known,
-        importance=importance,
-        weight=weight(importance, pinned=pinned),
-        topics=tuple(dict.fromkeys((*known.topics, *new.topics))),
-        sources=known.sources
-        if (source.kind, source.id, source.message) in places
-        else (*known.sources, source),
-        pinned=pinned,
-    )
+def _superseded(old: Fact, by: str, now: int) -> Fact:
+    return msgspec.structs.replace(old, state="superseded", superseded_by=by, valid_until=now)
+
+
+def _merge_token(fact: Fact, version: int) -> str:
+    """Names the version that the merge makes: after another change the token is void."""
+    return f"merged:{fact.id}:{version + 1}"

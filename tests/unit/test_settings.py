@@ -1,0 +1,192 @@
+"""Settings: which of several values is in force, and how a bad one is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bethink.errors import BadInput
+from bethink.settings import Settings, load_settings
+from bethink.telemetry import configure, log
+
+SECRET = "sk-never-to-be-seen"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names = ("BETHINK_", "COGNICAL_", "OPENAI_", "AZURE_", "DIAL_", "OPENROUTER_")
+    for name in [name for name in os.environ if name.startswith(names)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_nothing_set_is_a_bethink_without_a_model_on_loopback(tmp_path: Path) -> None:
+    settings = load_settings()
+    assert (settings.model, settings.host, settings.port) == ("", "127.0.0.1", 8484)
+    assert settings.data_dir == tmp_path / "share/bethink"
+    assert settings.models == settings.data_dir / "models"
+
+
+@pytest.mark.requirement("R156")
+def test_flag_beats_variable_beats_alias_beats_file_beats_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def limit(**flags: object) -> int:
+        return load_settings(**flags).recall_limit
+
+    assert limit() == 5
+    (tmp_path / "bethink.toml").write_text("recall_limit = 6")
+    assert limit() == 6
+    monkeypatch.setenv("COGNICAL_MCP_MAX_CONTEXT", "7")
+    assert limit() == 7
+    monkeypatch.setenv("BETHINK_RECALL_LIMIT", "8")
+    assert limit() == 8
+    assert limit(recall_limit=9) == 9
+    assert limit(recall_limit=None) == 8
+
+
+@pytest.mark.requirement("R156")
+def test_every_variable_of_cognical_that_has_a_meaning_here_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COGNICAL_KB_PATH", str(tmp_path / "kb"))
+    monkeypatch.setenv("COGNICAL_MCP_MAX_CONTEXT", "3")
+    monkeypatch.setenv("COGNICAL_TOOLS_ENABLED", "false")
+    monkeypatch.setenv("COGNICAL_TOOLS_TIMEOUT_MS", "2500")
+    monkeypatch.setenv("COGNICAL_MEMORY_SEARCH_LIMIT", "12")
+    settings = load_settings()
+    assert settings.data_dir == tmp_path / "kb"
+    assert (settings.recall_limit, settings.tools_enabled) == (3, False)
+    assert (settings.tool_timeout_s, settings.memory_search_limit) == (2.5, 12)
+
+
+@pytest.mark.requirement("R176")
+def test_the_documented_limits_are_the_defaults() -> None:
+    settings = Settings()
+    assert (settings.recall_limit, settings.memory_search_limit, settings.tool_timeout_s) == (5, 10, 5)
+
+
+@pytest.mark.parametrize(
+    ("variable", "setting"),
+    [
+        ("OPENAI_API_KEY", "openai_api_key"),
+        ("AZURE_OPENAI_API_KEY", "azure_api_key"),
+        ("DIAL_API_KEY", "dial_api_key"),
+        ("OPENROUTER_API_KEY", "openrouter_api_key"),
+    ],
+)
+def test_keys_that_people_have_set_already_are_used_and_never_shown(
+    variable: str, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, SECRET)
+    settings = load_settings()
+    assert getattr(settings, setting).get_secret_value() == SECRET
+    assert SECRET not in repr(settings) + str(settings) + settings.model_dump_json()
+
+
+def test_the_file_of_the_data_directory_counts_where_the_working_directory_has_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("flag", "ours", "alias"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bethink.toml").write_text(f'model = "ollama:{name}"')
+    monkeypatch.setenv("COGNICAL_KB_PATH", str(tmp_path / "alias"))
+    assert load_settings().model == "ollama:alias"
+    monkeypatch.setenv("BETHINK_DATA_DIR", str(tmp_path / "ours"))
+    assert load_settings().model == "ollama:ours"
+    assert load_settings(data_dir=tmp_path / "flag").model == "ollama:flag"
+
+
+def test_a_home_directory_may_be_written_with_a_tilde(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BETHINK_DATA_DIR", "~/memory")
+    assert load_settings().data_dir == tmp_path / "memory"
+
+
+def test_an_empty_model_takes_the_file_s_model_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").write_text('model = "openai:gpt-4o"')
+    monkeypatch.setenv("BETHINK_MODEL", "")
+    assert not load_settings().model
+
+
+def test_fallbacks_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BETHINK_MODEL_FALLBACKS", "openai:gpt-4o-mini, ollama:llama3.2,")
+    assert load_settings().model_fallbacks == ["openai:gpt-4o-mini", "ollama:llama3.2"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("BETHINK_PORT", "99999", "setting port: "),
+        ("BETHINK_PORT", "", "setting port: "),
+        ("BETHINK_RECALL_MIN_SCORE", "1.5", "setting recall_min_score: "),
+        ("BETHINK_TOOLS_ENABLED", "perhaps", "setting tools_enabled: "),
+        ("BETHINK_LOG_LEVEL", "loud", "setting log_level: "),
+        ("BETHINK_PRICES", "{", '"prices"'),
+        (
+            "BETHINK_PRICES",
+            '{"openai:gpt-4o": {"input": -1, "output": 2}}',
+            "setting prices.openai:gpt-4o.input: ",
+        ),
+        ("COGNICAL_TOOLS_TIMEOUT_MS", "soon", "COGNICAL_TOOLS_TIMEOUT_MS is 'soon'"),
+    ],
+)
+def test_a_bad_value_is_told_with_the_setting_s_name(
+    variable: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(BadInput) as caught:
+        load_settings()
+    assert says in str(caught.value)
+
+
+def test_an_unknown_name_in_the_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").write_text("recal_limit = 6")
+    with pytest.raises(BadInput, match="setting recal_limit: "):
+        load_settings()
+
+
+@pytest.mark.parametrize("content", [b"recall_limit = ", b"\xff\xfe"])
+def test_a_broken_file_is_told_by_its_name(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").write_bytes(content)
+    with pytest.raises(BadInput, match=r"bethink\.toml is not valid TOML"):
+        load_settings()
+
+
+def test_a_file_that_cannot_be_read_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").mkdir()
+    with pytest.raises(BadInput, match=r"bethink\.toml cannot be read"):
+        load_settings()
+
+
+def test_a_secret_of_the_wrong_type_is_in_no_error_and_no_cause_of_it(tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").write_text(f'openai_api_key = ["{SECRET}"]')
+    with pytest.raises(BadInput, match="setting openai_api_key: ") as caught:
+        load_settings()
+    assert SECRET not in f"{caught.value}{caught.value.__cause__}"
+
+
+@pytest.fixture
+def quiet_log() -> Iterator[None]:
+    logger = log("test").parent
+    assert logger is not None
+    before = (logger.handlers[:], logger.level, logger.propagate)
+    yield
+    logger.handlers[:], logger.level, logger.propagate = before
+
+
+@pytest.mark.usefixtures("quiet_log")
+def test_the_log_goes_to_standard_error_from_its_level_on(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("warning")
+    log("room").info("not this")
+    log("room").warning("but this")
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert written.err.endswith("WARNING bethink.room: but this\n")
+    assert "not this" not in written.err

@@ -1,0 +1,171 @@
+"""The tool decorator: schema from the signature, arguments judged with a sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from bethink.errors import BadInput
+from bethink.tool import MAX_DESCRIPTION, Tool, ToolContext, tool
+
+
+class Guest(BaseModel):
+    name: str
+    seats: int = Field(default=1, ge=1)
+
+
+@tool(effect="write", label="Book a table at {place} for {seats}")
+async def book_table(
+    context: ToolContext,
+    place: Annotated[str, Field(description="Where to eat.", min_length=1)],
+    seats: Annotated[int, Field(ge=1, le=20)] = 2,
+    mood: Literal["quiet", "lively"] = "quiet",
+    guests: list[Guest] = [],  # noqa: B006 - a default of the schema
+) -> str:
+    """Book a table.
+
+    Call it when a place was chosen.
+    """
+    return f"{place} {seats} {mood} {len(guests)}"
+
+
+@pytest.mark.requirement("R31")
+def test_the_schema_comes_from_the_signature() -> None:
+    assert book_table.name == "book_table"
+    assert book_table.description == "Book a table.\n\nCall it when a place was chosen."
+    assert book_table.parameters == {
+        "type": "object",
+        "properties": {
+            "place": {"type": "string", "description": "Where to eat.", "minLength": 1},
+            "seats": {"type": "integer", "minimum": 1, "maximum": 20, "default": 2},
+            "mood": {"type": "string", "enum": ["quiet", "lively"], "default": "quiet"},
+            "guests": {"type": "array", "items": {"$ref": "#/$defs/Guest"}, "default": []},
+        },
+        "required": ["place"],
+        "additionalProperties": False,
+        "$defs": {
+            "Guest": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "seats": {"type": "integer", "minimum": 1, "default": 1},
+                },
+                "required": ["name"],
+            }
+        },
+    }
+
+
+@pytest.mark.requirement("R31")
+def test_a_description_has_1_to_1024_characters() -> None:
+    def described(text: str | None) -> Tool:
+        async def handler(context: ToolContext) -> str:
+            return ""
+
+        handler.__doc__ = text
+        return tool(effect="read", label="Look")(handler)
+
+    assert len(described("x" * MAX_DESCRIPTION).description) == 1024
+    for text in (None, "", "   ", "x" * (MAX_DESCRIPTION + 1)):
+        with pytest.raises(ValueError, match="description"):
+            described(text)
+
+
+def test_a_label_may_name_parameters_only() -> None:
+    with pytest.raises(ValueError, match="'plaice', which is no parameter"):
+
+        @tool(effect="read", label="Look at {plaice}")
+        async def look(context: ToolContext, place: str) -> str:
+            """Look."""
+            return place
+
+
+def test_arguments_are_given_their_defaults_and_types() -> None:
+    parsed = book_table.parse('{"place": "Chez Léa", "seats": "4", "guests": [{"name": "Bo"}]}')
+    assert parsed == {"place": "Chez Léa", "seats": 4, "mood": "quiet", "guests": [Guest(name="Bo")]}
+
+
+@pytest.mark.parametrize("written", ["", "  ", "{}", "null", " null\n"])
+def test_no_arguments_can_be_written_in_several_ways(written: str) -> None:
+    @tool(effect="read", label="Look")
+    async def look(context: ToolContext, at: str = "the door") -> str:
+        """Look."""
+        return at
+
+    assert look.parse(written) == {"at": "the door"}
+
+
+@pytest.mark.requirement("R160")
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("{}", "The arguments are not valid. place: Field required"),
+        ('{"place": ""}', "The arguments are not valid. place: String should have at least 1 character"),
+        (
+            '{"place": "A", "seats": 21}',
+            "The arguments are not valid. seats: Input should be less than or equal to 20",
+        ),
+        (
+            '{"place": 5, "mood": "sad"}',
+            (
+                "The arguments are not valid. place: Input should be a valid string; "
+                "mood: Input should be 'quiet' or 'lively'"
+            ),
+        ),
+        (
+            '{"place": "A", "plates": 2}',
+            "The arguments are not valid. plates: Extra inputs are not permitted",
+        ),
+        (
+            '{"place": "A", "guests": [{"name": "Bo", "seats": 0}]}',
+            "The arguments are not valid. guests.0.seats: Input should be greater than or equal to 1",
+        ),
+        ("[]", "The arguments are not valid. arguments: Input should be an object"),
+        (
+            "[",
+            (
+                "The arguments are not valid. "
+                "arguments: Invalid JSON: EOF while parsing a list at line 1 column 1"
+            ),
+        ),
+    ],
+)
+def test_what_does_not_fit_is_told_by_parameter_and_reason(written: str, says: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        book_table.parse(written)
+    assert str(caught.value) == says
+
+
+@given(st.text() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
+def test_whatever_a_model_writes_is_parsed_or_refused_with_a_sentence(written: str) -> None:
+    try:
+        parsed = book_table.parse(written)
+    except BadInput as error:
+        assert str(error).startswith("The arguments are not valid. ")  # noqa: PT017 - both ends are right
+    else:
+        assert set(parsed) == {"place", "seats", "mood", "guests"}
+
+
+def test_nesting_without_end_is_refused() -> None:
+    with pytest.raises(BadInput):
+        book_table.parse('{"guests": ' + "[" * 100_000)
+
+
+def test_a_call_is_described_in_plain_words_on_one_short_line() -> None:
+    assert book_table.describe({"place": "a\nb " + "c" * 100, "seats": 2}) == (
+        f"Book a table at a b {'c' * 55}… for 2"
+    )
+
+
+def test_a_renamed_tool_is_otherwise_the_same() -> None:
+    other = book_table.renamed("reserve")
+    assert (other.name, other.parameters, other.handler) == (
+        "reserve",
+        book_table.parameters,
+        book_table.handler,
+    )
