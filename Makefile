@@ -53,14 +53,14 @@ python: .venv/editable.stamp
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline -e .
 	@touch $@
 
-ui: $(if $(UI),src/bethink/static/.built)
+ui: $(if $(UI),src/bethink/static/index.html)
 
 ui/node_modules/.installed: ui/package.json ui/package-lock.json | .venv/packages.stamp
 	@echo "== the user interface's packages"
 	@$(NPM) ci --no-audit --no-fund --loglevel=error
 	@mkdir -p ui/node_modules && touch $@
 
-src/bethink/static/.built: ui/node_modules/.installed $(UI_SOURCES)
+src/bethink/static/index.html: ui/node_modules/.installed $(UI_SOURCES)
 	@echo "== the user interface"
 	@$(NPM) run --silent build
 	@touch $@
@@ -106,12 +106,15 @@ else
 SKIPPED_TESTS := --ignore=tests/ui
 endif
 
+# Ten seconds each, at a desk; a busy machine of continuous integration is no fault of a test.
+PATIENCE := $(if $(CI),--timeout=60)
+
 test-python: setup
 ifneq ($(SKIPPED_TESTS),)
 	@if [ "$$CI" = true ]; then echo "tests/ui need Chromium, and there is none"; exit 1; fi
 endif
 	@echo "== pytest"
-	@$(BIN)/python -m pytest -n $(WORKERS) --inline-snapshot=disable $(SKIPPED_TESTS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --inline-snapshot=disable $(PATIENCE) $(SKIPPED_TESTS) $(ARGS)
 ifneq ($(SKIPPED_TESTS),)
 	@echo "SKIPPED: the browser tests in tests/ui; they need a Chromium on the PATH"
 endif

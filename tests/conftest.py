@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from blockbuster import BlockBuster
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# No judgement by the clock: what is slow is measured elsewhere, and other programs run beside the tests.
+settings.register_profile(
+    "bethink",
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("bethink")
 
 
 class NetworkRefusedError(Exception):
