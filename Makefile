@@ -22,7 +22,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 
 .DEFAULT_GOAL := help
 .PHONY: help setup python ui model real-model serve test test-python test-ui check $(CHECKS) \
-	format lock upgrade package clean
+	format lock upgrade package check-package clean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -196,6 +196,10 @@ upgrade: ## the same, with the newest releases that are a week old
 
 package: setup ## wheel and source distribution, in dist/
 	@$(BIN)/python -m build --no-isolation
+
+check-package: setup ## the wheel serves in an empty environment
+	@echo "== the wheel in an empty environment"
+	@$(BIN)/python checks/package.py
 
 clean: ## forget what was built; data and models stay
 	@rm -rf .venv .cache dist src/bethink/static ui/node_modules
