@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -63,8 +65,7 @@ class IndexQuery:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """One item that a leg found. A score is None where that leg did not find it.
 
     `lexical` is BM25 (k1 0.9, b 0.4; Robertson et al., Okapi at TREC-3),

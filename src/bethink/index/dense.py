@@ -52,31 +52,37 @@ class Dense:
         self._vectors.extend(vectors)
 
     def best(
-        self, query: NDArray[np.float32], passing: NDArray[np.bool_], limit: int
+        self, query: NDArray[np.float32], passing: NDArray[np.bool_] | None, limit: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Documents among `passing` (a mask by document number) and their cosines, the `limit` best."""
-        rows = np.flatnonzero(passing[self.documents])
-        if len(rows) > SCAN_ROWS:
-            rows = self._near(query, rows, max(CANDIDATES_MIN, len(rows) // CANDIDATES_SHARE, limit))
-        vectors = self._vectors.values
-        # Every row of a small shard: read in place instead of copied.
-        scores = (vectors if len(rows) == len(vectors) else vectors[rows]) @ query
-        if len(rows) > limit:
+        """The `limit` best documents and their cosines; `passing` masks document numbers, None for all."""
+        rows = None if passing is None else np.flatnonzero(passing[self.documents])
+        count = len(self._vectors) if rows is None else len(rows)
+        if count > SCAN_ROWS:
+            rows = self._near(query, rows, max(CANDIDATES_MIN, count // CANDIDATES_SHARE, limit))
+        vectors, documents = self._vectors.values, self.documents
+        if rows is not None:
+            vectors, documents = vectors.take(rows, axis=0), documents[rows]
+        scores = vectors @ query
+        if len(scores) > limit:
             chosen = np.argpartition(scores, -limit)[-limit:]
-            rows, scores = rows[chosen], scores[chosen]
-        return self.documents[rows], scores
+            documents, scores = documents[chosen], scores[chosen]
+        return documents, scores
 
-    def _near(self, query: NDArray[np.float32], rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-        """The `count` rows among `rows` whose signs differ least from the query's."""
+    def _near(
+        self, query: NDArray[np.float32], rows: NDArray[np.intp] | None, count: int
+    ) -> NDArray[np.intp]:
+        """The `count` rows among `rows` (None for all) whose signs differ least from the query's."""
         have = len(self._signs[0])
         if have < len(self._vectors):
             for signs, fresh in zip(self._signs, _sign_words(self._vectors.values[have:]), strict=True):
                 signs.extend(fresh)
-        everything = len(rows) == len(self._vectors)
-        distances = np.zeros(len(rows), np.uint16)
+        distances = np.zeros(len(self._vectors) if rows is None else len(rows), np.uint16)
         for signs, wanted in zip(self._signs, _sign_words(query[np.newaxis]), strict=True):
-            distances += np.bitwise_count((signs.values if everything else signs.values[rows]) ^ wanted)
-        return rows[np.argpartition(distances, count)[:count]]
+            distances += np.bitwise_count((signs.values if rows is None else signs.values[rows]) ^ wanted)
+        chosen = np.argpartition(distances, count)[:count]
+        # In the order in which they lie in memory.
+        chosen.sort()
+        return chosen if rows is None else rows[chosen]
 
     def merge(self, places: NDArray[np.int32]) -> None:
         """Renumber documents (`places[i]` is the new number of document i) and drop those that become -1."""

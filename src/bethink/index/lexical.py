@@ -39,6 +39,10 @@ class Lexical:
         self._tail: dict[str, tuple[list[int], list[int]]] = {}
         self._tail_postings = 0
         self._lengths = Column(np.float32)
+        self._living = 0
+        self._living_length = 0.0
+        # What a document's length adds to a term's frequency; made when a question needs it.
+        self._norms: NDArray[np.float32] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -62,29 +66,40 @@ class Lexical:
             postings[1].append(count)
         self._tail_postings += len(counts)
         self._lengths.extend((len(terms),))
+        self._living += 1
+        self._living_length += len(terms)
+        self._norms = None
 
-    def scores(self, terms: Iterable[str], alive: NDArray[np.bool_]) -> tuple[NDArray[np.float32], float]:
+    def remove(self, document: int) -> None:
+        """Take a document out of the collection's statistics; `alive` masks it until the next merge."""
+        self._living -= 1
+        self._living_length -= float(self._lengths.values[document])
+        self._norms = None
+
+    def scores(
+        self, terms: Iterable[str], alive: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.float32], float]:
         """BM25 of every document, shape (documents,), 0 where no term occurs; and the ideal.
 
         The ideal is the score of a document of average length that holds every
-        term once. Only documents of the mask `alive` count, in the scores and
-        in the collection's statistics.
+        term once. `alive` masks removed documents, None if there are none.
         """
         scores = np.zeros(len(self._lengths), np.float32)
-        living = int(np.count_nonzero(alive))
-        if not living:
-            return scores, 0.0
-        lengths = self._lengths.values
-        mean = max(float(lengths.sum(where=alive)) / living, 1.0)
+        if self._norms is None:
+            mean = max(self._living_length / max(self._living, 1), 1.0)
+            self._norms = self._lengths.values * np.float32(K1 * B / mean) + np.float32(K1 * (1 - B))
         found = sorted((self._postings(term, alive) for term in terms), key=lambda pair: len(pair[0]))
-        idfs = [math.log1p((living - len(pair[0]) + 0.5) / (len(pair[0]) + 0.5)) for pair in found]
+        idfs = [math.log1p((self._living - len(pair[0]) + 0.5) / (len(pair[0]) + 0.5)) for pair in found]
         present = [(pair, idf) for pair, idf in zip(found, idfs, strict=True) if len(pair[0])]
         for (documents, frequencies), idf in present[:MAX_QUESTION_TERMS]:
-            norm = lengths[documents] * np.float32(K1 * B / mean) + np.float32(K1 * (1 - B))
-            scores[documents] += frequencies / (frequencies + norm) * np.float32(idf * (K1 + 1))
+            share = frequencies / (frequencies + self._norms[documents])
+            share *= np.float32(idf * (K1 + 1))
+            scores[documents] += share
         return scores, sum(idfs)
 
-    def _postings(self, term: str, alive: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _postings(
+        self, term: str, alive: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         number = self._terms.get(term, -1)
         start, end = (0, 0) if number < 0 else (self._starts[number], self._starts[number + 1])
         documents, frequencies = self._documents[start:end], self._frequencies[start:end]
@@ -92,8 +107,10 @@ class Lexical:
         if tail is not None:
             documents = np.concatenate((documents, np.array(tail[0], np.int32)))
             frequencies = np.concatenate((frequencies, np.array(tail[1], np.float32)))
+        if alive is None:
+            return documents, frequencies
         kept = alive[documents]
-        return (documents, frequencies) if kept.all() else (documents[kept], frequencies[kept])
+        return documents[kept], frequencies[kept]
 
     @property
     def tail_postings(self) -> int:
@@ -130,6 +147,7 @@ class Lexical:
         self._documents = documents[order]
         self._frequencies = frequencies[order]
         self._lengths.keep(places >= 0)
+        self._norms = None
         self._tail = {}
         self._tail_postings = 0
 

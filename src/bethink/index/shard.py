@@ -95,11 +95,11 @@ class Shard:
         number = self._numbers.pop(id, None)
         if number is not None:
             self._alive.values[number] = False
+            self._lexical.remove(number)
 
     def settle(self) -> None:
         """Merge what was added and removed, if it has become much. Call it after a round of changes."""
-        gone = len(self._ids) - len(self._numbers)
-        fresh = self._lexical.tail_postings
+        gone, fresh = self._gone, self._lexical.tail_postings
         if gone > max(MERGE_MIN_GONE, len(self._ids) // MERGE_SHARE) or fresh > max(
             MERGE_MIN_POSTINGS, self._lexical.postings // MERGE_SHARE
         ):
@@ -125,12 +125,15 @@ class Shard:
     def search(self, query: IndexQuery, terms: Sequence[str], model: str | None) -> Candidates:
         """The best of both legs. `terms` are the question's, `model` names the vectors to compare."""
         passing = self._passing(query)
-        searched = int(np.count_nonzero(passing))
+        searched = len(self._numbers) if passing is None else int(np.count_nonzero(passing))
         if not searched:
             return Candidates()
         lexical, ideal = self._lexical_best(terms, passing, query.limit)
         dense = self._dense.get(model) if model is not None else None
-        with_vector = 0 if dense is None else int(np.count_nonzero(passing[dense.documents]))
+        with_vector = 0
+        if dense is not None:
+            documents = dense.documents
+            with_vector = len(documents) if passing is None else int(np.count_nonzero(passing[documents]))
         near: dict[int, float] = {}
         if dense is not None and query.vector is not None and with_vector:
             documents, cosines = dense.best(np.asarray(query.vector, np.float32), passing, query.limit)
@@ -159,18 +162,30 @@ class Shard:
         )
 
     def _lexical_best(
-        self, terms: Sequence[str], passing: NDArray[np.bool_], limit: int
+        self, terms: Sequence[str], passing: NDArray[np.bool_] | None, limit: int
     ) -> tuple[dict[int, float], float]:
         if not terms:
             return {}, 0.0
-        everywhere, ideal = self._lexical.scores(terms, self._alive.values)
-        scores = everywhere * passing
-        found = np.flatnonzero(scores)
-        if len(found) > limit:
-            found = found[np.argpartition(scores[found], -limit)[-limit:]]
+        scores, ideal = self._lexical.scores(terms, self._alive.values if self._gone else None)
+        if passing is not None:
+            scores *= passing
+        if len(scores) > limit:
+            found = np.argpartition(scores, -limit)[-limit:]
+            found = found[scores[found] > 0]
+        else:
+            found = np.flatnonzero(scores)
         return dict(zip(found.tolist(), scores[found].tolist(), strict=True)), ideal
 
-    def _passing(self, query: IndexQuery) -> NDArray[np.bool_]:
+    @property
+    def _gone(self) -> int:
+        """How many numbers are masked."""
+        return len(self._ids) - len(self._numbers)
+
+    def _passing(self, query: IndexQuery) -> NDArray[np.bool_] | None:
+        """The items that pass the filters, as a mask; None for all."""
+        asked = (query.kinds, query.conversation, query.project, query.since, query.until)
+        if not self._gone and all(condition is None for condition in asked):
+            return None
         passing = self._alive.values
         if query.kinds is not None:
             kinds = [self._codes[kind] for kind in query.kinds if kind in self._codes]
