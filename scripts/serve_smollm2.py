@@ -3,7 +3,7 @@
     pip install xllamacpp
     python scripts/fetch_smollm2.py
     python scripts/serve_smollm2.py          # prints `listening on http://127.0.0.1:PORT/v1`
-    BETHINK_MODEL=llamacpp:smollm2 BETHINK_BASE_URL=http://127.0.0.1:PORT/v1 bethink serve
+    BETHINK_MODEL=llamacpp:smollm2 BETHINK_MODEL_BASE_URL=http://127.0.0.1:PORT/v1 bethink serve
 
 SmolLM2 has 135 million parameters: good for seeing tokens stream, not for
 conversation, and it cannot call tools. `--weights` takes any other model.

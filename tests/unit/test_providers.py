@@ -35,8 +35,8 @@ def test_the_script_is_a_provider_too() -> None:
         ("", "provider:name"),
         ("anthropic:claude", "openai:, azure:, dial:"),
         ("openai:", "name is missing"),
-        ("azure:gpt", "BETHINK_BASE_URL"),
-        ("dial:gpt", "BETHINK_BASE_URL"),
+        ("azure:gpt", "BETHINK_MODEL_BASE_URL"),
+        ("dial:gpt", "BETHINK_MODEL_BASE_URL"),
     ],
 )
 def test_a_setting_that_names_no_model_says_how_to_write_one(spec: str, words: str) -> None:

@@ -42,10 +42,10 @@ PROVIDERS: Final[dict[str, Provider]] = {
     "dial": Provider(None, "DIAL_API_KEY", 128_000, azure=True),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", 128_000),
     # The servers below run on the owner's machines; theirs are the ports they listen on by default.
-    "vllm": Provider("http://127.0.0.1:8000/v1", "VLLM_API_KEY", 32_768),
+    "vllm": Provider("http://127.0.0.1:8000/v1", "", 32_768),
     "mlx": Provider("http://127.0.0.1:8080/v1", "", 32_768),
     "ollama": Provider("http://127.0.0.1:11434/v1", "", 4_096),
-    "llamacpp": Provider("http://127.0.0.1:8080/v1", "LLAMA_API_KEY", 8_192),
+    "llamacpp": Provider("http://127.0.0.1:8080/v1", "", 8_192),
 }
 """The table of providers that speak OpenAI's chat completions."""
 
@@ -101,14 +101,16 @@ def connect(spec: str, connection: Connection | None = None) -> Llm:
     provider = PROVIDERS[provider_name]
     base_url = given.base_url or provider.base_url
     if base_url is None:
-        raise BadInput(f"{name} needs an address: set BETHINK_BASE_URL to your {provider_name} endpoint.")
+        raise BadInput(
+            f"{name} needs an address: set BETHINK_MODEL_BASE_URL to your {provider_name} endpoint."
+        )
     endpoint = Endpoint(
         base_url,
         model,
         api_key=given.api_key or None,
         azure=provider.azure,
         api_version=given.api_version,
-        key_setting=provider.key_variable or "BETHINK_API_KEY",
+        key_setting=provider.key_variable or "BETHINK_MODEL_API_KEY",
         max_tokens=provider.max_tokens,
     )
     window = given.context_tokens or provider.context_tokens
