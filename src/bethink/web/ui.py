@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse
-from starlette.staticfiles import StaticFiles
+from starlette.responses import FileResponse, PlainTextResponse
+from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 
 if TYPE_CHECKING:
+    import os
+
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,6 +26,21 @@ _PAGE = "index.html"
 _ASSETS = "/assets/"
 _SHARED = frozenset({"settings", "vault", "documents", "tasks", "calendar"})
 """First parts of addresses that are a room for a person's browser and data for a program."""
+
+_MEDIA_TYPES = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+"""What a build is made of. The machine's own table is not asked: some call scripts plain text."""
 
 NOT_BUILT = """\
 Bethink is running, but its web interface is not built.
@@ -42,7 +59,7 @@ class Interface:
     def __init__(self, api: ASGIApp, directory: Path | None = None) -> None:
         self._api = api
         folder = directory or Path(str(resources.files("bethink"))) / "static"
-        self._files = StaticFiles(directory=folder, check_dir=False)
+        self._files = _Files(directory=folder, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the page, or hand on to the API."""
@@ -83,6 +100,17 @@ class Interface:
             return PlainTextResponse(NOT_BUILT, 200 if scope["path"] == "/" else 404)
         response.headers["cache-control"] = "no-cache"
         response.headers["vary"] = "Accept"
+        return response
+
+
+class _Files(StaticFiles):
+    def file_response(
+        self, full_path: PathLike, stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        media_type = _MEDIA_TYPES.get(Path(full_path).suffix, "application/octet-stream")
+        response = FileResponse(full_path, status_code, media_type=media_type, stat_result=stat_result)
+        if self.is_not_modified(response.headers, Headers(scope=scope)):
+            return NotModifiedResponse(response.headers)
         return response
 
 
