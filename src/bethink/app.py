@@ -237,12 +237,17 @@ def _wire(
         return [(fact, hit.score) for fact, hit in zip(facts, hits, strict=True) if fact is not None]
 
     memory = Memory(ports.store, ports.embeddings, ports.clock, new_id, find)
+
+    async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+        return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
+
     resolve = _Facts(memory)
     recall = Recall(
         ports.index,
         ports.embeddings,
         kinds={KIND: resolve, PAST_KIND: resolve},
         past={KIND: PAST_KIND},
+        important=important,
         on_missing=background.ask_vectors,
     )
     forgetting = Forgetting(ports.store, memory, JOURNAL)

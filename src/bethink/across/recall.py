@@ -8,13 +8,13 @@ ranks lose to words alone in conversations, where words are the stronger leg.
 
 from __future__ import annotations
 
-import statistics
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
-from bethink.index import IndexQuery
+from bethink.index import Candidate, IndexQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.embeddings import Embeddings
-    from bethink.index import Candidate, Candidates, Index
+    from bethink.index import Index
     from bethink.principal import Principal
 
 _CANDIDATES = 50
@@ -35,6 +35,16 @@ _IMPORTANCE_WEIGHT = 0.1
 _COSINE_NOTHING, _COSINE_SURE = 0.15, 0.65
 """Cosines of all-MiniLM-L6-v2 below the first are chance, above the second near paraphrases."""
 _SURE_LEXICAL, _SURE_DENSE = 0.85, 0.95
+_LEXICAL_POWER = 1.5
+"""Half of a question's words say less than half: "my brother's name" meets "User's name is Alice".
+
+Where meaning cannot be searched, words are all the evidence there is, and count in full.
+"""
+_IMPORTANT = 20
+_SURE_IMPORTANT = 0.5
+"""How sure it is that the most important of all answers a question that names nothing."""
+_SAME = 1e-18
+"""Below this variance scores differ by rounding only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +82,39 @@ class Resolve(Protocol):
         ...
 
 
+Ranked = tuple[Candidate, Memento, float]
+"""A candidate, what is shown of it, and its score."""
+
+
+class Important(Protocol):
+    """What matters whatever is asked, most important first; `app` wires the owner's profile."""
+
+    async def __call__(self, principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+        """At most `k` pairs (kind, id)."""
+        ...
+
+
+async def nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+    """For a recall over items none of which matters always."""
+    del principal, k
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """Everything remembered, of all owners; every call acts for one principal.
 
     `kinds` holds a resolver a kind; `past` maps a kind to the kind of its
-    superseded items, searched only for a question about a time. `on_missing`
-    is told of an owner whose items lack vectors.
+    superseded items, searched only for a question about a time. `important`
+    answers a question that names nothing ("Who am I?"). `on_missing` is told
+    of an owner whose items lack vectors.
     """
 
     index: Index
     embeddings: Embeddings
     kinds: Mapping[str, Resolve]
     past: Mapping[str, str] = field(default_factory=dict[str, str])
+    important: Important = nothing_important
     on_missing: Callable[[str], None] = lambda _owner: None
 
     @property
@@ -133,12 +163,14 @@ class Recall:
         )
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
-        mementos = await self._resolve(principal, found.items)
-        kept = {
-            candidate: memento
-            for candidate, memento in mementos.items()
+        kept = [
+            (candidate, memento)
+            for candidate, memento in await self._resolve(principal, found.items)
             if memento.valid_until is None or (moment is not None and memento.valid_until > moment)
-        }
+        ]
+        ranked = _ranked(kept, found.lexical_ideal)
+        if not found.lexical_ideal and since is until is as_of is None:
+            ranked = await self._with_important(principal, ranked, query=query, wanted=wanted)
         return [
             Hit(
                 candidate.id,
@@ -148,8 +180,28 @@ class Recall:
                 to_datetime(memento.at),
                 memento.source,
             )
-            for candidate, memento, score in _ranked(kept, found)[:k]
+            for candidate, memento, score in ranked[:k]
         ]
+
+    async def _with_important(
+        self, principal: Principal, ranked: Sequence[Ranked], *, query: str, wanted: Collection[str]
+    ) -> list[Ranked]:
+        """A question of function words only ("Who am I?") asks for what matters most of all."""
+        if not any(char.isalpha() for char in query):
+            return list(ranked)
+        asked = [
+            Candidate(id, kind, 0, None, None, None)
+            for kind, id in await self.important(principal, _IMPORTANT)
+            if kind in wanted
+        ]
+        scores = {candidate.id: score for candidate, _, score in ranked}
+        important = [
+            (candidate, memento, max(scores.get(candidate.id, 0.0), _SURE_IMPORTANT * memento.importance))
+            for candidate, memento in await self._resolve(principal, asked)
+        ]
+        first = {candidate.id for candidate, _, _ in important}
+        rest = [one for one in ranked if one[0].id not in first]
+        return sorted((*important, *rest), key=lambda one: (-one[2], -scores.get(one[0].id, 0.0)))
 
     def _wanted(self, kinds: Collection[str] | None, as_of: datetime | None) -> frozenset[str]:
         asked = set(self.kinds) - set(self.past.values()) if kinds is None else set(kinds)
@@ -169,54 +221,59 @@ class Recall:
         except EmbeddingsUnavailable:
             return None
 
-    async def _resolve(self, principal: Principal, found: Sequence[Candidate]) -> dict[Candidate, Memento]:
-        mementos: dict[Candidate, Memento] = {}
+    async def _resolve(
+        self, principal: Principal, found: Sequence[Candidate]
+    ) -> list[tuple[Candidate, Memento]]:
+        resolved: list[tuple[Candidate, Memento]] = []
         for kind in {candidate.kind for candidate in found}:
             of_kind = [candidate for candidate in found if candidate.kind == kind]
-            answers = await self.kinds[kind](principal, [candidate.id for candidate in of_kind])
-            mementos |= {
-                candidate: memento
-                for candidate, memento in zip(of_kind, answers, strict=True)
+            mementos = await self.kinds[kind](principal, [candidate.id for candidate in of_kind])
+            resolved += [
+                (candidate, memento)
+                for candidate, memento in zip(of_kind, mementos, strict=True)
                 if memento is not None
-            }
-        return mementos
+            ]
+        return resolved
 
 
-def _ranked(
-    found: dict[Candidate, Memento], candidates: Candidates
-) -> list[tuple[Candidate, Memento, float]]:
-    items = list(found)
-    lexical = [candidate.lexical or 0.0 for candidate in items]
-    floor = min((candidate.dense for candidate in items if candidate.dense is not None), default=0.0)
-    dense = [floor if candidate.dense is None else candidate.dense for candidate in items]
+def _ranked(found: Sequence[tuple[Candidate, Memento]], lexical_ideal: float) -> list[Ranked]:
+    cosines = [candidate.dense for candidate, _ in found if candidate.dense is not None]
+    floor = min(cosines, default=0.0)
+    words = _spread([candidate.lexical or 0.0 for candidate, _ in found])
+    meanings = _spread([floor if candidate.dense is None else candidate.dense for candidate, _ in found])
     fused = [
-        words + _DENSE_WEIGHT * meaning + _IMPORTANCE_WEIGHT * found[candidate].importance
-        for candidate, words, meaning in zip(items, _spread(lexical), _spread(dense), strict=True)
+        word + _DENSE_WEIGHT * meaning + _IMPORTANCE_WEIGHT * memento.importance
+        for word, meaning, (_, memento) in zip(words, meanings, found, strict=True)
     ]
-    order = sorted(range(len(items)), key=lambda i: (-fused[i], -found[items[i]].at, items[i].id))
-    ranked: list[tuple[Candidate, Memento, float]] = []
+    order = sorted(range(len(found)), key=lambda i: (-fused[i], -found[i][1].at, found[i][0].id))
+    power = _LEXICAL_POWER if cosines else 1.0
+    ranked: list[Ranked] = []
     least = 0.0
     for i in reversed(order):
-        least = max(least, _confidence(items[i], candidates.lexical_ideal))
-        ranked.append((items[i], found[items[i]], round(least, 4)))
+        candidate, memento = found[i]
+        least = max(least, _confidence(candidate, lexical_ideal, power))
+        ranked.append((candidate, memento, round(least, 4)))
     return ranked[::-1]
 
 
 def _spread(scores: list[float]) -> list[float]:
     """Scores in units of their standard deviation, from their mean."""
-    deviation = statistics.pstdev(scores) if scores else 0.0
-    if deviation == 0:
+    if not scores:
+        return scores
+    mean = math.fsum(scores) / len(scores)
+    variance = math.fsum((score - mean) ** 2 for score in scores) / len(scores)
+    if variance < _SAME:
         return [0.0] * len(scores)
-    mean = statistics.fmean(scores)
+    deviation = math.sqrt(variance)
     return [(score - mean) / deviation for score in scores]
 
 
-def _confidence(candidate: Candidate, ideal: float) -> float:
+def _confidence(candidate: Candidate, ideal: float, power: float) -> float:
     """How likely the candidate answers, 0..1: either leg alone can be sure (noisy or)."""
     words = min(1.0, (candidate.lexical or 0.0) / ideal) if ideal > 0 else 0.0
     cosine = candidate.dense if candidate.dense is not None else 0.0
     meaning = min(1.0, max(0.0, (cosine - _COSINE_NOTHING) / (_COSINE_SURE - _COSINE_NOTHING)))
-    return 1 - (1 - _SURE_LEXICAL * words) * (1 - _SURE_DENSE * meaning)
+    return 1 - (1 - _SURE_LEXICAL * words**power) * (1 - _SURE_DENSE * meaning)
 
 
 def _us(moment: datetime | None) -> int | None:
