@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typing_extensions import Unpack
 
 from bethink.across.recall import MAX_K, Memento, Recall
 from bethink.app import Ports
@@ -73,8 +72,8 @@ def recall_over(
     return Recall(index, HashingEmbeddings(), {"fact": resolve, "turn": resolve})
 
 
-async def ids_of(index: Found, **how: dict[str, float]) -> list[str]:
-    return [hit.id for hit in await recall_over(index, **how).search(ME, "question")]
+async def ids_of(index: Found, importance: dict[str, float] | None = None) -> list[str]:
+    return [hit.id for hit in await recall_over(index, importance).search(ME, "question")]
 
 
 async def test_a_hit_strong_in_both_legs_comes_before_one_strong_in_one() -> None:
