@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -83,4 +82,5 @@ class Ids:
         milliseconds, count = divmod(self._last, 1 << _COUNTER_BITS)
         random = int.from_bytes(os.urandom(8)) >> (64 - _RANDOM_BITS)
         value = (milliseconds << 80) | (7 << 76) | (count << 64) | (2 << _RANDOM_BITS) | random
-        return str(uuid.UUID(int=value))
+        digits = f"{value:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

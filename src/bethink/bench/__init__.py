@@ -1,3 +1,93 @@
-"""What `bethink bench` measures, a module a subject. Figures, never assertions."""
+"""What `bethink bench` measures, a module a subject. Figures, never assertions.
+
+A subject is an async function that gives rows: each a dictionary of a name and
+figures, its ratios to a baseline of the same run.
+"""
 
 from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bethink.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bethink.settings import Settings
+
+SUBJECTS = ("agent", "door", "storage", "embeddings", "start", "llm")
+
+
+def run(names: Sequence[str], settings: Settings, file: Path | None = None) -> None:
+    """Measure what is named, or everything; print each subject's rows, and write all to `file`.
+
+    Raises:
+        BadInput: there is no such subject.
+    """
+    if unknown := sorted(set(names) - set(SUBJECTS)):
+        message = f"There is no measurement {unknown[0]!r}; there are {', '.join(SUBJECTS)}."
+        raise BadInput(message)
+    figures: dict[str, list[dict[str, Any]]] = {}
+    for subject in names or SUBJECTS:
+        figures[subject] = asyncio.run(measure(subject, settings))
+        print(f"\n{subject}\n{_table(figures[subject])}", flush=True)
+        if file is not None:
+            file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [columns, *([_cell(row.get(name)) for name in columns] for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(columns))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+async def measure(subject: str, settings: Settings) -> list[dict[str, Any]]:
+    """The rows of one subject; takes from seconds to a few minutes.
+
+    Raises:
+        EmbeddingsUnavailable: the subject needs the embedding model, and it is not there.
+        BadInput: there is no such subject.
+    """
+    match subject:
+        case "agent":
+            from bethink.bench.agent import measure_agent
+
+            return await measure_agent()
+        case "door":
+            from bethink.bench.door import measure_door
+
+            return await measure_door(settings.models)
+        case "storage":
+            from bethink.bench.storage import measure_storage
+
+            return await measure_storage()
+        case "embeddings":
+            from bethink.bench.embeddings import measure_embeddings
+            from bethink.embeddings.minilm import MiniLmEmbeddings
+
+            return [await measure_embeddings(MiniLmEmbeddings(settings.models))]
+        case "start":
+            from bethink.bench.start import measure_start
+
+            return await measure_start(settings.models)
+        case "llm":
+            from bethink.bench.llm_client import measure_llm_client
+
+            return await measure_llm_client()
+        case _:
+            message = f"There is no measurement {subject!r}."
+            raise BadInput(message)

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     Prepare = Callable[[], Awaitable[str]]
     Turn = Callable[[str, str], Awaitable[int]]
 
-_TOKEN: Final = "token eh"  # noqa: S105 eight characters, the server's chunk
-_SHORT: Final = 10
+TOKEN: Final = "token eh"  # noqa: S105 eight characters, the server's chunk
+SHORT: Final = 10
 _ROUNDS: Final = 3
 _MODEL: Final = "scripted-demo"
 BASELINE: Final = "aiohttp and json"
@@ -90,17 +90,18 @@ async def measure_agent() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     with scripted_process() as server:
         for load in LOADS:
-            await server.plays(*_script(load))
+            await server.plays(*script(load, tool=look_up.name, arguments={"city": "Paris"}))
             rows += await _rows(server, load)
     return rows
 
 
-def _script(load: Load) -> list[Rule]:
-    calls = (ScriptedCall("look_up", {"city": "Paris"}),)
+def script(load: Load, *, tool: str, arguments: dict[str, Any]) -> list[Rule]:
+    """What the server plays: a call of `tool`, then an answer as long as the message says."""
+    calls = (ScriptedCall(tool, arguments),)
     rules: list[Rule] = []
-    for tokens in (_SHORT, load.long_tokens):
+    for tokens in (SHORT, load.long_tokens):
         when = f"(^|\\n){tokens}$"
-        rules.append(Rule(when=when, after_tool=True, text=_TOKEN * tokens, delay_ms=load.delay_ms))
+        rules.append(Rule(when=when, after_tool=True, text=TOKEN * tokens, delay_ms=load.delay_ms))
         rules.append(Rule(when=when, after_tool=False, tool_calls=calls))
     return rules
 
@@ -111,10 +112,10 @@ async def _rows(server: ScriptedProcess, load: Load) -> list[dict[str, Any]]:
         least = {name: (float("inf"), float("inf")) for name in ways}
         for _ in range(_ROUNDS):
             for name, way in ways.items():
-                short_ms = await _cpu_ms(way, load, _SHORT)
-                long_ms = await _cpu_ms(way, load, load.long_tokens)
+                short_ms = await cpu_ms(way, load, SHORT)
+                long_ms = await cpu_ms(way, load, load.long_tokens)
                 least[name] = (min(least[name][0], short_ms), min(least[name][1], long_ms))
-    further = load.long_tokens - _SHORT
+    further = load.long_tokens - SHORT
     costs = {name: (short, (long - short) / further * 1_000) for name, (short, long) in least.items()}
     bare_turn, bare_token = costs[BASELINE]
     return [
@@ -130,13 +131,13 @@ async def _rows(server: ScriptedProcess, load: Load) -> list[dict[str, Any]]:
     ]
 
 
-async def _cpu_ms(way: Way, load: Load, tokens: int) -> float:
+async def cpu_ms(way: Way, load: Load, tokens: int) -> float:
     """CPU milliseconds of this process for one turn of this load."""
 
     async def worker(conversations: Iterator[str]) -> None:
         for conversation in conversations:
             characters = await way.turn(conversation, str(tokens))
-            if characters != len(_TOKEN) * tokens:
+            if characters != len(TOKEN) * tokens:
                 message = f"an answer of {tokens} tokens came as {characters} characters"
                 raise RuntimeError(message)
 
@@ -155,7 +156,8 @@ async def _cpu_ms(way: Way, load: Load, tokens: int) -> float:
 
 
 @asynccontextmanager
-async def _bare(base_url: str) -> AsyncGenerator[Way]:
+async def bare_way(base_url: str) -> AsyncGenerator[Way]:
+    """The baseline: what somebody writes in an hour, without records, events or bounds."""
     import aiohttp
 
     connector = aiohttp.TCPConnector(limit=0)
@@ -279,7 +281,7 @@ _SCHEMA: Final = {
 }
 
 _WAYS: Final[dict[str, Callable[[str], AbstractAsyncContextManager[Way]]]] = {
-    BASELINE: _bare,
+    BASELINE: bare_way,
     "Bethink, records in memory": _in_memory,
     "Bethink, records and journal on disk": _stored,
     "Bethink, on disk and recalling": _recalling,

@@ -245,10 +245,19 @@ def _message(position: int) -> _Message:
     return _Message(id=f"{position:032}", conversation="c", position=position, text=text)
 
 
-async def measure_storage() -> dict[str, Any]:
-    """All of this module's figures."""
-    return {
-        "commit": await measure_commits(),
-        "search": [await measure_search(items) for items in (1_000, 10_000)],
-        "turn": [await measure_turns(turns) for turns in (10, 10_000)],
-    }
+async def measure_storage() -> list[dict[str, Any]]:
+    """A row for each measure and way, ours and the baseline: all of this module's figures."""
+    measures = {"a fact, committed": await measure_commits()}
+    for items in (1_000, 10_000):
+        measures[f"a search among {items:,}"] = await measure_search(items)
+    for turns in (10, 10_000):
+        measures[f"a turn behind {turns:,}"] = await measure_turns(turns)
+    return [
+        {"load": load, "way": way, **found[way], **(_shared(found) if way == "bethink" else {})}
+        for load, found in measures.items()
+        for way in ("bethink", "baseline")
+    ]
+
+
+def _shared(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if isinstance(value, float)}

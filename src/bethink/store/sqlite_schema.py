@@ -32,9 +32,7 @@ _FIRST = """
 CREATE TABLE conversations (
     owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
     archived INTEGER, updated_at INTEGER, project TEXT, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX conversations_updated ON conversations (owner, updated_at, id);
 CREATE INDEX conversations_archived ON conversations (owner, archived, updated_at, id);
-CREATE INDEX conversations_project ON conversations (owner, project, updated_at, id);
 
 CREATE TABLE messages (
     owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
@@ -61,7 +59,6 @@ CREATE INDEX facts_state ON facts (owner, state, created_at, id);
 CREATE INDEX facts_weight ON facts (owner, state, weight, id);
 CREATE INDEX facts_digest ON facts (owner, digest);
 CREATE INDEX facts_category ON facts (owner, category, created_at, id);
-CREATE INDEX facts_project ON facts (owner, project, created_at, id);
 
 CREATE TABLE meta (
     owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,

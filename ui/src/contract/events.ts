@@ -40,7 +40,9 @@ export type MemoryRecalled = {
   kind: "memory_recalled";
 };
 
-/** A message of this run is stored. */
+/** A message of this run is complete and has an id.
+
+    It is stored before the run changes anything, and within 50 ms. */
 export type MessageSaved = {
   id: string;
   kind: "message_saved";
