@@ -83,7 +83,3 @@ class MemoryBus:
     async def is_alive(self, process: str) -> bool:
         """Whether the process with that name on the bus still runs."""
         return process in self._hub.living
-
-    def die(self) -> None:
-        """Play a process that ends without a word: its leases are free at once."""
-        self._hub.living.discard(self._process)
