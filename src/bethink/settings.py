@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -206,6 +207,41 @@ def load_settings(**flags: Any) -> Settings:  # noqa: ANN401 - each setting has 
         raise BadInput(f"{error}: give it as JSON.") from error
 
 
+def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has its own type
+    """Where each setting that is set comes from, by its name: a flag, a variable or a file.
+
+    Raises:
+        BadInput: the file cannot be read.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    found: dict[str, str] = dict.fromkeys(_from_file(given, _from_aliases()), "bethink.toml")
+    found |= {field: variable for variable, field in _ALIASES.items() if os.environ.get(variable)}
+    ours = {key.upper(): key for key in os.environ}
+    names = {name: ours.get(f"{_PREFIX}{name}".upper()) for name in Settings.model_fields}
+    found |= {name: variable for name, variable in names.items() if variable}
+    return found | dict.fromkeys(given, "the command line")
+
+
+def unknown_variables() -> list[str]:
+    """Variables of the environment that look like settings and are none: mistyped ones."""
+    known = {f"{_PREFIX}{name}".upper() for name in Settings.model_fields}
+    return sorted(key for key in os.environ if key.upper().startswith(_PREFIX) and key.upper() not in known)
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalWishes:
+    """How the person wants the terminal used: `plain` without colours, `editor` a command line."""
+
+    editor: str | None
+    plain: bool
+
+
+def terminal_wishes() -> TerminalWishes:
+    """What the environment says of the terminal: EDITOR, TERM, and NO_COLOR (https://no-color.org)."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or None
+    return TerminalWishes(editor, bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
+
+
 def _from_aliases() -> dict[str, Any]:
     values: dict[str, Any] = {
         field: os.environ[name] for name, field in _ALIASES.items() if os.environ.get(name)
@@ -225,7 +261,7 @@ def _from_file(given: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]
     for path in (Path("bethink.toml"), Path(data_dir).expanduser() / "bethink.toml"):
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             message = f"{path} is not valid TOML: {error}"

@@ -30,11 +30,12 @@ _STOP_S = 3
 """How long open requests may take to end once the runs were told to; streams end with their runs."""
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, on_ready: Callable[[str], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM; returns then, with everything stored and closed.
 
     Prints one line with the address and the data directory on standard output
-    once requests are answered. A second SIGINT does not wait for open requests.
+    once requests are answered, and calls `on_ready` with the address. A second
+    SIGINT does not wait for open requests.
 
     Raises:
         NotAllowed: the address is reachable from other machines.
@@ -46,7 +47,7 @@ def serve(settings: Settings) -> None:
         # uvicorn's own choice of the loop: uvloop where it is installed, else asyncio's.
         loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=loop_factory) as runner:
-            runner.run(_serve(listener, settings))
+            runner.run(_serve(listener, settings, on_ready or (lambda _url: None)))
 
 
 class Server(uvicorn.Server):
@@ -82,15 +83,16 @@ class Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-async def _serve(listener: socket.socket, settings: Settings) -> None:
+async def _serve(listener: socket.socket, settings: Settings, on_ready: Callable[[str], None]) -> None:
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    line = f"Bethink is at http://{shown}:{port} (data in {settings.data_dir})\n"
+    url = f"http://{shown}:{port}"
     async with open_app(settings) as app, anyio.create_task_group() as tasks:
 
         def ready() -> None:
-            sys.stdout.write(line)
+            sys.stdout.write(f"Bethink is at {url} (data in {settings.data_dir})\n")
             sys.stdout.flush()
+            on_ready(url)
             # Not before: the first answer shall not wait for half a second of loading.
             tasks.start_soon(app.background.ready_embedder)
 

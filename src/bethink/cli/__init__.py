@@ -1,0 +1,103 @@
+"""The command line: `bethink …`. Parses arguments, calls the app, prints what comes of it.
+
+Exit codes (`exits.py` is where they are defined):
+
+    0    done
+    1    failed, or waiting for a decision
+    2    command line or input not valid, or an unknown id
+    3    no language model is set
+    4    busy: somebody else is changing the same thing
+    5    the data directory cannot be used
+    130  stopped with Ctrl-C
+
+Answers and results go to standard output, everything about them to standard
+error. Every `BethinkError` becomes one sentence there; `--debug` adds where it
+came from. Nothing heavy is imported before a command is known.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bethink.cli.exits import Exit, exit_of
+from bethink.errors import BadInput, BethinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code. `argv` is without the program's name.
+
+    Never raises a `BethinkError`; a fault of Bethink itself shows its traceback.
+    """
+    words = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character shows a question mark instead of failing.
+            stream.reconfigure(errors="replace")
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BethinkError as error:
+        return _told(error, words)
+    except ExceptionGroup as group:
+        if (only := _only(group)) is None:
+            raise
+        return _told(only, words)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        _close_output()
+        return Exit.OK
+    return code
+
+
+def _run(words: list[str]) -> int:
+    from bethink.cli.arguments import parse
+
+    for word in words:
+        if not word.isascii() and word.encode(errors="ignore").decode() != word:
+            message = f"The argument {word.encode(errors='replace').decode()!r} is not valid UTF-8."
+            raise BadInput(message)
+    try:
+        options = parse(words)
+    except SystemExit as end:
+        # argparse has printed its help or what is wrong.
+        return end.code if isinstance(end.code, int) else Exit.OK
+    return options.run(options)
+
+
+def _told(error: BethinkError, words: list[str]) -> int:
+    if "--debug" in words:
+        import traceback
+
+        traceback.print_exception(error)
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+    print(f"bethink: {error}", file=sys.stderr)
+    return exit_of(type(error))
+
+
+def _only(group: ExceptionGroup[Exception]) -> BethinkError | None:
+    """The one error of Bethink that a group of tasks ended in."""
+    matching, rest = group.split(BethinkError)
+    while matching is not None and rest is None and len(matching.exceptions) == 1:
+        match matching.exceptions[0]:
+            case ExceptionGroup() as matching:
+                pass
+            case only:
+                return only
+    return None
+
+
+def _close_output() -> None:
+    """The reader of the output has left (`| head`): let nothing more be written when Python ends."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,54 @@
+"""`bethink bench`: measures Bethink on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from bethink.cli.commands import Commands
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add("bench", run, "measure Bethink on this machine")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="agent, door, storage, embeddings, start, llm; all of them unless named",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, and print the figures.
+
+    Raises:
+        BadInput: there is no such subject, or the file cannot be written.
+    """
+    from pathlib import Path
+
+    from bethink import bench
+    from bethink.cli.exits import Exit
+    from bethink.cli.session import log_if_asked, settings_of
+
+    log_if_asked(options)
+    file = Path(options.json) if options.json else None
+    if file is not None:
+        _check_writable(file)
+    bench.run(options.names, settings_of(options), file)
+    return Exit.OK
+
+
+def _check_writable(file: Path) -> None:
+    """Minutes of measuring shall not end in an error of the last line."""
+    from bethink.errors import BadInput
+
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        message = f"{file} cannot be written: {error.strerror}."
+        raise BadInput(message) from error

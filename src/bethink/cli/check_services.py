@@ -1,0 +1,130 @@
+"""The doctor's look at what runs or is loaded: models, the web interface, the port, the time zone."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+from datetime import UTC, datetime
+from importlib import resources
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from bethink.accounts import Accounts
+from bethink.agent.commands import MODEL_HELP
+from bethink.app import connect_models
+from bethink.cli.check import Check, broken, off, ok
+from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.embeddings.minilm_build import fetch_model
+from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bethink.embeddings.minilm_build import Progress
+    from bethink.settings import Settings
+
+_ANSWER_S = 3
+"""Our own server answers on the same machine in milliseconds, unless it is starting."""
+
+
+class _Health(msgspec.Struct):
+    version: str
+
+
+def embedder(settings: Settings) -> Check:
+    """Whether the embedding model is there and whole."""
+    embeddings = MiniLmEmbeddings(settings.models)
+    try:
+        asyncio.run(embeddings.load())
+    except EmbeddingsUnavailable as error:
+        return off("embedding model", error.message)
+    return ok("embedding model", f"{embeddings.model.id} in {settings.models}, verified")
+
+
+def fetch_embedder(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Fetch the embedding model unless it is there; `tell` hears of each stage, and of a failure."""
+
+    def on_progress(progress: Progress) -> None:
+        tell(f"embedding model: {progress.percent} % {progress.stage}")
+
+    try:
+        asyncio.run(fetch_model(settings.models, on_progress))
+    except EmbeddingsUnavailable as error:
+        tell(error.message)
+
+
+def model(settings: Settings) -> Check:
+    """Whether the language model answers. Costs no tokens."""
+    if not settings.model:
+        return off("model", MODEL_HELP)
+    try:
+        fault = asyncio.run(_probe(settings))
+    except BadInput as error:
+        return broken("model", error.message)
+    if fault is not None:
+        return broken("model", f"{settings.model}: {fault}")
+    return ok("model", f"{settings.model} answers")
+
+
+async def _probe(settings: Settings) -> str | None:
+    llm = connect_models(settings)
+    if llm is None:
+        return MODEL_HELP
+    try:
+        return await llm.probe()
+    finally:
+        await llm.close()
+
+
+def interface() -> Check:
+    """Whether the web page is built."""
+    if (resources.files("bethink") / "static" / "index.html").is_file():
+        return ok("web page", "built")
+    return off("web page", "not built: `make ui` in the source tree builds it. The API works without it.")
+
+
+def server(settings: Settings) -> Check:
+    """Whether `serve` runs, or could."""
+    place = f"{settings.host}:{settings.port}"
+    try:
+        Accounts().check_bind(settings.host)
+    except NotAllowed as error:
+        return broken("server", error.message)
+    try:
+        version = _answering(settings.host, settings.port)
+    except ConnectionRefusedError:
+        return ok("server", f"not running; {place} is free")
+    except (OSError, http.client.HTTPException, msgspec.MsgspecError):
+        return broken(
+            "server", f"{place} is taken by another program: stop it, or choose another with BETHINK_PORT."
+        )
+    return ok("server", f"Bethink {version} is at http://{place}")
+
+
+def _answering(host: str, port: int) -> str:
+    """The version of the Bethink that answers at an address.
+
+    Raises:
+        ConnectionRefusedError: nobody listens there.
+        OSError: it cannot be reached, or does not answer.
+        http.client.HTTPException: it does not speak HTTP.
+        msgspec.MsgspecError: it is another program.
+    """
+    connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=_ANSWER_S)
+    try:
+        connection.request("GET", "/health")
+        return msgspec.json.decode(connection.getresponse().read(), type=_Health).version
+    finally:
+        connection.close()
+
+
+def time_zone(settings: Settings) -> Check:
+    """Whether the owner's time zone is known, and what its clock says."""
+    try:
+        zone = ZoneInfo(settings.time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return broken("time zone", f"{settings.time_zone!r} is none: give a name such as Europe/Paris.")
+    now = datetime.now(UTC).astimezone(zone)
+    return ok("time zone", f"{settings.time_zone}, where it is {now:%Y-%m-%d %H:%M} (BETHINK_TIME_ZONE)")

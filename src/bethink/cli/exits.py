@@ -1,0 +1,54 @@
+"""The exit codes of the command line, for scripts. `main` ends every command with one of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Self
+
+from bethink.errors import BadInput, BethinkError, Conflict, NoModel, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Exit(IntEnum):
+    """What a command's exit code says; `meaning` is the sentence of the documentation."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """An exit code with its meaning."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    OK = 0, "It is done."
+    FAILED = 1, "It failed, or it waits for a decision; the last line on standard error says why."
+    USAGE = 2, "The command line or the input is not valid, or nothing has the given id."
+    NO_MODEL = 3, "It needs a language model, and none is set."
+    BUSY = 4, "Somebody else is changing the same thing; repeat it later."
+    STORAGE = 5, "The data directory cannot be used: damaged, full, not writable, or of a newer Bethink."
+    INTERRUPTED = 130, "It was stopped with Ctrl-C."
+
+
+def exit_of(error: type[BethinkError]) -> Exit:
+    """The exit code of a command that ended in this kind of error."""
+    if issubclass(error, BadInput):
+        return Exit.USAGE
+    if issubclass(error, NoModel):
+        return Exit.NO_MODEL
+    if issubclass(error, Conflict):
+        return Exit.BUSY
+    return Exit.STORAGE if issubclass(error, StorageError) else Exit.FAILED
+
+
+def exit_of_code(code: str) -> Exit:
+    """The same for an error's `code`, as a failed run names it."""
+    return next((exit_of(error) for error in _tree(BethinkError) if error.code == code), Exit.FAILED)
+
+
+def _tree(error: type[BethinkError]) -> Iterator[type[BethinkError]]:
+    yield error
+    for narrower in error.__subclasses__():
+        yield from _tree(narrower)

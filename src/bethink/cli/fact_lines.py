@@ -1,0 +1,129 @@
+"""Facts as lines for a person, or as a JSON object a line. `facts` and `forget` print through it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from bethink.cli.render import changed
+from bethink.clock import to_datetime
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.cli.terminal import Screen
+    from bethink.memory import Changed, Fact
+
+_INTERNAL = ("digest", "weight", "legacy_id", "before")
+_TIMES = ("created_at", "valid_from", "valid_until")
+
+
+@dataclass(frozen=True, slots=True)
+class FactLines:
+    """Prints facts; times are shown in the owner's zone, in JSON as UTC (RFC 3339)."""
+
+    screen: Screen
+    time_zone: str
+    is_json: bool
+
+    def found(self, fact: Fact, score: float) -> None:
+        """A fact and how well it answers the question."""
+        if self.is_json:
+            self._json(_document(fact) | {"score": round(score, 4)})
+        else:
+            self.screen.line(f"{score:.2f}  {fact.content}  ({fact.category}, {fact.id})")
+
+    def listed(self, fact: Fact) -> None:
+        """A fact among others."""
+        if self.is_json:
+            self._json(_document(fact))
+            return
+        pin = " pinned" if fact.pinned else ""
+        state = "" if fact.state == "active" else f" {fact.state}"
+        self.screen.line(
+            f"{fact.id}  {self._date(fact.created_at)}  {fact.category} {fact.importance:g}{pin}{state}"
+            f"  {fact.content}"
+        )
+
+    def changed(self, result: Changed, word: str | None = None) -> None:
+        """What became of a fact, in a `word` or the usual one, and how to take it back."""
+        if self.is_json:
+            self._json({"memory": _document(result.fact), "change": result.change, "undo": result.undo})
+            return
+        self.screen.line(f"{word or changed(result.change)}: {result.fact.content}  ({result.fact.id})")
+        if result.undo is not None:
+            self.screen.note(f"undo: bethink memory undo {result.undo}")
+
+    def shown(self, fact: Fact, history: Sequence[Fact]) -> None:
+        """Everything about a fact; `history` is oldest first and holds the fact itself."""
+        if self.is_json:
+            self._json(_document(fact) | {"history": [_document(other) for other in history]})
+            return
+        self.screen.line(fact.content)
+        for name, value in self._properties(fact):
+            self.screen.line(f"  {name:<11} {value}")
+        if len(history) > 1:
+            self.screen.line("history:")
+        for other in history if len(history) > 1 else ():
+            here = "  <- this one" if other.id == fact.id else ""
+            self.screen.line(
+                f"  {self._time(other.created_at)}  {other.state:<10}  {other.content}  ({other.id}){here}"
+            )
+
+    def doomed(self, fact: Fact) -> None:
+        """A fact that would be forgotten: for the person's eyes, never a result."""
+        self.screen.note(f"  {fact.content}  ({fact.id})", "")
+
+    def forgotten(self, count: int, ids: Sequence[str]) -> None:
+        """The receipt: how many and which, never what they said."""
+        if self.is_json:
+            self._json({"forgotten": count, "ids": list(ids)})
+            return
+        self.screen.line(f"Forgotten for good: {count:,} {'memory' if count == 1 else 'memories'}.")
+        self.screen.note("What was said about it in conversations stays in them.")
+
+    def _properties(self, fact: Fact) -> list[tuple[str, str]]:
+        properties = [
+            ("id", fact.id),
+            ("state", fact.state),
+            ("category", fact.category),
+            ("importance", f"{fact.importance:g}" + (", pinned" if fact.pinned else "")),
+            ("topics", ", ".join(fact.topics)),
+            ("trust", "" if fact.trust == "owner" else fact.trust),
+            ("project", fact.project or ""),
+            ("learnt", self._time(fact.created_at)),
+            ("true from", "" if fact.valid_from is None else self._time(fact.valid_from)),
+            ("true until", "" if fact.valid_until is None else self._time(fact.valid_until)),
+        ]
+        sources = [
+            ("source", " ".join((source.kind, source.id or "", self._time(source.at))).replace("  ", " "))
+            for source in fact.sources
+        ]
+        return [(name, value) for name, value in (*properties, *sources) if value]
+
+    def _date(self, at: int) -> str:
+        return self._time(at).split()[0]
+
+    def _time(self, at: int) -> str:
+        return to_datetime(at).astimezone(ZoneInfo(self.time_zone)).strftime("%Y-%m-%d %H:%M")
+
+    def _json(self, document: dict[str, Any]) -> None:
+        self.screen.line(msgspec.json.encode(document).decode())
+
+
+def _document(fact: Fact) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(fact)
+    for name in _INTERNAL:
+        document.pop(name, None)
+    for name in _TIMES:
+        document[name] = _rfc3339(document.get(name))
+    document["sources"] = [source | {"at": _rfc3339(source["at"] or None)} for source in document["sources"]]
+    return document
+
+
+def _rfc3339(at: int | None) -> str | None:
+    return None if at is None else to_datetime(at).astimezone(UTC).isoformat().replace("+00:00", "Z")

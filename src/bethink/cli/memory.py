@@ -1,0 +1,78 @@
+"""`bethink memory …`: what may be typed. `facts` does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from bethink.cli.commands import Commands
+
+_STATES = ("active", "superseded", "retracted", "all")
+
+
+def register(commands: Commands) -> None:
+    """Add the commands."""
+    family = commands.under(commands.add("memory", None, "look into the memory and change it"))
+    _register_reading(family)
+    _register_changing(family)
+
+
+def _register_reading(family: Commands) -> None:
+    search = _add(family, "search", "find memories that answer a question, the best first")
+    search.add_argument("query", nargs="+", metavar="QUERY", help="a question or words")
+    search.add_argument("-k", type=int, default=10, metavar="N", help="at most this many (10)")
+    listing = _add(family, "list", "list memories, the newest first")
+    listing.add_argument("--category", metavar="NAME", help="only this category")
+    listing.add_argument("--state", choices=_STATES, default="active", help="active unless told otherwise")
+    listing.add_argument("--limit", type=int, default=50, metavar="N", help="at most this many (50)")
+    listing.add_argument("--all", action="store_true", help="every one, however many there are")
+    show = _add(family, "show", "show one memory with its sources and its history")
+    show.add_argument("id", metavar="ID", help="its id, as `list` and `search` print it")
+
+
+def _register_changing(family: Commands) -> None:
+    add = _add(family, "add", "keep a memory")
+    add.add_argument("content", nargs="+", metavar="TEXT", help="what to remember; `-` reads it from a pipe")
+    add.add_argument("--lines", action="store_true", help="each line is a memory of its own")
+    _add_properties(add)
+    edit = _add(family, "edit", "correct a memory; the old one is kept in its history")
+    edit.add_argument("id", metavar="ID", help="its id, as `list` and `search` print it")
+    edit.add_argument(
+        "content", nargs="*", metavar="TEXT", help="the correction; without it, an editor opens"
+    )
+    _add_properties(edit)
+    edit.add_argument("--no-pin", dest="pin", action="store_false", help="recall it only where it fits")
+    retract = _add(family, "retract", "take memories out of use; this can be undone")
+    retract.add_argument("ids", nargs="+", metavar="ID", help="their ids")
+    forget = _add(family, "forget", "remove memories for good; this cannot be undone")
+    forget.add_argument("ids", nargs="*", metavar="ID", help="their ids")
+    forget.add_argument("--query", metavar="TEXT", help="those that answer this, after showing them")
+    forget.add_argument("-k", type=int, default=10, metavar="N", help="at most this many of them (10)")
+    forget.add_argument("--all", action="store_true", help="every memory there is")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
+    undo = _add(family, "undo", "take back a change")
+    undo.add_argument("token", metavar="TOKEN", help="the token that was printed with the change")
+
+
+def _add(family: Commands, name: str, summary: str) -> argparse.ArgumentParser:
+    parser = family.add(name, _run, summary)
+    parser.set_defaults(action=name)
+    parser.add_argument("--json", action="store_true", help="print each result as a line of JSON")
+    return parser
+
+
+def _add_properties(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--category", metavar="NAME", help="such as preferences, personal_info, goals, plans")
+    parser.add_argument("--importance", type=float, metavar="0..1", help="how much it matters (0.5)")
+    parser.add_argument("--topic", action="append", metavar="WORD", help="a topic; may be repeated")
+    parser.add_argument(
+        "--pin", action="store_true", default=None, help="have it in every conversation's context"
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    from bethink.cli.facts import run
+
+    return run(options)

@@ -1,0 +1,259 @@
+"""A run's events in the terminal: as words, or as a line of JSON each. `chat` reads runs through it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, assert_never
+
+import msgspec
+
+from bethink.cli.exits import Exit, exit_of_code
+from bethink.cli.terminal import one_line, printable
+from bethink.events import (
+    ApprovalDecided,
+    ApprovalNeeded,
+    MemoryChanged,
+    MemoryRecalled,
+    MessageSaved,
+    ReasoningDelta,
+    RunDone,
+    RunFailed,
+    RunStarted,
+    TextDelta,
+    TextSoFar,
+    ToolFinished,
+    ToolProgress,
+    ToolRequested,
+    Usage,
+    Warned,
+)
+
+if TYPE_CHECKING:
+    from bethink.agent.journal import Numbered
+    from bethink.cli.terminal import Screen
+    from bethink.events import Place, StopReason
+
+_MS_PER_S = 1000
+_SHOWN_MEMORIES = 3
+
+STOPPED: dict[StopReason, str] = {
+    "cancelled": "Stopped. What was said so far is kept.",
+    "interrupted": "The answer was interrupted: the program that gave it ended. What it said is kept.",
+    "max_steps": "Stopped after the most steps that one answer may take (BETHINK_MAX_STEPS).",
+    "max_tool_calls": "Stopped after the most tool calls that one answer may make (BETHINK_MAX_TOOL_CALLS).",
+    "max_tokens": "Stopped after the most tokens that one answer may use (BETHINK_MAX_RUN_TOKENS).",
+    "max_cost": "Stopped at the most that one answer may cost (BETHINK_MAX_RUN_COST_USD).",
+    "max_seconds": "Stopped after the longest time that one answer may take (BETHINK_MAX_RUN_S).",
+    "repeated_calls": "Stopped: the model asked for the same call again and again.",
+    "length": "The answer was cut at the most tokens that the model may write.",
+    "content_filter": "The model's provider filtered the answer.",
+}
+"""What a person reads about each end that is not simply the answer's."""
+
+_EXITS: dict[StopReason, Exit] = {
+    "answered": Exit.OK,
+    "length": Exit.OK,
+    "cancelled": Exit.INTERRUPTED,
+}
+
+_CHANGES = {
+    "added": "Remembered",
+    "merged": "Known already",
+    "superseded": "Corrected",
+    "retracted": "Retracted",
+    "restored": "Restored",
+    "forgotten": "Forgotten for good",
+}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended, or paused; `place` is where a reader goes on."""
+
+    reason: StopReason = "interrupted"
+    code: str | None = None
+    place: Place | None = None
+
+    @property
+    def exit(self) -> Exit:
+        """The exit code that fits."""
+        if self.code is not None:
+            return exit_of_code(self.code)
+        return _EXITS.get(self.reason, Exit.FAILED)
+
+    def take(self, numbered: Numbered) -> None:
+        """See one event."""
+        self.place = numbered.place
+        match numbered.event:
+            case RunFailed(code=code):
+                self.code = code
+            case RunDone(reason=reason):
+                self.reason = reason
+            case _:
+                pass
+
+
+class Renderer(Protocol):
+    """A way to show events."""
+
+    def show(self, numbered: Numbered) -> None:
+        """Show one event."""
+        ...
+
+
+@dataclass(slots=True)
+class JsonLines:
+    """Each event as one JSON object a line, with its `place`: some events have an `id` of their own."""
+
+    screen: Screen
+
+    def show(self, numbered: Numbered) -> None:
+        """Print the event."""
+        event = msgspec.to_builtins(numbered.event)
+        self.screen.line(msgspec.json.encode({"place": str(numbered.place), **event}).decode())
+
+
+@dataclass(slots=True)
+class Words:
+    """The answer on standard output; what was done for it, one quiet line each, beside it.
+
+    One shows all runs of a conversation: a warning that comes again is not repeated.
+    """
+
+    screen: Screen
+    is_verbose: bool = False
+    _answer: str = ""
+    _reasoning: str = ""
+    _warnings: set[str] = field(default_factory=set[str])
+    _running: dict[str, ToolRequested] = field(default_factory=dict[str, ToolRequested])
+
+    def show(self, numbered: Numbered) -> None:
+        """Show one event."""
+        event = numbered.event
+        if self._reasoning and not isinstance(event, ReasoningDelta):
+            self.screen.note(self._reasoning)
+            self._reasoning = ""
+        match event:
+            case TextDelta() | TextSoFar() | MessageSaved():
+                self._show_answer(event)
+            case ToolRequested() | ToolProgress() | ToolFinished() | ApprovalNeeded() | ApprovalDecided():
+                self._show_call(event)
+            case MemoryRecalled() | MemoryChanged():
+                self._show_memory(event)
+            case Warned() | RunFailed() | RunDone():
+                self._show_end(event)
+            case RunStarted() | ReasoningDelta() | Usage():
+                if self.is_verbose:
+                    self._show_detail(event)
+            case _:
+                assert_never(event)
+
+    def _show_answer(self, event: TextDelta | TextSoFar | MessageSaved) -> None:
+        match event:
+            case TextDelta(text=text):
+                self._say(text)
+            case TextSoFar(text=text) if text.startswith(self._answer):
+                # It replaces what was shown: only its new end is missing.
+                self._say(text[len(self._answer) :])
+            case TextSoFar(text=text):
+                self._end_part()
+                self._say(text)
+            case MessageSaved():
+                self._end_part()
+
+    def _say(self, text: str) -> None:
+        self._answer += text
+        self.screen.text(text)
+
+    def _end_part(self) -> None:
+        self.screen.status("")
+        self.screen.end_line()
+        self._answer = ""
+
+    def _show_end(self, event: Warned | RunFailed | RunDone) -> None:
+        match event:
+            case Warned(message=message):
+                if message not in self._warnings:
+                    self.screen.note(f"warning: {message}", "yellow")
+                self._warnings.add(message)
+            case RunFailed(message=message):
+                self.screen.note(f"bethink: {message}", "red")
+            case RunDone(reason=reason):
+                self._running.clear()
+                self._end_part()
+                if reason in STOPPED:
+                    self.screen.note(STOPPED[reason], "yellow")
+
+    def _show_call(
+        self, event: ToolRequested | ToolProgress | ToolFinished | ApprovalNeeded | ApprovalDecided
+    ) -> None:
+        match event:
+            case ToolRequested():
+                self._running[event.call] = event
+                if self.is_verbose:
+                    self.screen.note(f"  {event.name} {event.arguments}")
+                self.screen.status(self._labels())
+            case ToolProgress(text=text):
+                self.screen.status(f"{self._labels()}: {text}")
+            case ToolFinished():
+                self._show_result(event)
+            case ApprovalNeeded() | ApprovalDecided():
+                self._running.pop(event.call, None)
+
+    def _labels(self) -> str:
+        return "… " + ", ".join(request.label for request in self._running.values())
+
+    def _show_result(self, finished: ToolFinished) -> None:
+        request = self._running.pop(finished.call, None)
+        label = one_line(request.label if request else finished.name)
+        took = duration(finished.duration_ms)
+        if finished.error is None:
+            self.screen.note(f"✓ {label} ({took})")
+        else:
+            self.screen.note(f"✗ {label} ({took}): {one_line(finished.text)}", "red")
+        if self.is_verbose:
+            for line in printable(finished.text).splitlines():
+                self.screen.note(f"  {line}")
+        if self._running:
+            self.screen.status(self._labels())
+
+    def _show_memory(self, event: MemoryRecalled | MemoryChanged) -> None:
+        if isinstance(event, MemoryChanged):
+            undo = f" (undo: bethink memory undo {event.undo})" if event.undo else ""
+            self.screen.note(f"memory updated: {changed(event.change)}: {one_line(event.text)}{undo}")
+            return
+        if not event.items:
+            return
+        if self.is_verbose:
+            for item in event.items:
+                self.screen.note(
+                    f"memory used: {item.score:.2f} {one_line(item.text)} [{item.kind} {item.id}]"
+                )
+            return
+        shown = " · ".join(one_line(item.text, 60) for item in event.items[:_SHOWN_MEMORIES])
+        more = len(event.items) - _SHOWN_MEMORIES
+        self.screen.note(f"memory used: {shown}" + (f" · {more} more" if more > 0 else ""))
+
+    def _show_detail(self, event: RunStarted | ReasoningDelta | Usage) -> None:
+        match event:
+            case ReasoningDelta(text=text):
+                self._reasoning += text
+            case RunStarted():
+                self.screen.note(f"run {event.run}, model {event.model or 'none'}")
+            case Usage():
+                cost = "" if event.cost_usd is None else f", ${event.cost_usd:.4f}"
+                about = "about " if event.estimated else ""
+                tokens = f"{event.input_tokens:,} tokens in, {event.output_tokens:,} out"
+                self.screen.note(f"{event.model}: {about}{tokens}{cost}")
+
+
+def changed(change: str) -> str:
+    """What became of a fact, as a person says it."""
+    return _CHANGES.get(change, change)
+
+
+def duration(milliseconds: float) -> str:
+    """A time that was taken, short."""
+    if milliseconds < _MS_PER_S:
+        return f"{milliseconds:.0f} ms"
+    return f"{milliseconds / _MS_PER_S:.1f} s"

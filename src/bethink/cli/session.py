@@ -1,0 +1,113 @@
+"""An app at work beside the terminal. `chat` and `memory` hold one for as long as they run.
+
+The app has an event loop on a thread of its own; the main thread keeps the
+terminal, where lines are typed, output may block and Ctrl-C arrives. So a slow
+reader of the output never holds up the app, and typing never stops its tasks.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, aclosing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from anyio.from_thread import start_blocking_portal
+
+from bethink.app import open_app
+from bethink.settings import load_settings
+from bethink.telemetry import configure
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Awaitable, Callable, Generator
+
+    from anyio.from_thread import BlockingPortal
+
+    from bethink.agent.journal import Numbered
+    from bethink.app import App
+    from bethink.events import Place
+    from bethink.principal import Principal
+    from bethink.settings import Settings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The app, who uses it, and the ways to call it from the main thread."""
+
+    app: App
+    principal: Principal
+    _portal: BlockingPortal
+
+    def call(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `function` gives, awaited on the app's loop."""
+        return self._portal.call(partial(function, *args, **kwargs))
+
+    def soon(self, function: Callable[P, Awaitable[object]], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Have `function` run on the app's loop; nobody waits for it. Safe in a signal's handler."""
+        self._portal.start_task_soon(partial(function, *args, **kwargs))
+
+    def follow(self, run: str, after: Place | None = None) -> Generator[list[Numbered]]:
+        """The run's events behind a place in batches, as they come, until its end.
+
+        Raises:
+            UnknownId: there is no such run.
+        """
+        batches: SimpleQueue[list[Numbered] | None] = SimpleQueue()
+
+        async def fetch() -> None:
+            try:
+                async with aclosing(self.app.runs.follow(self.principal, run, after)) as found:
+                    async for batch in found:
+                        batches.put(batch)
+            finally:
+                batches.put(None)
+
+        fetching = self._portal.start_task_soon(fetch)
+        try:
+            while (batch := batches.get()) is not None:
+                yield batch
+            fetching.result()
+        finally:
+            fetching.cancel()
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings in force for a command's options.
+
+    Raises:
+        BadInput: one of them is not valid.
+    """
+    return load_settings(data_dir=options.data, model=options.model, log_level=options.log_level)
+
+
+def log_if_asked(options: argparse.Namespace) -> None:
+    """Short commands say in words what concerns their user; the log is for who asks for it."""
+    if level := options.log_level or ("debug" if options.debug else None):
+        configure(level)
+    else:
+        configure("critical")
+
+
+@contextmanager
+def opened(options: argparse.Namespace) -> Generator[Session]:
+    """A session on the data directory that the options and the settings name.
+
+    A `serve` that runs on the same directory keeps running beside it.
+
+    Raises:
+        BadInput: a setting is not valid.
+        StorageError: the data directory cannot be used.
+    """
+    log_if_asked(options)
+    settings = settings_of(options)
+    with start_blocking_portal(name="bethink") as portal, ExitStack() as stack:
+        manager = portal.wrap_async_context_manager(open_app(settings))
+        app = manager.__enter__()
+        # An error of the command is none of the app's: it closes as always.
+        stack.callback(manager.__exit__, None, None, None)
+        yield Session(app, app.accounts.authenticate(audience="cli"), portal)

@@ -1,0 +1,181 @@
+"""The terminal: answers on standard output, everything about them on standard error.
+
+Text that came from a model, a tool or the memory is shown without control
+characters: an escape sequence in it must not command the terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from bethink.errors import BadInput
+from bethink.settings import terminal_wishes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+_STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
+_ERASE_LINE = "\r\x1b[K"
+
+
+def printable(text: str) -> str:
+    """The text without control characters, other than line breaks and tabs."""
+    return text.translate(_CONTROLS)
+
+
+def exact(text: str) -> str:
+    """The text with everything invisible spelled out: what is to be approved must show all of itself."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """The text folded into one line of at most `limit` characters."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+@dataclass(slots=True)
+class Screen:
+    """Where a command writes. Colours and a line of what goes on only where a person watches.
+
+    With `is_data`, standard output carries JSON and nobody is asked anything.
+    """
+
+    out: TextIO = field(default_factory=lambda: sys.stdout)
+    err: TextIO = field(default_factory=lambda: sys.stderr)
+    editor: str | None = None
+    is_data: bool = False
+    _colours: bool = False
+    _status: str = ""
+    _mid_line: bool = False
+
+    @classmethod
+    def of_process(cls, *, is_data: bool = False) -> Screen:
+        """The screen of this process, as its environment wishes it."""
+        wishes = terminal_wishes()
+        return cls(editor=wishes.editor, is_data=is_data, _colours=sys.stderr.isatty() and not wishes.plain)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person is there to answer."""
+        return not self.is_data and sys.stdin.isatty() and self.err.isatty()
+
+    def text(self, text: str) -> None:
+        """More of the answer, at once."""
+        self.status("")
+        self.out.write(printable(text) if self.out.isatty() else text)
+        self.out.flush()
+        if text:
+            self._mid_line = not text.endswith("\n")
+
+    def end_line(self) -> None:
+        """Let what comes next begin on a line of its own."""
+        if self._mid_line:
+            self.out.write("\n")
+            self.out.flush()
+            self._mid_line = False
+
+    def line(self, line: str) -> None:
+        """One line of a result."""
+        self.text(f"{line}\n")
+
+    def note(self, line: str, style: str = "dim") -> None:
+        """One line about the result, for the person."""
+        self.status("")
+        if self.out.isatty():
+            self.end_line()
+        self.err.write(self.styled(printable(line), style) + "\n")
+        self.err.flush()
+
+    def status(self, text: str) -> None:
+        """What goes on now, on a line that is replaced; nothing where nobody watches."""
+        if text == self._status or not self._colours:
+            return
+        if self.out.isatty() and text:
+            self.end_line()
+        width = os.get_terminal_size(self.err.fileno()).columns - 1
+        self.err.write(_ERASE_LINE + self.styled(one_line(text, max(width, 10)), "dim"))
+        self.err.flush()
+        self._status = text
+
+    def styled(self, text: str, style: str) -> str:
+        """The text in a style, where colours are wanted."""
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colours and style else text
+
+    def ask(self, prompt: str) -> str | None:
+        """A line that the person types; None at the end of the input (Ctrl-D).
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed instead.
+        """
+        self.status("")
+        self.end_line()
+        if self.is_data or not self.out.isatty():
+            # Line editing writes its prompt to the output, where it does not belong now.
+            self.err.write(prompt)
+            self.err.flush()
+            prompt = ""
+        try:
+            return input(prompt)
+        except EOFError:
+            self.err.write("\n")
+            return None
+
+    def edit(self, text: str, suffix: str) -> str:
+        """The text as the person leaves it in their editor, or types it where none is set.
+
+        Raises:
+            BadInput: the editor cannot be started, or fails.
+        """
+        if not self.editor:
+            typed = self.ask("New text in one line (set EDITOR to use an editor): ")
+            return text if typed is None or not typed.strip() else typed
+        with tempfile.TemporaryDirectory(prefix="bethink-") as directory:
+            file = Path(directory) / f"edit{suffix}"
+            file.write_text(text, encoding="utf-8")
+            _run_editor([*shlex.split(self.editor), str(file)])
+            return file.read_text(encoding="utf-8", errors="replace")
+
+
+def _run_editor(command: Sequence[str]) -> None:
+    try:
+        subprocess.run(command, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        message = f"The editor {command[0]!r} could not be used: {error}. Set EDITOR to another one."
+        raise BadInput(message) from error
+
+
+def read_stdin() -> str:
+    """Everything that is piped in.
+
+    Raises:
+        BadInput: it is not text.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"What is piped in is not UTF-8 text (at byte {error.start:,})."
+        raise BadInput(message) from error
+
+
+def use_history(lines: Sequence[str]) -> None:
+    """Let the arrow keys bring back these lines, oldest first. Nothing of it is written to a file."""
+    with suppress(ImportError):  # a Python without readline
+        import readline
+
+        readline.clear_history()
+        readline.set_auto_history(True)
+        for line in lines:
+            readline.add_history(line)

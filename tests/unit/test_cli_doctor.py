@@ -1,0 +1,102 @@
+"""`bethink doctor`, through `main`."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from bethink.llm.scripted_process import ScriptedProcess
+from bethink.store.sqlite_schema import FILE_NAME
+from tests.command_line import CommandLine
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def with_(line: CommandLine, **more: str) -> CommandLine:
+    return CommandLine(line.data, {**line.environment, **more}, line.capture, line.monkeypatch)
+
+
+def states(line: CommandLine) -> dict[str, str]:
+    return {document["part"]: document["state"] for document in line("doctor", "--json").documents}
+
+
+def messages(line: CommandLine) -> dict[str, str]:
+    return {document["part"]: document["message"] for document in line("doctor", "--json").documents}
+
+
+def test_a_fresh_machine_is_well_though_parts_are_off(plain: CommandLine, free_port: int) -> None:
+    fresh = with_(plain, BETHINK_PORT=str(free_port))
+    ended = fresh("doctor")
+    assert ended.code == 0
+    assert "broken" not in ended.out
+    assert re.search(r"^off +model .*BETHINK_MODEL=", ended.out, re.MULTILINE)
+    assert re.search(r"^off +embedding model .*doctor --fix", ended.out, re.MULTILINE)
+    assert re.search(r"^ok +settings .*port from BETHINK_PORT", ended.out, re.MULTILINE)
+    assert not plain.data.exists(), "looking changes nothing"
+
+
+def test_what_is_there_is_counted(plain: CommandLine) -> None:
+    plain.added("User likes tea.")
+    plain("chat", "/help")
+    assert "1 facts, 1 conversations, 2 messages" in messages(plain)["database"]
+
+
+def test_a_model_is_probed_and_no_secret_shown(bethink: CommandLine, scripted: ScriptedProcess) -> None:
+    assert states(bethink)["model"] == "ok"
+    gone = with_(bethink, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    ended = gone("doctor")
+    assert ended.code == 1
+    assert re.search(r"^broken +model ", ended.out, re.MULTILINE)
+    assert states(with_(bethink, BETHINK_MODEL="nobody:knows"))["model"] == "broken"
+    assert "sk-invented" not in ended.out + ended.err + json.dumps(messages(bethink))
+    assert "openai_api_key from OPENAI_API_KEY" in ended.out
+
+
+def test_a_damaged_database_is_broken(plain: CommandLine) -> None:
+    plain.data.mkdir()
+    (plain.data / FILE_NAME).write_bytes(b"not a database" * 1_000)
+    assert plain("doctor").code == 1
+    assert states(plain)["database"] == "broken"
+
+
+def test_a_newer_database_is_broken(plain: CommandLine) -> None:
+    plain("memory", "list")
+    with closing(sqlite3.connect(plain.data / FILE_NAME)) as connection:
+        connection.execute("PRAGMA user_version = 4711")
+    assert "schema 4711" in messages(plain)["database"]
+    assert states(plain)["database"] == "broken"
+
+
+def test_a_directory_open_to_others_is_closed_on_request(plain: CommandLine) -> None:
+    plain("memory", "list")
+    plain.data.chmod(0o755)
+    assert states(plain)["data directory"] == "off"
+    plain.data.chmod(0o755)
+    from bethink.cli.check_data import close_to_others
+
+    close_to_others(plain.data)
+    assert states(plain)["data directory"] == "ok"
+
+
+def test_a_port_of_another_program_is_broken(plain: CommandLine, scripted: ScriptedProcess) -> None:
+    other = with_(plain, BETHINK_PORT=scripted.origin.rpartition(":")[2])
+    assert states(other)["server"] == "broken"
+    assert states(with_(plain, BETHINK_HOST="192.0.2.7"))["server"] == "broken"
+
+
+def test_faults_of_the_settings_are_told(plain: CommandLine) -> None:
+    assert states(with_(plain, BETHINK_TIME_ZONE="Mars/Olympus"))["time zone"] == "broken"
+    assert states(with_(plain, BETHINK_MODLE="openai:gpt"))["settings"] == "off"
+    ended = with_(plain, BETHINK_MAX_STEPS="many")("doctor")
+    assert ended.code == 1
+    assert re.search(r"^broken +settings .*max_steps", ended.out, re.MULTILINE)

@@ -1,0 +1,160 @@
+"""`bethink chat` before a terminal, in another process: typing, Ctrl-C, Ctrl-D, approvals."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from bethink.cli.terminal import exact, one_line, printable
+from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted_process import ScriptedProcess
+from tests.command_line import CommandLine, play
+
+pytestmark = pytest.mark.timeout(60)
+FORGET = Rule(when="everything", after_tool=False, tool_calls=(ScriptedCall("delete_all_memories"),))
+
+
+def test_messages_are_typed_until_ctrl_d(bethink: CommandLine) -> None:
+    with bethink.terminal("chat") as terminal:
+        terminal.until("› ")
+        terminal.type("My name is Alice\n")
+        terminal.until("Remembered: User's name is Alice.")
+        terminal.until("› ")
+        terminal.type("\n/recall my name\n")
+        terminal.until("Alice")
+        terminal.until("› ")
+        assert terminal.leave() == 0
+        assert "conversation " in terminal.shown
+        assert terminal.shown.count("Recall goes by words only") == 1
+
+
+def test_the_arrow_keys_bring_back_what_was_said(bethink: CommandLine) -> None:
+    conversation = bethink("chat", "hello there").conversation
+    with bethink.terminal("chat", "--conversation", conversation) as terminal:
+        terminal.until("› ")
+        terminal.type("\x1b[A")
+        terminal.until("hello there")
+        assert terminal.process.poll() is None
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_program(bethink: CommandLine, scripted: ScriptedProcess) -> None:
+    play(
+        scripted,
+        Rule(when="long", fault="hang_midstream", text="Once upon a time there was a king"),
+        Rule(text="Here."),
+    )
+    with bethink.terminal("chat") as terminal:
+        terminal.until("› ")
+        terminal.type("a long story\n")
+        terminal.until("Once upon")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until("Stopped.")
+        terminal.until("› ")
+        terminal.type("are you there\n")
+        terminal.until("Here.")
+        terminal.until("› ")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until("Ctrl-D leaves")
+        terminal.until("› ")
+        assert terminal.leave() == 0
+
+
+def test_ctrl_c_ends_a_single_question_and_keeps_what_was_said(
+    bethink: CommandLine, scripted: ScriptedProcess
+) -> None:
+    play(scripted, Rule(fault="hang_midstream", text="Once upon a time there was a king"))
+    with bethink.terminal("chat", "a long story") as terminal:
+        terminal.until("Once upon")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until("Stopped.")
+        assert terminal.process.wait(30) == 130
+    assert "It stopped here: …Once upon" in bethink("chat", "--last").err
+
+
+def test_an_approval_is_asked_for_and_obeyed(bethink: CommandLine, scripted: ScriptedProcess) -> None:
+    bethink("memory", "add", "User likes tea.")
+    play(scripted, FORGET, Rule(when="everything", text="So be it."))
+    with bethink.terminal("chat") as terminal:
+        terminal.until("› ")
+        for answer, ending in (("maybe\nn\n", "So be it."), ("y\n", "So be it.")):
+            terminal.type("forget everything\n")
+            terminal.until("This cannot be undone.")
+            terminal.until("Run it?")
+            assert bethink.facts() == {"User likes tea."}
+            terminal.type(answer)
+            terminal.until(ending)
+            terminal.until("› ")
+        assert terminal.leave() == 0
+    assert bethink.facts() == set()
+
+
+def test_a_call_that_waited_is_decided_later(bethink: CommandLine, scripted: ScriptedProcess) -> None:
+    bethink("memory", "add", "User likes tea.")
+    play(scripted, FORGET, Rule(when="everything", text="So be it."))
+    conversation = bethink("chat", "forget everything").conversation
+    with bethink.terminal("chat", "--conversation", conversation) as terminal:
+        terminal.until("Run it?")
+        terminal.type("later\n")
+        terminal.until("waiting for your decision")
+        terminal.until("› ")
+        assert terminal.leave() == 0
+    assert bethink.facts() == {"User likes tea."}
+    with bethink.terminal("chat", "--conversation", conversation) as terminal:
+        terminal.until("Run it?")
+        terminal.type("y\n")
+        terminal.until("So be it.")
+    assert bethink.facts() == set()
+
+
+def test_forgetting_everything_asks_for_the_word(bethink: CommandLine) -> None:
+    bethink("memory", "add", "User likes tea.")
+    for answer, left in (("yes\n", {"User likes tea."}), ("forget\n", set())):
+        with bethink.terminal("memory", "forget", "--all") as terminal:
+            terminal.until("Type 'forget'")
+            terminal.type(answer)
+            terminal.process.wait(30)
+        assert bethink.facts() == left
+
+
+def test_a_memory_is_corrected_in_the_editor(bethink: CommandLine, tmp_path: Path) -> None:
+    id = bethink.added("User lives in Rome.")
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/Rome/Paris/ "$1"\n')
+    editor.chmod(0o700)
+    with_editor = CommandLine(
+        bethink.data, {**bethink.environment, "EDITOR": str(editor)}, bethink.capture, bethink.monkeypatch
+    )
+    with with_editor.terminal("memory", "edit", id) as terminal:
+        terminal.until("Corrected: User lives in Paris.")
+    assert bethink.facts() == {"User lives in Paris."}
+
+
+def test_a_terminal_without_colours_is_given_none(bethink: CommandLine) -> None:
+    colourless = CommandLine(
+        bethink.data, {**bethink.environment, "NO_COLOR": "1"}, bethink.capture, bethink.monkeypatch
+    )
+    for line, has_colours in ((bethink, True), (colourless, False)):
+        with line.terminal("chat", "My name is Alice") as terminal:
+            terminal.until("conversation ")
+            assert ("\x1b[2m" in terminal.shown) is has_colours
+
+
+def test_an_escape_sequence_of_an_answer_does_not_reach_the_terminal(
+    bethink: CommandLine, scripted: ScriptedProcess
+) -> None:
+    play(scripted, Rule(text="be\x1b]0;owned\x07fore\x9b2Jafter"))
+    with bethink.terminal("chat", "hello") as terminal:
+        terminal.until("be]0;ownedfore2Jafter")
+        assert "\x1b]" not in terminal.shown
+
+
+def test_what_is_to_be_approved_shows_what_is_invisible() -> None:
+    assert exact('{"a":"x\u202ey\x1b[2J"}') == r'{"a":"x\u202ey\x1b[2J"}'
+
+
+def test_a_line_is_short_and_one_line() -> None:
+    assert one_line("a\n b\t\x07c") == "a b c"
+    assert one_line("x" * 300, 10) == "x" * 9 + "…"
+    assert printable("a\r\n\tb\x00") == "a\n\tb"
