@@ -58,16 +58,19 @@ export function withQuery(path: string, query: Query): string {
   return text ? `${path}?${text}` : path;
 }
 
-/** A request whose answer is good; aborts pass through, anything else is thrown as a `Problem`. */
-export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  let response: Response;
+async function send(path: string, init: RequestInit): Promise<Response> {
   try {
     // The interface's pages share addresses with the API, so answers must not meet in a cache.
-    response = await fetch(path, { cache: "no-store", ...init });
+    return await fetch(path, { cache: "no-store", ...init });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw unreachable();
   }
+}
+
+/** A request whose answer is good; aborts pass through, anything else is thrown as a `Problem`. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await send(path, init);
   if (!response.ok) throw await problemOf(response);
   return response;
 }
@@ -87,12 +90,19 @@ export type ConversationPatch = { title?: string; archived?: boolean };
 export type Decision = {
   decision: "approve" | "reject" | "edit";
   arguments?: unknown;
-  always?: boolean;
 };
 
+/** Health is told even by a server whose store cannot be read, then with the status 503. */
+async function readHealth(): Promise<Health> {
+  const init = { headers: { accept: "application/json" } };
+  const response = await send("/health", init);
+  if (!response.ok && response.status !== 503) throw await problemOf(response);
+  return (await response.json()) as Health;
+}
+
 export const api = {
-  health: (signal?: AbortSignal) => json<Health>("GET", "/health", undefined, signal),
-  settings: (signal?: AbortSignal) => json<Settings>("GET", "/settings", undefined, signal),
+  health: readHealth,
+  settings: () => json<Settings>("GET", "/settings"),
 
   conversations: (query: { limit?: number; cursor?: string | null; archived?: boolean }) =>
     json<Page<Conversation>>("GET", withQuery("/conversations", query)),

@@ -39,7 +39,9 @@ export type StoredMessage = {
   duration_ms?: number;
   stop_reason?: StopReason | null;
   recalled?: readonly (Pick<Recalled, "id" | "kind" | "score"> & Partial<Recalled>)[];
-  changed?: readonly Omit<MemoryChanged, "kind">[];
+  /** What went wrong, for a person. */
+  note?: string | null;
+  changed?: readonly (Omit<MemoryChanged, "kind" | "text"> & { text?: string })[];
   usage?: MessageUsage | null;
 };
 

@@ -28,6 +28,7 @@ function Shown({ route }: { route: Route }) {
     case "lost":
       return (
         <div className="page">
+          <h1 className="visually-hidden">Not found</h1>
           <Empty icon={Compass} title="There is no page at this address">
             <p>It may have been deleted, or the link is not whole.</p>
             <Link className="button" to="/">

@@ -94,7 +94,7 @@ export function Rail({ current }: { current: string }) {
       </ul>
       {more && (
         <Dialog title="More rooms" className="sheet-dialog foot" onClose={() => setMore(false)}>
-          <ul className="rail more">
+          <ul className="more-rooms">
             {rest.map((room) => (
               <li key={room.id}>
                 <RoomLink room={room} current={current} onClick={() => setMore(false)} />

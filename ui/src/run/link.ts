@@ -42,8 +42,11 @@ function pause(attempt: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-async function reopen(opening: Opening, signal: AbortSignal): Promise<Response> {
-  for (let attempt = 0; ; attempt += 1) {
+/** How often a stream may break without bringing anything new before it is given up. */
+const FRUITLESS = 5;
+
+async function reopen(opening: Opening, fruitless: number, signal: AbortSignal): Promise<Response> {
+  for (let attempt = fruitless; ; attempt += 1) {
     await pause(attempt, signal);
     signal.throwIfAborted();
     try {
@@ -73,7 +76,7 @@ export async function* events(
   let run = "run" in opening ? opening.run : null;
   let after = "run" in opening ? opening.after : null;
   let response = await open(opening, signal);
-  for (;;) {
+  for (let fruitless = 0; ; fruitless += 1) {
     onLink("live");
     try {
       for await (const batch of frames(response.body as ReadableStream<Uint8Array>)) {
@@ -84,7 +87,10 @@ export async function* events(
           const event = parsed(frame.data);
           if (!event) continue;
           if (event.kind === "run_started") run = event.run;
-          after = frame.id ?? after;
+          if (frame.id && frame.id !== after) {
+            after = frame.id;
+            fruitless = 0;
+          }
           arrived.push({ event, id: frame.id });
         }
         if (arrived.length) yield arrived;
@@ -93,10 +99,10 @@ export async function* events(
     } catch (error) {
       if (signal.aborted) throw error;
     }
-    if (!run) {
-      throw new Problem("cut", "The connection broke before the answer began", "Try again.", 0);
+    if (!run || fruitless > FRUITLESS) {
+      throw new Problem("cut", "The connection broke", "Send the message again.", 0);
     }
     onLink("reconnecting");
-    response = await reopen({ run, after }, signal);
+    response = await reopen({ run, after }, fruitless, signal);
   }
 }

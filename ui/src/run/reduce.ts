@@ -41,7 +41,8 @@ export type Part =
   | { type: "unknown"; key: string; event: unknown };
 
 export type RecalledItem = Pick<Recalled, "id" | "kind" | "score"> & Partial<Recalled>;
-export type Change = Omit<MemoryChanged, "kind">;
+/** A stored answer does not repeat the text of what it changed. */
+export type Change = Omit<MemoryChanged, "kind" | "text"> & { text?: string };
 export type Spent = Omit<Usage, "kind">;
 
 export type Run = {
@@ -167,6 +168,12 @@ function reopen(run: Run): Run {
   return run.end === "awaiting_approval" ? { ...run, end: null, endedAt: null } : run;
 }
 
+/** A warning is said once in an answer. */
+function warn(run: Run, about: string, message: string): Run {
+  const known = run.parts.some((part) => part.type === "warning" && part.message === message);
+  return known ? run : add(run, { type: "warning", key: partKey(run), about, message });
+}
+
 function mergeRecalled(known: readonly RecalledItem[], items: readonly RecalledItem[]) {
   const fresh = new Map([...known, ...items].map((item) => [`${item.kind} ${item.id}`, item]));
   return [...fresh.values()].sort((a, b) => b.score - a.score);
@@ -207,12 +214,7 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
       return { ...run, usage: [...run.usage, spent] };
     }
     case "warning":
-      return add(run, {
-        type: "warning",
-        key: partKey(run),
-        about: event.part,
-        message: event.message,
-      });
+      return warn(run, event.part, event.message);
     case "message_saved":
       return run;
     case "run_failed":

@@ -53,6 +53,7 @@ function withAnswer(run: Run, message: StoredMessage): Run {
     changed: [...run.changed, ...(message.changed ?? [])],
     usage: [...run.usage, ...spent],
     end: message.stop_reason ?? run.end,
+    failure: message.note ? { code: "", message: message.note } : run.failure,
     endedAt: Date.parse(message.at),
   };
 }

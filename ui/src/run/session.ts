@@ -95,7 +95,9 @@ export class Session {
         interrupted: interrupted?.message ?? null,
       });
       this.#hooks.onConversation(conversation);
-      if (conversation.active_run) void this.#live({ run: conversation.active_run, after: null });
+      const waits = waiting?.some((call) => call.run === conversation.active_run);
+      if (conversation.active_run && !waits)
+        void this.#live({ run: conversation.active_run, after: null });
     } catch (error) {
       this.store.change({ status: "failed", problem: asProblem(error) });
     }

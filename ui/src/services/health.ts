@@ -34,7 +34,12 @@ export class HealthService {
   check = async (): Promise<void> => {
     clearTimeout(this.#timer);
     try {
-      const [health, settings] = await Promise.all([api.health(), api.settings()]);
+      const [health, settings] = await Promise.all([
+        api.health(),
+        this.store.get().reachable && this.store.get().settings
+          ? this.store.get().settings
+          : api.settings(),
+      ]);
       this.store.set({ reachable: true, health, settings, since: null });
     } catch (error) {
       if (asProblem(error).status === 0) this.lost();

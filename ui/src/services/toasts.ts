@@ -25,8 +25,9 @@ export class Toasts {
 
   fault = (error: unknown): void => {
     const problem = asProblem(error);
-    const toast: Toast = { id: this.#next++, tone: "fault", text: problem.title };
-    if (problem.detail) toast.detail = problem.detail;
+    const text = problem.detail && problem.status ? problem.detail : problem.title;
+    const toast: Toast = { id: this.#next++, tone: "fault", text };
+    if (problem.detail && !problem.status) toast.detail = problem.detail;
     this.#add(toast, STAYS_MS.fault);
   };
 

@@ -21,7 +21,6 @@ export function Approval({
   const { toasts } = useApp();
   const heading = useId();
   const [draft, setDraft] = useState<string | null>(null);
-  const [always, setAlways] = useState(false);
   const [wrong, setWrong] = useState<string | null>(null);
   const decide = (decision: Decision) =>
     session.decide(run, tool.call, decision).catch(toasts.fault);
@@ -34,10 +33,10 @@ export function Approval({
   };
   return (
     <section className="approval" aria-labelledby={heading}>
-      <h3 id={heading}>
+      <h2 id={heading}>
         <CircleHelp size={16} aria-hidden />
         {tool.label}
-      </h3>
+      </h2>
       {tool.reason && <p>{tool.reason}</p>}
       {draft === null ? (
         <Arguments text={tool.arguments} />
@@ -57,18 +56,9 @@ export function Approval({
       <div className="actions">
         {draft === null ? (
           <>
-            <label className="always">
-              <input
-                type="checkbox"
-                checked={always}
-                onChange={(event) => setAlways(event.target.checked)}
-              />
-              Always for this
-            </label>
-            <span className="gap" />
             <Button onClick={() => void decide({ decision: "reject" })}>Reject</Button>
             <Button onClick={() => setDraft(pretty(tool.arguments))}>Edit</Button>
-            <Button look="primary" onClick={() => void decide({ decision: "approve", always })}>
+            <Button look="primary" onClick={() => void decide({ decision: "approve" })}>
               Approve
             </Button>
           </>

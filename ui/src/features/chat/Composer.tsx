@@ -149,10 +149,9 @@ export function Composer({ ref, session, view, onSend }: ComposerProps) {
           value={text}
           aria-label="Message"
           placeholder={view.running ? "Add what comes next" : "Write a message"}
-          role="combobox"
-          aria-expanded={hints.length > 0}
-          aria-controls={menu}
           aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-controls={hints.length ? menu : undefined}
           aria-activedescendant={
             hints.length ? `${menu}-${Math.min(at, hints.length - 1)}` : undefined
           }

@@ -31,6 +31,23 @@ function useWhole(item: RecalledItem): RecalledItem & { gone?: boolean } {
   return whole;
 }
 
+/** What was changed, read when a stored answer does not say it. */
+function useChangedText({ text, ids: [id] }: Change): string {
+  const [read, setRead] = useState<string | null>(null);
+  useEffect(() => {
+    if (text || !id) return;
+    let current = true;
+    api.memory(id).then(
+      (memory) => current && setRead(memory.content),
+      () => current && setRead("No longer in memory"),
+    );
+    return () => {
+      current = false;
+    };
+  }, [text, id]);
+  return text ?? read ?? "…";
+}
+
 export function RecalledLine({ item }: { item: RecalledItem }) {
   const { text, at, kind, score, source, id, gone } = useWhole(item);
   const words = text ?? (gone ? "No longer in memory" : kindName(kind));
@@ -50,17 +67,18 @@ type ChangeProps = { change: Change; undone: ReadonlySet<string>; session: Sessi
 
 export function ChangeLine({ change, undone, session }: ChangeProps) {
   const undo = useUndo(session);
+  const text = useChangedText(change);
   const token = change.undo;
   const isUndone = Boolean(token && undone.has(token));
   return (
     <li className={isUndone ? "undone" : ""}>
-      <span>{change.text}</span>
+      <span>{text}</span>
       <small>{isUndone ? "Undone" : changeName(change.change)}</small>
       {token && !isUndone && (
         <IconButton
           icon={Undo2}
           size={15}
-          label={`Undo: ${change.text}`}
+          label={`Undo: ${text}`}
           onClick={() => void undo(token)}
         />
       )}

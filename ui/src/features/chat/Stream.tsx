@@ -54,7 +54,7 @@ export function Stream({ session, view, onPutBack }: StreamProps) {
               onPutBack={onPutBack}
             />
           ))}
-          {view.interrupted && (
+          {view.interrupted && turns.at(-1)?.run.end !== "interrupted" && (
             <Notice tone="ask">
               <strong>This answer was interrupted</strong>
               <span>{view.interrupted}</span>

@@ -54,8 +54,8 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
       <QuestionView turn={turn} onPutBack={props.onPutBack} />
       {turn.unsent ? (
         <Notice tone="fault">
-          <strong>Not sent: {turn.unsent.title.toLowerCase()}</strong>
-          <span>{turn.unsent.detail} Your message is kept above.</span>
+          <strong>Your message was not sent</strong>
+          <span>{turn.unsent.detail || turn.unsent.title} It is kept above.</span>
           <span>
             <Button onClick={() => void session.retry()}>Send again</Button>
           </span>

@@ -46,7 +46,12 @@ export function MemoryList({ items, actions, onMore }: ListProps) {
   useKey("down", () => move(1));
   useKey("up", () => move(-1));
   useKey("edit", () => withFocused((memory) => setEditing(memory.id)));
-  useKey("remove", () => withFocused((memory) => void actions.retract(memory.id)));
+  useKey("remove", () =>
+    withFocused((memory) => {
+      move(1);
+      void actions.retract(memory.id);
+    }),
+  );
   return (
     <div className="memory-list scroll" ref={page}>
       <div className="page-inner">

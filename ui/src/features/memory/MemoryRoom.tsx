@@ -44,7 +44,8 @@ function MemoryTools({ filter, onFilter }: ToolsProps) {
       <select
         className="input"
         aria-label="State"
-        value={filter.state}
+        value={filter.query.trim() ? "active" : filter.state}
+        disabled={Boolean(filter.query.trim())}
         onChange={(event) => onFilter({ state: event.target.value })}
       >
         {states.map(({ value, label }) => (

@@ -21,7 +21,13 @@ export function useMemories(filter: Filter) {
   const asked = useRef(0);
   const reading = useRef(false);
   const { query, category, state } = filter;
-  const wanted = useMemo(() => ({ limit: PAGE, query, category, state }), [query, category, state]);
+  const wanted = useMemo(() => {
+    // A search finds what is true now; the server refuses it for other states.
+    const asked = query.trim();
+    return asked
+      ? { limit: PAGE, query: asked, category }
+      : { limit: PAGE, query: "", category, state };
+  }, [query, category, state]);
   const read = useCallback(
     async (signal?: AbortSignal) => {
       asked.current += 1;

@@ -7,6 +7,7 @@ export const categories: Record<string, string> = {
   goals: "Goals",
   plans: "Plans",
   context: "Context",
+  general: "General",
 };
 
 export const categoryName = (category: string): string =>

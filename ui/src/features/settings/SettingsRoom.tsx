@@ -31,10 +31,12 @@ const partNames: Record<string, string> = {
 const boundNames: Record<string, string> = {
   max_steps: "Steps",
   max_tool_calls: "Tool calls",
-  max_tokens: "Tokens",
-  max_cost_usd: "Cost in $",
-  max_cost: "Cost in $",
+  max_run_tokens: "Tokens",
+  max_run_cost_usd: "Cost in $",
   max_seconds: "Seconds",
+  max_repeated_calls: "The same call again",
+  max_message_chars: "Characters of a message",
+  tool_timeout_s: "Seconds of one tool call",
 };
 
 function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
