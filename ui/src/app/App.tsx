@@ -9,12 +9,12 @@ import { rooms } from "../services/rooms";
 import { type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
 import { Banner } from "./Banner";
+import { Palette } from "./Palette";
 import { Rail } from "./Rail";
 import { Shortcuts } from "./Shortcuts";
 
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
-const Palette = lazy(() => import("./Palette"));
 const SoonRoom = lazy(() => import("../features/soon/SoonRoom"));
 
 function Shown({ route }: { route: Route }) {
@@ -85,9 +85,7 @@ export function App() {
           <Shown route={route} />
         </Suspense>
       </main>
-      <Suspense fallback={null}>
-        {open === "palette" && <Palette onClose={close} onShortcuts={() => setOpen("shortcuts")} />}
-      </Suspense>
+      {open === "palette" && <Palette onClose={close} onShortcuts={() => setOpen("shortcuts")} />}
       {open === "shortcuts" && <Shortcuts onClose={close} />}
       <ToastList />
     </div>

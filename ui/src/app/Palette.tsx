@@ -99,7 +99,7 @@ function useFound(query: string, onShortcuts: () => void): Found[] {
   }, [query, items, memories, app, onShortcuts]);
 }
 
-export default function Palette({
+export function Palette({
   onClose,
   onShortcuts,
 }: {

@@ -77,3 +77,16 @@ export const ends: Record<StopReason, string | null> = {
   length: "The model reached the longest answer it can give. Ask it to go on.",
   content_filter: "The model’s provider withheld the rest of this answer.",
 };
+
+const sources: Record<string, string> = {
+  conversation: "from a conversation",
+  message: "from a conversation",
+  tool: "stored by the agent",
+  import: "imported",
+  person: "written by you",
+  user: "written by you",
+  owner: "written by you",
+};
+
+/** Where something in memory came from, by the kind of its source. */
+export const sourceName = (kind: string): string => sources[kind] ?? `from ${kind}`;

@@ -1,16 +1,14 @@
 import { Copy, TriangleAlert } from "lucide-react";
-import { lazy, Suspense } from "react";
 import { IconButton } from "../../kit/Button";
 import type { Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { duration, fullDate } from "../../services/words";
 import { Ending } from "./Ending";
+import { LazyMarkdown } from "./LazyMarkdown";
 import { ChangedChip, UsedChip } from "./MemoryChips";
 import { answerText, type Block, blocksOf } from "./parts";
 import { ToolGroup } from "./ToolGroup";
 import { useCopy } from "./useCopy";
-
-const Markdown = lazy(() => import("./Markdown"));
 
 type AnswerProps = {
   run: Run;
@@ -24,11 +22,7 @@ type AnswerProps = {
 function BlockView({ block, run, session }: { block: Block; run: Run; session: Session }) {
   switch (block.type) {
     case "text":
-      return (
-        <Suspense fallback={<div className="md plain">{block.text}</div>}>
-          <Markdown text={block.text} />
-        </Suspense>
-      );
+      return <LazyMarkdown text={block.text} />;
     case "reasoning":
       return (
         <details className="reasoning">

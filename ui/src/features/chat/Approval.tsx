@@ -5,7 +5,7 @@ import { Button } from "../../kit/Button";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useApp } from "../../services/context";
-import { pretty } from "./parts";
+import { entriesOf, pretty } from "./parts";
 import { Arguments } from "./ToolLine";
 
 /** A call that waits: what it would do, exactly, and the decision. It ends as a line with a receipt. */
@@ -57,7 +57,9 @@ export function Approval({
         {draft === null ? (
           <>
             <Button onClick={() => void decide({ decision: "reject" })}>Reject</Button>
-            <Button onClick={() => setDraft(pretty(tool.arguments))}>Edit</Button>
+            {entriesOf(tool.arguments)?.length !== 0 && (
+              <Button onClick={() => setDraft(pretty(tool.arguments))}>Edit</Button>
+            )}
             <Button look="primary" onClick={() => void decide({ decision: "approve" })}>
               Approve
             </Button>

@@ -2,6 +2,8 @@ import { PanelRight, TextAlignStart } from "lucide-react";
 import { useState } from "react";
 import { IconButton } from "../../kit/Button";
 import type { SessionView } from "../../run/session";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
 import { ConversationMenu, titleOf } from "./ConversationMenu";
 import { TitleField } from "./ConversationRow";
 
@@ -15,7 +17,9 @@ type HeadProps = {
 
 export function ChatHead({ view, panelOpen, panelUseful, onPanel, onList }: HeadProps) {
   const [renaming, setRenaming] = useState(false);
-  const { conversation } = view;
+  const { conversations } = useApp();
+  const { items } = useStore(conversations.store);
+  const conversation = items.find((item) => item.id === view.id) ?? view.conversation;
   return (
     <header className="chat-head">
       {onList && <IconButton icon={TextAlignStart} label="Conversations" onClick={onList} />}

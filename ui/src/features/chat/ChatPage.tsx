@@ -1,4 +1,4 @@
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { useKey } from "../../keys/keys";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import type { Session, SessionView } from "../../run/session";
@@ -6,6 +6,7 @@ import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { ChatHead } from "./ChatHead";
 import { Composer, type ComposerHandle } from "./Composer";
+import { prepareMarkdown } from "./LazyMarkdown";
 import { answerText } from "./parts";
 import { Stream } from "./Stream";
 import { useCopy } from "./useCopy";
@@ -44,6 +45,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
     const last = view.turns.findLast((turn) => answerText(turn.run));
     if (last) copy(answerText(last.run), "Answer copied");
   });
+  useEffect(prepareMarkdown, []);
   const frame = (content: ReactNode) => (
     <div className="page chat">
       <ChatHead view={view} onList={onList} {...panel} />

@@ -6,7 +6,7 @@ import { IconButton } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import type { Change, RecalledItem } from "../../run/reduce";
 import type { Session } from "../../run/session";
-import { shortDate } from "../../services/words";
+import { shortDate, sourceName } from "../../services/words";
 import { changeName, kindName } from "./parts";
 import { useUndo } from "./useUndo";
 
@@ -48,6 +48,13 @@ function useChangedText({ text, ids: [id] }: Change): string {
   return text ?? read ?? "…";
 }
 
+/** Where a memory came from: `conversation:<id>` leads there. */
+function Source({ source }: { source: string }) {
+  const [kind = "", id] = source.split(":", 2);
+  const words = sourceName(kind);
+  return <> · {kind === "conversation" && id ? <Link to={`/c/${id}`}>{words}</Link> : words}</>;
+}
+
 export function RecalledLine({ item }: { item: RecalledItem }) {
   const { text, at, kind, score, source, id, gone } = useWhole(item);
   const words = text ?? (gone ? "No longer in memory" : kindName(kind));
@@ -55,9 +62,9 @@ export function RecalledLine({ item }: { item: RecalledItem }) {
     <li>
       {kind === "fact" && !gone ? <Link to={`/memory/${id}`}>{words}</Link> : <span>{words}</span>}
       <small>
-        {[kindName(kind), at && shortDate(at / 1000), source, `${Math.round(score * 100)} % match`]
-          .filter(Boolean)
-          .join(" · ")}
+        {[kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
+        {source && <Source source={source} />}
+        {` · ${Math.round(score * 100)} % match`}
       </small>
     </li>
   );

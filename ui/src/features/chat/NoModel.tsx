@@ -1,9 +1,8 @@
-import { lazy, Suspense, useId } from "react";
+import { useId } from "react";
 import { Link } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
-
-const Markdown = lazy(() => import("./Markdown"));
+import { LazyMarkdown } from "./LazyMarkdown";
 
 /** No model is set: how to set one, and what works all the same. */
 export function NoModel({ message }: { message?: string }) {
@@ -14,14 +13,10 @@ export function NoModel({ message }: { message?: string }) {
   return (
     <section className="no-model" aria-labelledby={heading}>
       <h2 id={heading}>No language model is set yet</h2>
-      {help && (
-        <Suspense fallback={<p>{help}</p>}>
-          <Markdown text={help} />
-        </Suspense>
-      )}
+      {help && <LazyMarkdown text={help} />}
       <p>
-        Until then Bethink is your notebook: what you keep is all in{" "}
-        <Link to="/memory">Memory</Link>, and <Link to="/settings">Settings</Link> says what works.
+        What you keep is in <Link to="/memory">Memory</Link>; <Link to="/settings">Settings</Link>{" "}
+        says what works.
       </p>
     </section>
   );

@@ -29,9 +29,12 @@ export function MemoryList({ items, actions, onMore }: ListProps) {
   });
   const focused = () =>
     page.current?.querySelector<HTMLElement>("[data-row]:focus-within, [data-row]:focus");
+  // A held key moves faster than rows appear: where it has got to is known before the focus is there.
+  const current = useRef<string | undefined>(undefined);
   const move = (by: number) => {
-    const at = items.findIndex((each) => each.id === focused()?.dataset.row);
+    const at = items.findIndex((each) => each.id === current.current);
     const to = Math.min(items.length - 1, Math.max(0, at + by));
+    current.current = items[to]?.id;
     rows.scrollToIndex(to);
     requestAnimationFrame(() => {
       page.current
@@ -53,7 +56,14 @@ export function MemoryList({ items, actions, onMore }: ListProps) {
     }),
   );
   return (
-    <div className="memory-list scroll" ref={page}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: hears which row inside has the focus
+    <div
+      className="memory-list scroll"
+      ref={page}
+      onFocus={() => {
+        current.current = focused()?.dataset.row;
+      }}
+    >
       <div className="page-inner">
         <ul className="memory-rows" style={{ height: rows.getTotalSize() }} aria-label="Memories">
           {shown.map((row) => {

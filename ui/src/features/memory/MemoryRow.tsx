@@ -5,10 +5,10 @@ import { IconButton } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
-import { fullDate, shortDate } from "../../services/words";
+import { fullDate, shortDate, sourceName } from "../../services/words";
 import { MemoryForm } from "./MemoryForm";
 import type { MemoryActions } from "./useMemoryActions";
-import { categoryName, sourceName } from "./words";
+import { categoryName } from "./words";
 
 const STEPS = 5;
 
@@ -34,7 +34,11 @@ function Source({ source }: { source: MemorySource | undefined }) {
   const talk = source.kind === "conversation" && source.id;
   return (
     <span>
-      {talk ? <Link to={`/c/${source.id}`}>{sourceName(source)}</Link> : sourceName(source)}
+      {talk ? (
+        <Link to={`/c/${source.id}`}>{sourceName(source.kind)}</Link>
+      ) : (
+        sourceName(source.kind)
+      )}
     </span>
   );
 }

@@ -1,5 +1,3 @@
-import type { MemorySource } from "../../api/types";
-
 /** The categories that the agent is taught; others are possible and shown as they are. */
 export const categories: Record<string, string> = {
   preferences: "Preferences",
@@ -12,19 +10,6 @@ export const categories: Record<string, string> = {
 
 export const categoryName = (category: string): string =>
   categories[category] ?? category.replaceAll("_", " ");
-
-const sources: Record<string, string> = {
-  conversation: "from a conversation",
-  message: "from a conversation",
-  tool: "stored by the agent",
-  import: "imported",
-  person: "from people",
-  user: "written by you",
-  owner: "written by you",
-};
-
-export const sourceName = (source: MemorySource): string =>
-  sources[source.kind] ?? `from ${source.kind}`;
 
 export const states = [
   { value: "active", label: "True now" },
