@@ -1,0 +1,82 @@
+"""One server and one browser for a worker's tests; a fresh page, and nothing remembered, for each."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable, Generator
+from typing import Any, cast
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from bethink.llm.scripted_process import scripted_process
+from tests.ui.running import FLAGS, SCRIPT, Served, bethink, chromium
+
+NewPage = Callable[..., Page]
+_PATIENCE_MS = 20_000
+"""How long a page may take to show what a test waits for, on a machine that does much else."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Generator[Browser]:
+    """A headless Chromium."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium on the PATH")
+    expect.set_options(timeout=_PATIENCE_MS)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    """A Bethink whose model plays tests/ui/script.json."""
+    with (
+        scripted_process(["--script", str(SCRIPT)]) as model,
+        bethink(tmp_path_factory.mktemp("data"), model.base_url) as served,
+    ):
+        yield served
+
+
+@pytest.fixture
+def served(running: Served) -> Served:
+    """The same, with nothing in its memory."""
+    address = f"{running.url}/memories?confirm=true"
+    request = urllib.request.Request(address, method="DELETE")  # noqa: S310 - our own server's address
+    with urllib.request.urlopen(request, timeout=10):  # noqa: S310
+        return running
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Generator[NewPage]:
+    """Makes pages; what a page logs as an error, and what its policy refuses, fails the test."""
+    faults: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def make(*, width: int = 1360, height: int = 860, **options: str | bool) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            locale="en-GB",
+            timezone_id="Europe/Paris",
+            **cast("dict[str, Any]", options),
+        )
+        context.set_default_timeout(_PATIENCE_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    # A refused request is a test's own matter: the browser logs each.
+    assert [fault for fault in faults if not fault.startswith("Failed to load resource")] == []
+
+
+@pytest.fixture
+def page(new_page: NewPage) -> Page:
+    """A page of a desk's size."""
+    return new_page()

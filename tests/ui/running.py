@@ -1,0 +1,91 @@
+"""A real `bethink serve` and a real Chromium, for the tests of the interface."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = Path(__file__).parent / "script.json"
+PICTURES = ROOT / "test-results" / "ui"
+AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_START_S = 30
+
+
+def chromium() -> str | None:
+    """The browser on this machine, if there is one."""
+    named = os.environ.get("CHROMIUM")
+    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    return named or next((path for path in found if path), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running Bethink."""
+
+    url: str
+
+    def post(self, path: str, body: dict[str, object]) -> dict[str, object]:
+        """What the server answers to a JSON body."""
+        request = urllib.request.Request(  # noqa: S310 - the address is our own server's
+            self.url + path,
+            data=json.dumps(body).encode(),
+            headers={"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+            return json.load(response)
+
+
+@contextmanager
+def bethink(data: Path, model_url: str | None) -> Generator[Served]:
+    """`bethink serve` on a free port over this data directory, with or without a model."""
+    command = [Path(sys.executable).with_name("bethink"), "serve", "--port", "0", "--data", data]
+    environment = {
+        **os.environ,
+        "BETHINK_MODEL": "openai:scripted" if model_url else "",
+        "OPENAI_BASE_URL": model_url or "",
+        "OPENAI_API_KEY": "x",
+        "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
+    }
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            yield Served(_address(process))
+        finally:
+            process.terminate()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """The address that the server prints once it answers."""
+    lines: queue.Queue[str] = queue.Queue()
+
+    def read() -> None:
+        for line in process.stdout or ():
+            lines.put(line)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        line = lines.get(timeout=_START_S)
+        if words := [word for word in line.split() if word.startswith("http://")]:
+            return words[0].rstrip("/")
