@@ -1,4 +1,4 @@
-// Turns the JSON Schemas of ui/contract/ into src/contract/*.ts. With --check it only compares.
+// Turns the schemas of ui/contract/ into src/contract/*.ts. With --check it only compares.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const source = new URL("../contract/", import.meta.url);
@@ -6,41 +6,39 @@ const target = new URL("../src/contract/", import.meta.url);
 const named = (reference) => reference.slice(reference.lastIndexOf("/") + 1);
 const union = (types) => [...new Set(types)].join(" | ");
 
-function objectType(schema, indent) {
+function objectType(schema) {
   const extra = schema.additionalProperties;
   if (!schema.properties) {
-    return `Record<string, ${extra && extra !== true ? typeOf(extra, indent) : "unknown"}>`;
+    return `Record<string, ${extra && extra !== true ? typeOf(extra) : "unknown"}>`;
   }
-  const inner = `${indent}  `;
-  const lines = Object.entries(schema.properties).map(([name, property]) => {
+  const fields = Object.entries(schema.properties).map(([name, property]) => {
     const optional = (schema.required ?? []).includes(name) ? "" : "?";
-    const doc = property.description ? `${inner}/** ${property.description} */\n` : "";
-    return `${doc}${inner}${name}${optional}: ${typeOf(property, inner)};`;
+    return `${name}${optional}: ${typeOf(property)}`;
   });
-  return lines.length ? `{\n${lines.join("\n")}\n${indent}}` : "Record<string, never>";
+  return `{ ${fields.join("; ")} }`;
 }
 
-function arrayType(schema, indent) {
-  if (schema.prefixItems) return `[${schema.prefixItems.map((s) => typeOf(s, indent)).join(", ")}]`;
-  const item = schema.items ? typeOf(schema.items, indent) : "unknown";
+function arrayType(schema) {
+  if (schema.prefixItems) return `[${schema.prefixItems.map((s) => typeOf(s)).join(", ")}]`;
+  const item = schema.items ? typeOf(schema.items) : "unknown";
   return item.includes("|") ? `readonly (${item})[]` : `readonly ${item}[]`;
 }
 
-function typeOf(schema, indent = "") {
+function typeOf(schema) {
   if (schema.$ref) return named(schema.$ref);
   if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum) return union(schema.enum.map((value) => JSON.stringify(value)));
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices) return union(choices.map((choice) => typeOf(choice, indent)));
-  if (schema.allOf) return schema.allOf.map((part) => typeOf(part, indent)).join(" & ");
+  if (choices) return union(choices.map((choice) => typeOf(choice)));
+  if (schema.allOf) return schema.allOf.map((part) => typeOf(part)).join(" & ");
   if (Array.isArray(schema.type)) {
-    return union(schema.type.map((type) => typeOf({ ...schema, type }, indent)));
+    return union(schema.type.map((type) => typeOf({ ...schema, type })));
   }
   switch (schema.type) {
     case "object":
-      return objectType(schema, indent);
+      return objectType(schema);
     case "array":
-      return arrayType(schema, indent);
+      return arrayType(schema);
     case "string":
     case "boolean":
     case "null":
@@ -54,13 +52,10 @@ function typeOf(schema, indent = "") {
 }
 
 function typescript(name, document) {
-  const shapes = document.$defs ?? document.components?.schemas ?? {};
   const parts = [`// Made from contract/${name}.json by scripts/contract.mjs; do not edit.`];
-  for (const [title, schema] of Object.entries(shapes)) {
-    const doc = schema.description ? `/** ${schema.description.replaceAll("*/", "* /")} */\n` : "";
-    parts.push(`${doc}export type ${title} = ${typeOf(schema)};`);
+  for (const [title, schema] of Object.entries(document.components.schemas)) {
+    parts.push(`export type ${title} = ${typeOf(schema)};`);
   }
-  if (document.anyOf) parts.push(`export type ContractEvent = ${typeOf(document)};`);
   return `${parts.join("\n\n")}\n`;
 }
 

@@ -1,13 +1,16 @@
 // One small client of the server's HTTP API. Every failure becomes a `Problem` that a person can read.
 import type {
   Conversation,
-  ConversationPage,
+  ConversationList,
+  ConversationPatch,
+  Decision,
   Health,
   Memory,
   MemoryDraft,
   MemoryPage,
+  MemoryPatch,
   MemoryWritten,
-  Page,
+  OpenConversation,
   Settings,
 } from "./types";
 
@@ -86,11 +89,6 @@ async function json<T>(method: string, path: string, body?: unknown, signal?: Ab
 }
 
 const at = encodeURIComponent;
-export type ConversationPatch = { title?: string; archived?: boolean };
-export type Decision = {
-  decision: "approve" | "reject" | "edit";
-  arguments?: unknown;
-};
 
 /** Health is told even by a server whose store cannot be read, then with the status 503. */
 async function readHealth(): Promise<Health> {
@@ -105,9 +103,9 @@ export const api = {
   settings: () => json<Settings>("GET", "/settings"),
 
   conversations: (query: { limit?: number; cursor?: string | null; archived?: boolean }) =>
-    json<Page<Conversation>>("GET", withQuery("/conversations", query)),
+    json<ConversationList>("GET", withQuery("/conversations", query)),
   conversation: (id: string, before?: string | null, signal?: AbortSignal) =>
-    json<ConversationPage>(
+    json<OpenConversation>(
       "GET",
       withQuery(`/conversations/${at(id)}`, { limit: 50, before }),
       undefined,
@@ -134,12 +132,10 @@ export const api = {
   ) => json<MemoryPage>("GET", withQuery("/memories", query), undefined, signal),
   memory: (id: string) => json<Memory>("GET", `/memories/${at(id)}`),
   addMemory: (draft: MemoryDraft) => json<MemoryWritten>("POST", "/memories", draft),
-  patchMemory: (id: string, patch: Partial<MemoryDraft>) =>
+  patchMemory: (id: string, patch: MemoryPatch) =>
     json<MemoryWritten>("PATCH", `/memories/${at(id)}`, patch),
-  retractMemory: (id: string) =>
-    json<{ change: string; undo: string | null }>("DELETE", `/memories/${at(id)}`),
+  retractMemory: (id: string) => json<MemoryWritten>("DELETE", `/memories/${at(id)}`),
   forgetMemory: (id: string) => json<unknown>("DELETE", `/memories/${at(id)}?forget=true`),
   forgetAll: () => json<{ forgotten: number }>("DELETE", "/memories?confirm=true"),
-  undo: (token: string) =>
-    json<{ memory: Memory | null; change: string }>("POST", "/memories/undo", { token }),
+  undo: (token: string) => json<MemoryWritten>("POST", "/memories/undo", { token }),
 };

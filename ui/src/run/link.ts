@@ -1,6 +1,6 @@
 // The stream of one run's events over HTTP: sent with a POST, or followed; mended when it breaks.
 import { asProblem, Problem, request } from "../api/client";
-import type { ContractEvent } from "../contract/events";
+import type { ContractEvent } from "../api/types";
 import { frames } from "./sse";
 
 export type Arrived = { event: ContractEvent; id: string | null };

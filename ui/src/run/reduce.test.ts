@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ContractEvent } from "../contract/events";
+import type { ContractEvent } from "../api/types";
 import { emptyRun, type Run, reduce, type ToolPart } from "./reduce";
 
 const started: ContractEvent = {

@@ -1,16 +1,14 @@
 // What a reader knows of a run, made from its events. Live streams, replays after a reload and stored
 // messages all end in the same `Run`, so that every part of the interface draws one thing.
-import type { StopReason } from "../api/types";
 import type {
-  ApprovalDecided,
   Attachment,
   ContractEvent,
-  MemoryChanged,
-  Recalled,
+  Decision,
   RunStarted,
+  StopReason,
   ToolFinished,
-  Usage,
-} from "../contract/events";
+} from "../api/types";
+import type { MemoryChanged, Recalled, Usage } from "../contract/openapi";
 
 /** `unknown` is a call that was started and whose outcome nobody saw. */
 export type ToolState = "running" | "waiting" | "done" | "failed" | "unknown";
@@ -29,7 +27,7 @@ export type ToolPart = {
   progress: string | null;
   fraction: number | null;
   reason: string | null;
-  decision: ApprovalDecided["decision"] | null;
+  decision: Decision["decision"] | null;
   attachments: readonly Attachment[];
 };
 
@@ -42,7 +40,7 @@ export type Part =
 
 export type RecalledItem = Pick<Recalled, "id" | "kind" | "score"> & Partial<Recalled>;
 /** A stored answer does not repeat the text of what it changed. */
-export type Change = Omit<MemoryChanged, "kind" | "text"> & { text?: string };
+export type Change = Pick<MemoryChanged, "ids" | "undo"> & { change: string; text?: string };
 export type Spent = Omit<Usage, "kind">;
 
 export type Run = {

@@ -10,13 +10,24 @@ const user = (id: string, run: string): StoredMessage => ({
   run,
   role: "user",
   content: id,
+  attachments: [],
 });
+const bare = {
+  tool_calls: [],
+  reasoning: "",
+  stop_reason: null,
+  note: null,
+  recalled: [],
+  changed: [],
+  usage: null,
+};
 const calls: StoredMessage = {
   id: "a1",
   at,
   run: "r1",
   role: "assistant",
   content: "",
+  ...bare,
   tool_calls: [{ id: "t1", name: "store_memory", arguments: "{}", label: "Remembered: Paris" }],
 };
 const result: StoredMessage = {
@@ -27,6 +38,7 @@ const result: StoredMessage = {
   call: "t1",
   name: "store_memory",
   content: "Stored",
+  attachments: [],
   error: null,
   duration_ms: 4,
 };
@@ -36,9 +48,10 @@ const answer: StoredMessage = {
   run: "r1",
   role: "assistant",
   content: "Done.",
+  ...bare,
   stop_reason: "answered",
   recalled: [{ id: "f1", kind: "fact", score: 0.8 }],
-  changed: [{ change: "added", ids: ["f2"], text: "Lives in Paris", undo: "u1" }],
+  changed: [{ change: "added", ids: ["f2"], undo: "u1" }],
   usage: { input_tokens: 5, output_tokens: 1, cost_usd: null, estimated: true },
 };
 

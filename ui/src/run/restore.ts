@@ -1,5 +1,5 @@
 // Stored messages as the same `Run`s that live events make.
-import type { StoredMessage, WaitingCall } from "../api/types";
+import type { ModelMessage, StoredMessage, ToolResult, WaitingCall } from "../api/types";
 import { emptyRun, type Part, type Run, type Spent, type ToolPart } from "./reduce";
 
 export type Question = { id: string; at: number | null; content: string };
@@ -16,8 +16,8 @@ const newTurn = (message: StoredMessage, question: Question | null): Turn => ({
   },
 });
 
-function callParts(message: StoredMessage): ToolPart[] {
-  return (message.tool_calls ?? []).map((call) => ({
+function callParts(message: ModelMessage): ToolPart[] {
+  return message.tool_calls.map((call) => ({
     type: "tool",
     key: call.id,
     call: call.id,
@@ -36,7 +36,7 @@ function callParts(message: StoredMessage): ToolPart[] {
   }));
 }
 
-function withAnswer(run: Run, message: StoredMessage): Run {
+function withAnswer(run: Run, message: ModelMessage): Run {
   const parts: Part[] = [...run.parts];
   if (message.reasoning) {
     parts.push({ type: "reasoning", key: `${message.id}r`, text: message.reasoning });
@@ -49,8 +49,8 @@ function withAnswer(run: Run, message: StoredMessage): Run {
   return {
     ...run,
     parts,
-    recalled: [...run.recalled, ...(message.recalled ?? [])],
-    changed: [...run.changed, ...(message.changed ?? [])],
+    recalled: [...run.recalled, ...message.recalled],
+    changed: [...run.changed, ...message.changed],
     usage: [...run.usage, ...spent],
     end: message.stop_reason ?? run.end,
     failure: message.note ? { code: "", message: message.note } : run.failure,
@@ -58,24 +58,18 @@ function withAnswer(run: Run, message: StoredMessage): Run {
   };
 }
 
-function withResult(run: Run, message: StoredMessage): Run {
+function withResult(run: Run, message: ToolResult): Run {
   const result: Partial<ToolPart> = {
     state: message.error ? "failed" : "done",
     text: message.content,
-    error: message.error ?? null,
-    durationMs: message.duration_ms ?? null,
-    attachments: message.attachments ?? [],
+    error: message.error,
+    durationMs: message.duration_ms,
+    attachments: message.attachments,
   };
   const parts = run.parts.map((part) =>
     part.type === "tool" && part.call === message.call ? { ...part, ...result } : part,
   );
-  const more = { recalled: message.recalled ?? [], changed: message.changed ?? [] };
-  return {
-    ...run,
-    parts,
-    recalled: [...run.recalled, ...more.recalled],
-    changed: [...run.changed, ...more.changed],
-  };
+  return { ...run, parts };
 }
 
 /** The turns of a conversation, oldest first: each the owner's message and the run that answers it. */
@@ -92,14 +86,14 @@ export function restore(messages: readonly StoredMessage[]): Turn[] {
       turn = newTurn(message, null);
       turns.push(turn);
     }
-    turn.run =
-      message.role === "tool" ? withResult(turn.run, message) : withAnswer(turn.run, message);
+    if (message.role === "tool") turn.run = withResult(turn.run, message);
+    else if (message.role === "assistant") turn.run = withAnswer(turn.run, message);
   }
   return turns;
 }
 
 /** Marks the calls that wait for a decision in the turns that asked for them. */
-export function withWaiting(turns: Turn[], waiting: readonly Omit<WaitingCall, "id">[]): Turn[] {
+export function withWaiting(turns: Turn[], waiting: readonly WaitingCall[]): Turn[] {
   return turns.map((turn) => {
     const mine = waiting.filter((call) => call.run === turn.run.id);
     if (!mine.length) return turn;

@@ -1,7 +1,7 @@
 // One conversation as the interface holds it: its past, the answer that is being written, what waits.
 // It lives on while other rooms are shown, so that an answer is never lost by looking elsewhere.
-import { api, asProblem, type Decision, type Problem } from "../api/client";
-import type { Conversation } from "../api/types";
+import { api, asProblem, type Problem } from "../api/client";
+import type { Conversation, Decision } from "../api/types";
 import { Store } from "../services/store";
 import { type Arrived, events, type LinkState, type Opening } from "./link";
 import { emptyRun, type Part, type Run, reduce } from "./reduce";

@@ -1,6 +1,6 @@
 import { CircleHelp } from "lucide-react";
 import { useId, useState } from "react";
-import type { Decision } from "../../api/client";
+import type { Decision } from "../../api/types";
 import { Button } from "../../kit/Button";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";

@@ -1,5 +1,5 @@
 import { api } from "../../api/client";
-import type { Memory, MemoryDraft } from "../../api/types";
+import type { Memory, MemoryDraft, MemoryPatch } from "../../api/types";
 import { useApp } from "../../services/context";
 
 /** Changes of memory, each with a receipt and, where that can be, its undo. */
@@ -34,7 +34,7 @@ export function useMemoryActions(onChanged: () => Promise<void>) {
         const { change, undo } = await api.addMemory(draft);
         receipt(change === "merged" ? "Already known; kept once" : "Remembered", undo);
       }),
-    edit: (id: string, patch: Partial<MemoryDraft>) =>
+    edit: (id: string, patch: MemoryPatch) =>
       attempt(async () => {
         const { undo } = await api.patchMemory(id, patch);
         receipt("Corrected. The earlier version is kept as history", undo);

@@ -1,0 +1,125 @@
+// Made from contract/openapi.json by scripts/contract.mjs; do not edit.
+
+export type AnswerError = { code: string; message: string };
+
+export type AnswerMessage = { content: string; id: string | null; role?: "assistant" };
+
+export type ApprovalDecided = { arguments: string; call: string; decision: "approve" | "edit" | "reject"; kind: "approval_decided" };
+
+export type ApprovalNeeded = { arguments: string; call: string; kind: "approval_needed"; label: string; name: string; reason: string };
+
+export type Attachment = { media_type: string; name: string; url: string };
+
+export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
+
+export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; usage: UsageTotal | null; waiting: readonly Waiting[] };
+
+export type ChatBody = { message: Said; stream?: boolean };
+
+export type Conversation = { active_run: string | null; archived: boolean; created_at: string; id: string; message_count: number; project: string | null; title: string; updated_at: string };
+
+export type ConversationPage = { cursor: string | null; items: readonly Conversation[] };
+
+export type ConversationPatch = { archived?: boolean | null; title?: string | null };
+
+export type ConversationShown = { active_run: string | null; archived: boolean; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; project: string | null; title: string; updated_at: string; waiting: readonly Waiting[] };
+
+export type Decided = { goes_on: boolean; run: string };
+
+export type DecisionBody = { always?: false; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
+
+export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | Usage | Warned | MessageSaved | RunFailed | RunDone;
+
+export type Fault = { parameter: string; reason: string };
+
+export type Forgotten = { forgotten: number };
+
+export type FoundMemory = { category: string; content: string; created_at: string; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "superseded" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
+
+export type Health = { conversation_manager_initialized?: boolean; parts: Parts; status: "ok" | "degraded"; version: string };
+
+export type Interrupted = { at: string; message: string; run: string };
+
+export type Memory = { category: string; content: string; created_at: string; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "superseded" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
+
+export type MemoryChange = { change: "added" | "merged" | "superseded" | "retracted" | "restored" | "forgotten"; memory: Memory; undo: string | null };
+
+export type MemoryChanged = { change: "added" | "forgotten" | "merged" | "restored" | "retracted" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
+
+export type MemoryDraft = { category?: string; content: string; importance?: number; pinned?: boolean; topics?: readonly string[] };
+
+export type MemoryHistory = { items: readonly Memory[] };
+
+export type MemoryPage = { cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
+
+export type MemoryPatch = { category?: string | null; content?: string | null; importance?: number | null; pinned?: boolean | null; topics?: readonly string[] | null };
+
+export type MemoryRecalled = { items: readonly Recalled[]; kind: "memory_recalled" };
+
+export type MemorySource = { at: string | null; id: string | null; kind: string; message: string | null };
+
+export type MessageAttachment = { media_type: string; name: string; url: string };
+
+export type MessageCall = { arguments: string; id: string; label: string; name: string };
+
+export type MessageChanged = { change: string; ids: readonly string[]; undo: string | null };
+
+export type MessageRecalled = { id: string; kind: string; score: number };
+
+export type MessageSaved = { id: string; kind: "message_saved"; role: "assistant" | "tool" };
+
+export type ModelMessage = { at: string; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; stop_reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; usage: UsageTotal | null };
+
+export type NewConversation = { project?: string | null; title?: string | null };
+
+export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; content: string; id: string; role?: "user"; run: string };
+
+export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
+
+export type Parts = { bus: Part; embeddings: Part; model: Part; store: Part };
+
+export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
+
+export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
+
+export type RecallAnswer = { items: readonly RecalledItem[]; warnings: readonly string[] };
+
+export type Recalled = { at: number; id: string; kind: string; score: number; source?: string | null; text: string };
+
+export type RecalledItem = { at: string; id: string; kind: string; score: number; source: string | null; text: string };
+
+export type RunDone = { kind: "run_done"; message?: string | null; reason: "answered" | "awaiting_approval" | "cancelled" | "content_filter" | "failed" | "interrupted" | "length" | "max_cost" | "max_seconds" | "max_steps" | "max_tokens" | "max_tool_calls" | "repeated_calls" };
+
+export type RunFailed = { code: string; kind: "run_failed"; message: string };
+
+export type RunRef = { run: string };
+
+export type RunStarted = { at: number; conversation: string; kind: "run_started"; message: string; model: string | null; run: string; schema?: number };
+
+export type Said = { content: string; role?: "user" };
+
+export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+
+export type TextDelta = { kind: "text_delta"; text: string };
+
+export type TextSoFar = { kind: "text_so_far"; reasoning?: string; text: string };
+
+export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; name: string; text: string };
+
+export type ToolProgress = { call: string; fraction?: number | null; kind: "tool_progress"; text: string };
+
+export type ToolRequested = { arguments: string; call: string; kind: "tool_requested"; label: string; name: string };
+
+export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string };
+
+export type ToolRun = { arguments: string; call: string; duration_ms: number; error: string | null; name: string; text: string };
+
+export type UndoBody = { token: string };
+
+export type Usage = { cost_usd?: number | null; estimated?: boolean; input_tokens: number; job: string; kind: "usage"; model: string; output_tokens: number };
+
+export type UsageTotal = { cost_usd: number | null; estimated: boolean; input_tokens: number; output_tokens: number };
+
+export type Waiting = { arguments: string; call: string; label: string; name: string; reason: string; run: string };
+
+export type Warned = { kind: "warning"; message: string; part: string };
