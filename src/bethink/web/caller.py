@@ -14,9 +14,9 @@ AUDIENCE = "web"
 
 
 class Body(BaseModel):
-    """A request's body: a field that it does not know is refused, so that no typing error passes silently."""
+    """A request's body: unknown fields and other types are refused, so that no slip passes silently."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 def _app(request: Request) -> App:

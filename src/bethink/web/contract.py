@@ -19,9 +19,13 @@ def event_stream(description: str) -> dict[str, Any]:
         "content": {
             "text/event-stream": {
                 "schema": {
-                    "type": "string",
-                    "description": "Frames `id: <sequence.characters>` and `data: <Event as JSON>`, "
-                    "ended by `data: [DONE]`; see the schema `Event`.",
+                    "type": "object",
+                    "description": "One frame. `data` is an `Event` as JSON, and `[DONE]` at the end.",
+                    "properties": {
+                        "id": {"type": "string", "description": "The reader's place: `sequence.characters`."},
+                        "data": {"type": "string"},
+                    },
+                    "required": ["data"],
                 }
             }
         },

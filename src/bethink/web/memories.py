@@ -124,7 +124,7 @@ async def list_memories(
     cursor: Cursor = None,
     category: Label | None = None,
     state: Literal["active", "superseded", "retracted", "all"] = "active",
-    query: Annotated[str | None, Query(max_length=8000, description="Search, best first.")] = None,
+    query: Annotated[str | None, Query(max_length=2000, description="Search, best first.")] = None,
 ) -> MemoryPage:
     """Memories, newest first; with `query` the active ones that answer it, best first, in one page."""
     if query is not None and query.strip():

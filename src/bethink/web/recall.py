@@ -35,7 +35,7 @@ class RecallAnswer(BaseModel):
 async def recall(
     app: Served,
     caller: Caller,
-    query: Annotated[str, Query(max_length=8000, description="A question or words.")],
+    query: Annotated[str, Query(max_length=2000, description="A question or words.")],
     *,
     k: Annotated[int, Query(ge=1, le=200, description="At most so many.")] = 10,
     kinds: Annotated[str | None, Query(description="Kinds with commas between them; none is all.")] = None,

@@ -1,0 +1,81 @@
+"""The OpenAPI document, and the server held to it by requests that nobody would think of."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import anyio
+import pytest
+
+from bethink.events import Event
+from tests.door import open_door
+from tests.server_process import running
+
+pytestmark = pytest.mark.anyio
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "unsupported_method",
+    "use_after_free",
+    "ensure_resource_availability",
+)
+"""All but two: what is valid for a schema may still be refused, as an undo token that is none, and the
+address /memories/undo is that of a memory too, so that it allows more methods than the document names."""
+
+
+async def document() -> dict[str, Any]:
+    async with open_door() as door:
+        return (await door.http.get("/openapi.json")).json()
+
+
+def references(part: object) -> set[str]:
+    match part:
+        case dict():
+            own = {part["$ref"]} if isinstance(part.get("$ref"), str) else set[str]()
+            return own.union(*(references(value) for value in part.values()))
+        case list():
+            return set[str]().union(*(references(value) for value in part))
+        case _:
+            return set()
+
+
+async def test_the_document_describes_every_event_and_refers_to_nothing_that_is_missing() -> None:
+    schemas = (openapi := await document())["components"]["schemas"]
+    kinds = {schema.__struct_config__.tag for schema in get_args(Event)}
+    assert set(schemas["Event"]["discriminator"]["mapping"]) == kinds
+    assert references(openapi) <= {f"#/components/schemas/{name}" for name in schemas}
+
+
+async def test_every_route_documents_its_problems_and_every_operation_has_a_name_of_its_own() -> None:
+    operations = [each for path in (await document())["paths"].values() for each in path.values()]
+    names = [operation["operationId"] for operation in operations]
+    assert len(names) == len(set(names))
+    assert all(operation["description"] for operation in operations)
+    for operation in operations:
+        refused = operation["responses"]["422"]["content"]
+        assert refused == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+@pytest.mark.timeout(120)
+async def test_the_server_keeps_what_its_document_says(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as bethink:
+        url = f"{str(bethink.http.base_url).rstrip('/')}/openapi.json"
+        command = [sys.executable, "-m", "schemathesis.cli", "run", url]
+        command += ["--phases", "coverage,fuzzing", "--max-examples", "10", "--generation-deterministic"]
+        command += ["--checks", ",".join(CHECKS), "--no-color", "--warnings", "off", "--no-shrink"]
+        result = await anyio.run_process(command, cwd=tmp_path, check=False, stderr=subprocess.STDOUT)
+        assert (await bethink.get("/health"))["parts"]["store"]["status"] == "ok"
+    report = result.stdout.decode()
+    assert result.returncode == 0, report[-5000:]
+    counted = re.search(r"Selected: (\d+)/(\d+)\s+Tested: (\d+)", report)
+    assert counted is not None
+    assert len(set(counted.groups())) == 1
