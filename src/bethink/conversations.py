@@ -82,8 +82,10 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     usage: tuple[Usage, ...] = ()
 
 
-CONVERSATIONS = Collection("conversations", Conversation, ("archived", "updated_at", "project"))
-MESSAGES = Collection("messages", StoredMessage, ("conversation", "position"))
+CONVERSATIONS = Collection(
+    "conversations", Conversation, ("archived", "updated_at", "project"), searchable=False
+)
+MESSAGES = Collection("messages", StoredMessage, ("conversation", "position"), searchable=False)
 
 
 def title_from(text: str) -> str:

@@ -82,8 +82,8 @@ class JournalEntry(Record, frozen=True, kw_only=True):
     events: tuple[Numbered, ...]
 
 
-RUNS = Collection("runs", Run, ("conversation", "state", "ended_at"))
-JOURNAL = Collection("journal", JournalEntry, ("run", "sequence"))
+RUNS = Collection("runs", Run, ("conversation", "state", "ended_at"), searchable=False)
+JOURNAL = Collection("journal", JournalEntry, ("run", "sequence"), searchable=False)
 
 
 @dataclass(slots=True)

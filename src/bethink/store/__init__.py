@@ -39,13 +39,15 @@ class Collection(Generic[R]):
 
     `keys` are attributes of the record by which it is found or ordered, each
     text or integer, None allowed. `schema` is the version of the record's
-    shape: a row with a greater one is refused as `NewerSchema`.
+    shape: a row with a greater one is refused as `NewerSchema`. Records of one
+    that is not `searchable` never have an index item.
     """
 
     name: str
     record: type[R]
     keys: tuple[str, ...] = ()
     schema: int = 1
+    searchable: bool = True
 
     def encode(self, record: R) -> bytes:
         """The record as JSON."""

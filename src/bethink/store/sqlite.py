@@ -136,7 +136,7 @@ class SqliteStore:
             table.put(connection, owner, row, if_version=put.if_version)
             if item is not None and entry is not None:
                 index.put(owner, item.text, entry)
-            elif put.if_version != 0:
+            elif put.if_version != 0 and put.collection.searchable:
                 # A record that did not exist had no item.
                 index.delete(owner, row.id)
 
@@ -146,7 +146,7 @@ class SqliteStore:
         table = self._table(delete.collection)
 
         def step(connection: sqlite3.Connection, index: IndexRows) -> None:
-            if table.delete(connection, owner, delete.id):
+            if table.delete(connection, owner, delete.id) and delete.collection.searchable:
                 index.delete(owner, delete.id)
 
         return step
@@ -156,7 +156,8 @@ class SqliteStore:
         check_where(delete.collection, delete.where)
 
         def step(connection: sqlite3.Connection, index: IndexRows) -> None:
-            index.delete_these(owner, *table.ids(owner, delete.where))
+            if delete.collection.searchable:
+                index.delete_these(owner, *table.ids(owner, delete.where))
             table.delete_all(connection, owner, delete.where)
 
         return step

@@ -194,7 +194,9 @@ class Writer:
         try:
             connection.execute("BEGIN IMMEDIATE")
             index = IndexRows(connection)
-            answers = [_applied(connection, index, one) for one in prepared]
+            answers = [_applied(connection, index, one, alone=len(prepared) == 1) for one in prepared]
+            if not connection.in_transaction:
+                return answers
             index.finish()
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -208,19 +210,27 @@ class Writer:
 
 
 def _applied(
-    connection: sqlite3.Connection, index: IndexRows, prepared: tuple[asyncio.Future[None], Apply]
+    connection: sqlite3.Connection,
+    index: IndexRows,
+    prepared: tuple[asyncio.Future[None], Apply],
+    *,
+    alone: bool,
 ) -> _Answer:
+    """Apply a batch, or nothing of it; one that is `alone` in its transaction takes that back with it."""
     future, apply = prepared
-    connection.execute("SAVEPOINT batch")
+    if not alone:
+        connection.execute("SAVEPOINT batch")
     try:
         apply(connection, index)
     except sqlite3.Error:
         raise
     except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batch
-        connection.execute("ROLLBACK TO batch")
-        connection.execute("RELEASE batch")
+        connection.execute("ROLLBACK" if alone else "ROLLBACK TO batch")
+        if not alone:
+            connection.execute("RELEASE batch")
         return _Answer(future, error=error)
-    connection.execute("RELEASE batch")
+    if not alone:
+        connection.execute("RELEASE batch")
     return _Answer(future)
 
 
