@@ -30,11 +30,6 @@ FLAGS = (
     "--disable-sync",
 )
 _START_S = 30
-_SERVE = """\
-from bethink.settings import load_settings
-from bethink.web.server import serve
-serve(load_settings())
-"""
 
 
 def chromium() -> str | None:
@@ -64,11 +59,9 @@ class Served:
 @contextmanager
 def bethink(data: Path, model_url: str | None) -> Generator[Served]:
     """`bethink serve` on a free port over this data directory, with or without a model."""
-    command = [sys.executable, "-c", _SERVE]
+    command = [Path(sys.executable).with_name("bethink"), "serve", "--port", "0", "--data", data]
     environment = {
         **os.environ,
-        "BETHINK_PORT": "0",
-        "BETHINK_DATA_DIR": str(data),
         "BETHINK_MODEL": "openai:scripted" if model_url else "",
         "OPENAI_BASE_URL": model_url or "",
         "OPENAI_API_KEY": "x",

@@ -43,10 +43,12 @@ def _picture(page: Page, name: str) -> Path:
     return path
 
 
+@pytest.mark.requirement("R6", "R111")
 def test_a_conversation_shows_what_was_done_used_and_changed(lived_in: Served, page: Page) -> None:
     page.goto(lived_in.url)
     say(page, LISBON)
     expect(page.get_by_text("Remember: Plans to visit Lisbon")).to_be_visible()
+    assert page.get_by_text(LAST_WORDS).count() == 0
     expect(page.get_by_text(LAST_WORDS)).to_be_visible()
     expect(page).to_have_url(re.compile("/c/"))
     used = page.get_by_role("button", name=re.compile(r"Used \d memor"))
@@ -99,6 +101,7 @@ def test_a_change_of_memory_is_undone_from_the_answer(served: Served, page: Page
     expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
 
 
+@pytest.mark.requirement("R20", "R38")
 def test_a_tool_line_opens_to_what_went_in_and_came_out(lived_in: Served, page: Page) -> None:
     page.goto(lived_in.url)
     say(page, LISBON)
@@ -150,6 +153,7 @@ def test_a_call_that_waits_survives_a_reload_and_ends_as_a_receipt(served: Serve
     expect(page.get_by_text("Has a red bicycle")).to_be_visible()
 
 
+@pytest.mark.requirement("R151")
 def test_a_failure_says_what_happened_and_offers_to_ask_again(served: Served, page: Page) -> None:
     page.goto(served.url)
     say(page, "Break down please")
