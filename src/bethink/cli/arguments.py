@@ -24,13 +24,14 @@ def parse(words: list[str]) -> argparse.Namespace:
     Raises:
         SystemExit: help was asked for (0), or the words make no command (2).
     """
-    return _parser().parse_args(words, argparse.Namespace(**_COMMON_DEFAULTS))
+    return make_parser().parse_args(words, argparse.Namespace(**_COMMON_DEFAULTS))
 
 
 _COMMON_DEFAULTS: dict[str, Any] = {"data": None, "model": None, "log_level": None, "debug": False}
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands; the reference page is written from it, too."""
     common = _common()
     parser = argparse.ArgumentParser(
         prog="bethink",

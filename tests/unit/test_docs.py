@@ -1,0 +1,101 @@
+"""The documents: links lead somewhere, settings name a model, reference pages are current."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bethink.app import connect_models
+from bethink.settings import load_settings
+from scripts.reference_doors import FOLDER, PAGES
+from tests.documents import ROOT, Example, anchors, documents, examples, links
+
+KINDS = {"sh run", "python run", "text part", "sh settings", "toml settings"}
+EXAMPLES = [example for document in documents() for example in examples(document)]
+SETTINGS = [example for example in EXAMPLES if example.kind.endswith(" settings")]
+
+
+@pytest.mark.parametrize("document", documents())
+def test_every_link_of_a_document_leads_to_a_file(document: str) -> None:
+    missing: list[str] = []
+    for target in links(document):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (ROOT / document).parent / name if name else ROOT / document
+        is_there = path.exists() and (
+            not anchor or anchor in anchors(os.path.relpath(path.resolve(), ROOT.resolve()))
+        )
+        missing += [] if is_there else [target]
+    assert missing == []
+
+
+def test_the_readme_and_the_index_lead_to_every_document() -> None:
+    seen: set[str] = set()
+    waiting = ["README.md"]
+    while waiting:
+        document = waiting.pop()
+        if document in seen:
+            continue
+        seen.add(document)
+        for target in links(document):
+            path = ((ROOT / document).parent / target.partition("#")[0]).resolve()
+            if path.suffix == ".md" and path.is_relative_to(ROOT.resolve()):
+                waiting.append(path.relative_to(ROOT.resolve()).as_posix())
+    unreached = {name for name in documents() if not name.startswith("tests/")} - seen
+    assert unreached == set()
+
+
+def test_the_index_of_decisions_has_each_with_its_title() -> None:
+    folder = ROOT / "docs" / "adr"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    for path in sorted(folder.glob("[0-9]*.md")):
+        number, title = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").split(". ", 1)
+        assert f"[{number}. {title}]({path.name})" in index
+
+
+def test_every_marked_example_names_a_check_that_there_is() -> None:
+    marked = {example.name: example.kind for example in EXAMPLES if len(example.info) > 1}
+    assert {name: kind for name, kind in marked.items() if kind not in KINDS} == {}
+
+
+@pytest.mark.parametrize("example", SETTINGS, ids=lambda example: example.name)
+def test_an_example_of_settings_connects_the_model_that_it_names(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith(("BETHINK_", "OPENAI_", "AZURE_", "DIAL_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    # An ellipsis stands for what only the reader has.
+    text = example.text.replace("…", "x")
+    if example.kind == "toml settings":
+        (tmp_path / "bethink.toml").write_text(text, encoding="utf-8")
+    else:
+        for name, value in _exported(text):
+            monkeypatch.setenv(name, value)
+    settings = load_settings(data_dir=tmp_path)
+    llm = connect_models(settings)
+    assert llm is not None
+    assert settings.model == example.info[2]
+    assert llm.name == example.info[2]
+
+
+def _exported(text: str) -> list[tuple[str, str]]:
+    """What the shell makes of a block's `export` lines."""
+    exports = "\n".join(line for line in text.splitlines() if line.startswith("export "))
+    shell = ["bash", "-euc", f"{exports}\nenv -0"]
+    shown = subprocess.run(
+        shell, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True
+    )
+    pairs = [line.partition("=") for line in shown.stdout.split("\0") if line]
+    return [
+        (name, value) for name, _, value in pairs if name.isupper() and name not in {"PATH", "PWD", "SHLVL"}
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_reference_page_says_what_the_program_says(page: str) -> None:
+    assert (FOLDER / page).read_text(encoding="utf-8") == PAGES[page]()
