@@ -120,6 +120,7 @@ class Background:
 
         Until it has ended, and if it fails, recall goes by words and says so.
         """
+        self.progress = "The embedding model is being loaded."
         try:
             await self._load_or_fetch()
         except EmbeddingsUnavailable as error:

@@ -75,7 +75,10 @@ class TextSoFar(_Event, frozen=True, tag="text_so_far"):
 
 
 class Recalled(msgspec.Struct, frozen=True, kw_only=True):
-    """One memory that was given to the model. `score` is 0..1, `at` microseconds UTC."""
+    """One memory that was given to the model. `at` is microseconds UTC.
+
+    `score` is 0..1: how well it answers the message, 0 for one that is always given.
+    """
 
     id: str
     kind: str

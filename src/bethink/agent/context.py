@@ -73,11 +73,11 @@ class Context:
         object.__setattr__(self, "_fixed_tokens", _tokens(self.prompt) + _NOW_TOKENS + tools)
 
     async def recalled(self, principal: Principal, text: str) -> tuple[Recalled, ...]:
-        """What is remembered that may bear on `text`: the important first, then by relevance."""
+        """What is remembered that may bear on `text`: by relevance, then what always matters."""
         profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
         hits = await self.recall.search(principal, text, self.limit) if self.limit else []
-        found = {item.id: item for item in map(_of_fact, profile)}
-        found |= {hit.id: _of_hit(hit) for hit in hits if hit.score >= self.min_score}
+        found = {hit.id: _of_hit(hit) for hit in hits if hit.score >= self.min_score}
+        found |= {fact.id: _of_fact(fact) for fact in profile if fact.id not in found}
         kept: list[Recalled] = []
         room = _MAX_RECALLED_CHARS
         for item in map(_cut, found.values()):
@@ -210,7 +210,7 @@ def _cut(item: Recalled) -> Recalled:
 
 def _of_fact(fact: Fact) -> Recalled:
     source = fact.sources[0].kind if fact.sources else None
-    return Recalled(id=fact.id, kind="fact", text=fact.content, score=1.0, at=fact.created_at, source=source)
+    return Recalled(id=fact.id, kind="fact", text=fact.content, score=0.0, at=fact.created_at, source=source)
 
 
 def _of_hit(hit: Hit) -> Recalled:

@@ -64,7 +64,7 @@ export function RecalledLine({ item }: { item: RecalledItem }) {
       <small>
         {[kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
         {source && <Source source={source} />}
-        {` · ${Math.round(score * 100)} % match`}
+        {score > 0 ? ` · ${Math.round(score * 100)} % match` : " · always in mind"}
       </small>
     </li>
   );
