@@ -14,9 +14,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import pytest
@@ -69,6 +69,10 @@ class CommandLine:
     capture: pytest.CaptureFixture[str]
     monkeypatch: pytest.MonkeyPatch
 
+    def setting(self, **variables: str) -> CommandLine:
+        """The same with more in its environment."""
+        return replace(self, environment={**self.environment, **variables})
+
     def __call__(self, *words: str, piped: str | bytes = "") -> Ended:
         """Run one command in this process."""
         raw = piped.encode() if isinstance(piped, str) else piped
@@ -94,7 +98,11 @@ class CommandLine:
         return {document["content"] for document in self("memory", "list", "--all", "--json").documents}
 
     def start(
-        self, *words: str, stdin: int | None = None, stdout: int | None = None, stderr: int | None = None
+        self,
+        *words: str,
+        stdin: int | None = None,
+        stdout: int | IO[str] | None = None,
+        stderr: int | None = None,
     ) -> subprocess.Popen[str]:
         """Run one command in another process; its streams are Popen's."""
         ours = {

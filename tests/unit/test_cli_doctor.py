@@ -22,10 +22,6 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-def with_(line: CommandLine, **more: str) -> CommandLine:
-    return CommandLine(line.data, {**line.environment, **more}, line.capture, line.monkeypatch)
-
-
 def states(line: CommandLine) -> dict[str, str]:
     return {document["part"]: document["state"] for document in line("doctor", "--json").documents}
 
@@ -35,7 +31,7 @@ def messages(line: CommandLine) -> dict[str, str]:
 
 
 def test_a_fresh_machine_is_well_though_parts_are_off(plain: CommandLine, free_port: int) -> None:
-    fresh = with_(plain, BETHINK_PORT=str(free_port))
+    fresh = plain.setting(BETHINK_PORT=str(free_port))
     ended = fresh("doctor")
     assert ended.code == 0
     assert "broken" not in ended.out
@@ -53,11 +49,11 @@ def test_what_is_there_is_counted(plain: CommandLine) -> None:
 
 def test_a_model_is_probed_and_no_secret_shown(bethink: CommandLine, scripted: ScriptedProcess) -> None:
     assert states(bethink)["model"] == "ok"
-    gone = with_(bethink, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    gone = bethink.setting(OPENAI_BASE_URL="http://127.0.0.1:9/v1")
     ended = gone("doctor")
     assert ended.code == 1
     assert re.search(r"^broken +model ", ended.out, re.MULTILINE)
-    assert states(with_(bethink, BETHINK_MODEL="nobody:knows"))["model"] == "broken"
+    assert states(bethink.setting(BETHINK_MODEL="nobody:knows"))["model"] == "broken"
     assert "sk-invented" not in ended.out + ended.err + json.dumps(messages(bethink))
     assert "openai_api_key from OPENAI_API_KEY" in ended.out
 
@@ -89,14 +85,14 @@ def test_a_directory_open_to_others_is_closed_on_request(plain: CommandLine) -> 
 
 
 def test_a_port_of_another_program_is_broken(plain: CommandLine, scripted: ScriptedProcess) -> None:
-    other = with_(plain, BETHINK_PORT=scripted.origin.rpartition(":")[2])
+    other = plain.setting(BETHINK_PORT=scripted.origin.rpartition(":")[2])
     assert states(other)["server"] == "broken"
-    assert states(with_(plain, BETHINK_HOST="192.0.2.7"))["server"] == "broken"
+    assert states(plain.setting(BETHINK_HOST="192.0.2.7"))["server"] == "broken"
 
 
 def test_faults_of_the_settings_are_told(plain: CommandLine) -> None:
-    assert states(with_(plain, BETHINK_TIME_ZONE="Mars/Olympus"))["time zone"] == "broken"
-    assert states(with_(plain, BETHINK_MODLE="openai:gpt"))["settings"] == "off"
-    ended = with_(plain, BETHINK_MAX_STEPS="many")("doctor")
+    assert states(plain.setting(BETHINK_TIME_ZONE="Mars/Olympus"))["time zone"] == "broken"
+    assert states(plain.setting(BETHINK_MODLE="openai:gpt"))["settings"] == "off"
+    ended = plain.setting(BETHINK_MAX_STEPS="many")("doctor")
     assert ended.code == 1
     assert re.search(r"^broken +settings .*max_steps", ended.out, re.MULTILINE)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 import pytest
@@ -105,6 +106,18 @@ def test_a_reader_that_leaves_early_is_no_error(plain: CommandLine) -> None:
         assert process.wait(30) == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_an_output_that_cannot_be_written_is_a_sentence(plain: CommandLine) -> None:
+    plain.added("User likes tea.")
+    with (
+        Path("/dev/full").open("w") as full,
+        plain.start("memory", "list", stdout=full, stderr=PIPE) as process,
+    ):
+        assert process.stderr
+        assert process.stderr.read() == "bethink: The output cannot be written: No space left on device.\n"
+        assert process.wait(30) == 1
+
+
 def test_serve_answers_and_other_commands_work_beside_it(bethink: CommandLine) -> None:
     with bethink.start("serve", "--port", "0", stdout=PIPE, stderr=DEVNULL) as process:
         assert process.stdout
@@ -113,9 +126,7 @@ def test_serve_answers_and_other_commands_work_beside_it(bethink: CommandLine) -
         id = bethink.added("User likes tea.")
         assert id in asked(url, "/memories")
         port = url.rpartition(":")[2]
-        doctor = CommandLine(
-            bethink.data, {**bethink.environment, "BETHINK_PORT": port}, bethink.capture, bethink.monkeypatch
-        )("doctor")
+        doctor = bethink.setting(BETHINK_PORT=port)("doctor")
         assert re.search(rf"^ok +server +Bethink .* is at http://127.0.0.1:{port}$", doctor.out, re.MULTILINE)
         taken = bethink("serve", "--port", port)
         assert taken.code == 2

@@ -27,6 +27,7 @@ def test_messages_are_typed_until_ctrl_d(bethink: CommandLine) -> None:
         terminal.until("› ")
         assert terminal.leave() == 0
         assert "conversation " in terminal.shown
+        assert "\x1b[2m" in terminal.shown, "quiet lines are dim"
         assert terminal.shown.count("Recall goes by words only") == 1
 
 
@@ -123,31 +124,19 @@ def test_a_memory_is_corrected_in_the_editor(bethink: CommandLine, tmp_path: Pat
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i s/Rome/Paris/ "$1"\n')
     editor.chmod(0o700)
-    with_editor = CommandLine(
-        bethink.data, {**bethink.environment, "EDITOR": str(editor)}, bethink.capture, bethink.monkeypatch
-    )
-    with with_editor.terminal("memory", "edit", id) as terminal:
+    with bethink.setting(EDITOR=str(editor)).terminal("memory", "edit", id) as terminal:
         terminal.until("Corrected: User lives in Paris.")
     assert bethink.facts() == {"User lives in Paris."}
 
 
-def test_a_terminal_without_colours_is_given_none(bethink: CommandLine) -> None:
-    colourless = CommandLine(
-        bethink.data, {**bethink.environment, "NO_COLOR": "1"}, bethink.capture, bethink.monkeypatch
-    )
-    for line, has_colours in ((bethink, True), (colourless, False)):
-        with line.terminal("chat", "My name is Alice") as terminal:
-            terminal.until("conversation ")
-            assert ("\x1b[2m" in terminal.shown) is has_colours
-
-
-def test_an_escape_sequence_of_an_answer_does_not_reach_the_terminal(
+def test_neither_an_answer_nor_bethink_without_colours_commands_the_terminal(
     bethink: CommandLine, scripted: ScriptedProcess
 ) -> None:
     play(scripted, Rule(text="be\x1b]0;owned\x07fore\x9b2Jafter"))
-    with bethink.terminal("chat", "hello") as terminal:
+    with bethink.setting(NO_COLOR="1").terminal("chat", "hello") as terminal:
         terminal.until("be]0;ownedfore2Jafter")
-        assert "\x1b]" not in terminal.shown
+        terminal.until("conversation ")
+        assert "\x1b" not in terminal.shown
 
 
 def test_what_is_to_be_approved_shows_what_is_invisible() -> None:

@@ -38,10 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Never raises a `BethinkError`; a fault of Bethink itself shows its traceback.
     """
     words = sys.argv[1:] if argv is None else list(argv)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A terminal that cannot show a character shows a question mark instead of failing.
-            stream.reconfigure(errors="replace")
+    _prepare_streams()
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -57,6 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _close_output()
         return Exit.OK
     return code
+
+
+def _prepare_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character shows a question mark instead of failing.
+            stream.reconfigure(errors="replace")
 
 
 def _run(words: list[str]) -> int:
@@ -79,8 +83,10 @@ def _told(error: BethinkError, words: list[str]) -> int:
         import traceback
 
         traceback.print_exception(error)
-    with suppress(BrokenPipeError):
+    try:
         sys.stdout.flush()
+    except OSError:
+        _close_output()
     print(f"bethink: {error}", file=sys.stderr)
     return exit_of(type(error))
 
@@ -98,6 +104,6 @@ def _only(group: ExceptionGroup[Exception]) -> BethinkError | None:
 
 
 def _close_output() -> None:
-    """The reader of the output has left (`| head`): let nothing more be written when Python ends."""
+    """The output is lost (`| head`, a full disk): let nothing more be written to it when Python ends."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

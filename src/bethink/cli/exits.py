@@ -24,7 +24,7 @@ class Exit(IntEnum):
         return member
 
     OK = 0, "It is done."
-    FAILED = 1, "It failed, or it waits for a decision; the last line on standard error says why."
+    FAILED = 1, "It failed, or it waits for a decision; standard error says why."
     USAGE = 2, "The command line or the input is not valid, or nothing has the given id."
     NO_MODEL = 3, "It needs a language model, and none is set."
     BUSY = 4, "Somebody else is changing the same thing; repeat it later."

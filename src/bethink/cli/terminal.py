@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from bethink.errors import BadInput
+from bethink.errors import BadInput, BethinkError
 from bethink.settings import terminal_wishes
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
+_COLUMNS = 80
 _ERASE_LINE = "\r\x1b[K"
 
 
@@ -75,16 +76,14 @@ class Screen:
     def text(self, text: str) -> None:
         """More of the answer, at once."""
         self.status("")
-        self.out.write(printable(text) if self.out.isatty() else text)
-        self.out.flush()
+        self._write(printable(text) if self.out.isatty() else text)
         if text:
             self._mid_line = not text.endswith("\n")
 
     def end_line(self) -> None:
         """Let what comes next begin on a line of its own."""
         if self._mid_line:
-            self.out.write("\n")
-            self.out.flush()
+            self._write("\n")
             self._mid_line = False
 
     def line(self, line: str) -> None:
@@ -105,14 +104,25 @@ class Screen:
             return
         if self.out.isatty() and text:
             self.end_line()
-        width = os.get_terminal_size(self.err.fileno()).columns - 1
-        self.err.write(_ERASE_LINE + self.styled(one_line(text, max(width, 10)), "dim"))
+        # A terminal that does not know its width says 0.
+        width = os.get_terminal_size(self.err.fileno()).columns or _COLUMNS
+        self.err.write(_ERASE_LINE + self.styled(one_line(text, width - 1), "dim"))
         self.err.flush()
         self._status = text
 
     def styled(self, text: str, style: str) -> str:
         """The text in a style, where colours are wanted."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colours and style else text
+
+    def _write(self, text: str) -> None:
+        try:
+            self.out.write(text)
+            self.out.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            message = f"The output cannot be written: {error.strerror}."
+            raise BethinkError(message) from error
 
     def ask(self, prompt: str) -> str | None:
         """A line that the person types; None at the end of the input (Ctrl-D).
