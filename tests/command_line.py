@@ -13,7 +13,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -23,7 +23,7 @@ import pytest
 
 from bethink.cli import main
 from bethink.llm.script import Reply
-from bethink.llm.scripted_process import ScriptedProcess
+from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _DURATION = re.compile(r"\((?:\d+ ms|\d+\.\d s)\)")
@@ -37,6 +37,7 @@ def masked(text: str) -> str:
     """The text with ids numbered in the order in which they appear, and without what a clock says."""
     numbers: dict[str, int] = {}
     text = re.sub(r"(warning: Recall goes by words only): .*", r"\1", text).replace(LABEL, "(…)")
+    text = re.sub(r"\d+ tokens in", "<some> tokens in", text)
     text = _ID.sub(lambda match: f"<{numbers.setdefault(match[0], len(numbers) + 1)}>", text)
     return _DAY.sub("<date>", _DURATION.sub("(<took>)", text))
 
@@ -185,3 +186,43 @@ def play(server: ScriptedProcess, *rules: Reply) -> None:
     answer = connection.getresponse().read()
     connection.close()
     assert answer == b"{}", answer
+
+
+@pytest.fixture(scope="session")
+def scripted_server() -> Iterator[ScriptedProcess]:
+    """A scripted model in another process, shared: `scripted` gives it to one test."""
+    with scripted_process() as server:
+        yield server
+
+
+@pytest.fixture
+def scripted(scripted_server: ScriptedProcess) -> ScriptedProcess:
+    """The scripted model, playing its demonstration."""
+    play(scripted_server)
+    return scripted_server
+
+
+@pytest.fixture
+def plain(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """The command line without a model, neither of language nor of embeddings."""
+    data = tmp_path / "data"
+    environment = {
+        "BETHINK_DATA_DIR": str(data),
+        "BETHINK_MODELS_DIR": "models",
+        # What `serve` fetches at its first start stays where it is.
+        "PIP_NO_INDEX": "1",
+        "UV_OFFLINE": "1",
+    }
+    return CommandLine(data, environment, capsys, monkeypatch)
+
+
+@pytest.fixture
+def bethink(plain: CommandLine, scripted: ScriptedProcess) -> CommandLine:
+    """The command line with the scripted model."""
+    model = {
+        "BETHINK_MODEL": "openai:scripted",
+        "OPENAI_BASE_URL": scripted.base_url,
+        "OPENAI_API_KEY": "sk-invented",
+        "BETHINK_MODEL_ATTEMPTS": "1",
+    }
+    return CommandLine(plain.data, {**plain.environment, **model}, plain.capture, plain.monkeypatch)

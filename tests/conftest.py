@@ -24,6 +24,9 @@ settings.register_profile(
 settings.load_profile("bethink")
 
 
+pytest_plugins = ("tests.command_line",)
+
+
 class NetworkRefusedError(Exception):
     """A test reached for a host beyond this machine; give it a server on loopback or a fake."""
 
