@@ -9,6 +9,7 @@ ranks lose to words alone in conversations, where words are the stronger leg.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -40,6 +41,9 @@ _LEXICAL_POWER = 1.5
 
 Where meaning cannot be searched, words are all the evidence there is, and count in full.
 """
+_OWNER_WORD = re.compile(r"\b(?:the )?user(?:['’]s)?\b", re.IGNORECASE)
+"""How models name the owner in a question (spec 002, "SearchMemoryTool"): in the owner's memory it
+tells nothing apart. The meaning leg gets the question as it was asked."""
 _IMPORTANT = 20
 _SURE_IMPORTANT = 0.5
 """How sure it is that the most important of all answers a question that names nothing."""
@@ -152,7 +156,7 @@ class Recall:
         found = await self.index.search(
             IndexQuery(
                 owner=principal.owner,
-                text=query,
+                text=_words(query),
                 vector=await self._vector(query),
                 model=self.embeddings.model,
                 kinds=wanted,
@@ -254,6 +258,11 @@ def _ranked(found: Sequence[tuple[Candidate, Memento]], lexical_ideal: float) ->
         least = max(least, _confidence(candidate, lexical_ideal, power))
         ranked.append((candidate, memento, round(least, 4)))
     return ranked[::-1]
+
+
+def _words(query: str) -> str:
+    kept = _OWNER_WORD.sub(" ", query)
+    return kept if any(char.isalnum() for char in kept) else query
 
 
 def _spread(scores: list[float]) -> list[float]:
