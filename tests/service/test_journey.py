@@ -51,6 +51,9 @@ async def test_what_is_told_is_known_after_a_power_cut(model: ScriptedProcess, t
         told = await bethink.told(await bethink.new(), "My name is Alice and I live in Paris")
         assert kinds(told)[-1] == DONE
         assert {"run_started", "tool_requested", "memory_changed", "tool_finished"} < set(kinds(told))
+        # The script quotes the results that it was sent, in their order.
+        results = ("Memory stored: User's name is Alice.", "Memory stored: User lives in Paris.")
+        assert " / ".join(results) in text_of(told)
         memories = await bethink.get("/memories")
         await bethink.kill()
     assert sorted(item["content"] for item in memories["items"]) == [

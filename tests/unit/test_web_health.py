@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import EmbeddingsUnavailable
+from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.web.ui import NOT_BUILT, Interface
 from tests.door import Door, called, open_door
@@ -99,6 +100,26 @@ async def test_settings_show_bounds_and_no_key() -> None:
     assert (shown["model"], shown["bounds"]["max_steps"], shown["recall_limit"]) == (None, 7, 5)
     assert "BETHINK_MODEL" in shown["model_help"]
     assert "sk-" not in answer.text
+
+
+async def test_metrics_count_runs_calls_and_tokens() -> None:
+    script = [[ScriptedCall("store_memory", {"content": "Lives in Paris"})], 'Noted "Paris".']
+    async with open_door(ScriptedLlm(script, name='scripted:"x"')) as door:
+        before = (await door.http.get("/metrics")).text
+        answer = (await door.chat(await door.new(), "I live in Paris")).json()
+        shown = await door.http.get("/metrics")
+    assert shown.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "bethink_runs_started_total 0\n" in before
+    tokens = answer["usage"]["input_tokens"]
+    for line in (
+        "# TYPE bethink_runs_ended_total counter",
+        "bethink_runs_live 0",
+        "bethink_runs_started_total 1",
+        'bethink_runs_ended_total{reason="answered"} 1',
+        'bethink_tool_calls_total{tool="store_memory",outcome="ok"} 1',
+        f'bethink_tokens_total{{model="scripted:\\"x\\"",direction="in"}} {tokens}',
+    ):
+        assert f"{line}\n" in shown.text
 
 
 async def served(folder: Path, path: str, accept: str = "*/*", etag: str = "") -> httpx2.Response:

@@ -18,9 +18,10 @@ from bethink.agent.journal import Journal, Numbered
 from bethink.agent.records import RUNS, Recorder, Run
 from bethink.agent.request import Decided, RunRequest
 from bethink.agent.stored_runs import StoredRuns
+from bethink.agent.tally import Tally
 from bethink.conversations import checked_content
 from bethink.errors import BadInput, BethinkError, Busy, StorageError, UnknownId
-from bethink.events import Place, RunDone, RunFailed, RunStarted, Warned
+from bethink.events import Place, RunDone, RunFailed, RunStarted, ToolFinished, Usage, Warned
 from bethink.messages import ToolCall, ToolMessage, UserMessage
 from bethink.store import Put
 from bethink.telemetry import log
@@ -77,6 +78,7 @@ class Runs:
     loop: Loop | None
     max_run_s: float
     max_message_chars: int
+    tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
@@ -87,6 +89,11 @@ class Runs:
     def __post_init__(self) -> None:
         stored = StoredRuns(self.conversations, self.bus, self._live.__contains__)
         object.__setattr__(self, "stored", stored)
+
+    @property
+    def live(self) -> int:
+        """How many run now in this process."""
+        return len(self._live)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Runs]:
@@ -282,6 +289,7 @@ class Runs:
     def _launch(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> None:
         live = _Live(recorder, anyio.CancelScope())
         self._live[recorder.run.id] = live
+        self.tally.started += 1
         self._tasks.start_soon(self._drive, live, events)
 
     async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
@@ -310,6 +318,8 @@ class Runs:
                 if isinstance(event, RunDone):
                     return event
                 recorder.take(event)
+                if isinstance(event, ToolFinished | Usage):
+                    self.tally.take(event)
                 if run not in self._dirty:
                     self._dirty[run] = recorder
                     self._is_dirty.set()
@@ -326,6 +336,7 @@ class Runs:
         finally:
             self._dirty.pop(recorder.run.id, None)
             self._live.pop(recorder.run.id, None)
+            self.tally.ended[done.reason] += 1
 
     async def _history(self, principal: Principal, held: Versioned[Conversation]) -> list[Message]:
         room = self.loop.llm.context_tokens if self.loop else 0
