@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 12 * 1024 * 1024
 """Room for the longest message in JSON's escapes; files travel otherwise."""
 
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+_FORWARDED = ("forwarded", "x-forwarded-", "x-real-ip")
+"""What the names of headers begin with by which a proxy tells for whom it asks."""
 _CSP = (
     "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -74,7 +75,7 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        if forwarded := next((name for name in _FORWARDED if name in headers), None):
+        if forwarded := next((name for name in headers if name.startswith(_FORWARDED)), None):
             message = (
                 f"The request was forwarded by a proxy ({forwarded}). This Bethink has no users, so it "
                 "answers only requests of this machine itself."
