@@ -61,6 +61,7 @@ def test_a_killed_answer_says_where_it_stopped(bethink: CommandLine, scripted: S
     assert "not complete" not in bethink("chat", "--conversation", first).err
 
 
+@pytest.mark.requirement("C5")
 def test_two_processes_write_at_once_and_nothing_is_lost(bethink: CommandLine) -> None:
     bethink("memory", "list")
     lines = [f"User owns the book number {number}." for number in range(600)]

@@ -117,6 +117,7 @@ def test_without_a_model_the_notebook_works(plain: CommandLine) -> None:
     assert plain.facts() == {"I like tea"}
 
 
+@pytest.mark.requirement("R103")
 def test_a_model_flag_is_stronger_than_the_environment(bethink: CommandLine) -> None:
     assert bethink("chat", "hello", "--model", "").code == 3
     assert bethink("--model", "nobody:knows", "chat", "hello").code == 2

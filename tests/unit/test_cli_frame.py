@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 import bethink.cli
+from bethink.cli import main
 from bethink.cli.exits import Exit, exit_of, exit_of_code
 from bethink.errors import (
     BadInput,
@@ -72,6 +74,7 @@ def test_the_exit_codes_are_documented_where_the_command_line_begins() -> None:
         assert code.meaning.endswith(".")
 
 
+@pytest.mark.requirement("C29")
 def test_a_damaged_database_is_a_sentence_and_left_alone(plain: CommandLine) -> None:
     plain.data.mkdir()
     file = plain.data / FILE_NAME
@@ -89,6 +92,18 @@ def test_a_data_directory_that_is_a_file_is_a_sentence(plain: CommandLine) -> No
     ended = plain("memory", "list")
     assert ended.code == 5
     assert "Traceback" not in ended.err
+
+
+def test_closed_streams_are_no_fault(plain: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    monkeypatch.setenv("BETHINK_DATA_DIR", str(plain.data))
+    assert main(["memory", "add", "User likes tea."]) == 0
+    assert main(["memory", "add", "-"]) == 2
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.close()
+    monkeypatch.undo()
+    assert plain.facts() == {"User likes tea."}
 
 
 def test_debug_shows_where_an_error_came_from(plain: CommandLine) -> None:
