@@ -44,7 +44,7 @@ def reason_of(events: list[Event]) -> str:
     return done.reason
 
 
-@pytest.mark.requirement("R15", "R16", "R98", "R145", "R147")
+@pytest.mark.requirement("R15", "R16", "R98", "R144", "R145", "R147")
 async def test_a_turn_stores_what_matters_and_a_new_conversation_knows_it() -> None:
     llm = ScriptedLlm([[ALICE, PARIS], "Nice to meet you, Alice.", "You live in Paris."])
     async with open_house(llm) as house:
@@ -75,6 +75,7 @@ async def test_recalled_text_cannot_close_its_block() -> None:
     assert asked.messages[-1].content.count("</recalled_memories>") == 1
 
 
+@pytest.mark.requirement("C27")
 async def test_the_system_prompt_is_in_no_stored_message() -> None:
     async with open_house(ScriptedLlm(["Hello."])) as house:
         conversation = await house.new()
@@ -154,7 +155,7 @@ async def test_a_tool_that_raises_or_hangs_becomes_a_result() -> None:
     assert reason_of(events) == "answered"
 
 
-@pytest.mark.requirement("R19", "C8")
+@pytest.mark.requirement("R19", "R108", "C8")
 @pytest.mark.parametrize(
     ("bound", "reason"),
     [

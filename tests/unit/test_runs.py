@@ -223,3 +223,29 @@ async def test_titles_come_from_the_first_words() -> None:
         await house.say("And Porto?", conversation)
         kept = (await house.app.conversations.get(house.me, conversation)).record
     assert kept.title == "Where should I stay in Lisbon, if I prefer quiet places and…"
+
+
+@pytest.mark.requirement("R109")
+async def test_two_apps_in_one_process_share_nothing() -> None:
+    async with open_house(ScriptedLlm(["one"])) as first, open_house(ScriptedLlm(["two"])) as second:
+        conversation = await first.new()
+        assert text_of(await first.say("Hi", conversation)) == "one"
+        with pytest.raises(UnknownId):
+            await second.messages(conversation) or await second.say("Hi", conversation)
+        assert text_of(await second.say("Hi")) == "two"
+
+
+@pytest.mark.requirement("R107")
+async def test_a_long_conversation_loads_whole_page_by_page() -> None:
+    async with open_house(ScriptedLlm(lambda _request: "ok")) as house:
+        conversation = await house.new()
+        for number in range(30):
+            await house.say(f"Message {number}", conversation)
+        seen: list[int] = []
+        cursor: str | None = None
+        while True:
+            page = await house.app.conversations.messages(house.me, conversation, limit=7, before=cursor)
+            seen += [item.record.position for item in page.items]
+            if (cursor := page.cursor) is None:
+                break
+    assert seen == list(range(59, -1, -1))
