@@ -20,12 +20,16 @@ BethinkError
 │   └── Unreachable
 └── EmbeddingsUnavailable
 
-A class's docstring is its default message; ``code`` is stable and is what
+A class's docstring, its first paragraph, is its default message; ``code`` is stable and is what
 doors show (``urn:bethink:error:<code>``); ``status`` is the HTTP status that
 fits it. Adapters translate foreign errors into these at their edge.
 """
 
 from __future__ import annotations
+
+
+def _first_paragraph(docstring: str) -> str:
+    return " ".join(docstring.partition("\n\n")[0].split())
 
 
 class BethinkError(Exception):
@@ -35,7 +39,7 @@ class BethinkError(Exception):
     status = 500
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or type(self).__doc__)
+        super().__init__(message or _first_paragraph(type(self).__doc__ or ""))
 
     @property
     def message(self) -> str:

@@ -25,7 +25,7 @@ from pydantic_settings import (
 from bethink.errors import BadInput
 
 _PREFIX = "BETHINK_"
-_ALIASES = {
+ALIASES = {
     "COGNICAL_KB_PATH": "data_dir",
     "COGNICAL_MCP_MAX_CONTEXT": "recall_limit",
     "COGNICAL_TOOLS_ENABLED": "tools_enabled",
@@ -87,7 +87,9 @@ class Settings(BaseSettings):
     )
     time_zone: str = Field(default="UTC", description="IANA name of the local owner's time zone.")
     log_level: str = Field(
-        default="info", pattern="^(debug|info|warning|error)$", description="What `serve` logs."
+        default="info",
+        pattern="^(debug|info|warning|error)$",
+        description="Least that is logged: `debug`, `info`, `warning` or `error`.",
     )
 
     model: str = Field(
@@ -215,7 +217,7 @@ def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has 
     """
     given = {name: value for name, value in flags.items() if value is not None}
     found: dict[str, str] = dict.fromkeys(_from_file(given, _from_aliases()), "bethink.toml")
-    found |= {field: variable for variable, field in _ALIASES.items() if os.environ.get(variable)}
+    found |= {field: variable for variable, field in ALIASES.items() if os.environ.get(variable)}
     ours = {key.upper(): key for key in os.environ}
     names = {name: ours.get(f"{_PREFIX}{name}".upper()) for name in Settings.model_fields}
     found |= {name: variable for name, variable in names.items() if variable}
@@ -244,7 +246,7 @@ def terminal_wishes() -> TerminalWishes:
 
 def _from_aliases() -> dict[str, Any]:
     values: dict[str, Any] = {
-        field: os.environ[name] for name, field in _ALIASES.items() if os.environ.get(name)
+        field: os.environ[name] for name, field in ALIASES.items() if os.environ.get(name)
     }
     if (timeout_ms := values.get("tool_timeout_s")) is not None:
         try:

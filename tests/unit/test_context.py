@@ -217,7 +217,7 @@ async def test_the_block_stands_before_the_last_question_also_while_tools_answer
 
 
 @pytest.mark.requirement("R147")
-async def test_what_matters_is_always_recalled_and_the_rest_where_it_bears_on_the_question() -> None:
+async def test_what_bears_on_the_question_is_recalled_and_then_what_always_matters() -> None:
     async with open_house() as house:
         await house.app.memory.add_many(
             house.me,
@@ -229,7 +229,8 @@ async def test_what_matters_is_always_recalled_and_the_rest_where_it_bears_on_th
         )
         recalled = await context_of(house).recalled(house.me, "Where do I live?")
         nothing = await context_of(house, limit=0, profile_limit=0).recalled(house.me, "Where do I live?")
-    assert [item.text for item in recalled] == ["User's name is Alice", "Lives in Paris"]
+    assert [item.text for item in recalled] == ["Lives in Paris", "User's name is Alice"]
+    assert [item.score > 0 for item in recalled] == [True, False]
     assert nothing == ()
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from bethink.app import connect_models
 from bethink.settings import load_settings
-from scripts.reference_doors import FOLDER, PAGES
+from scripts import reference, reference_doors
+from scripts.reference_doors import FOLDER
 from tests.documents import ROOT, Example, anchors, documents, examples, links
 
 KINDS = {"sh run", "python run", "text part", "sh settings", "toml settings"}
@@ -94,6 +95,9 @@ def _exported(text: str) -> list[tuple[str, str]]:
     return [
         (name, value) for name, _, value in pairs if name.isupper() and name not in {"PATH", "PWD", "SHLVL"}
     ]
+
+
+PAGES = reference_doors.PAGES | reference.PAGES
 
 
 @pytest.mark.parametrize("page", PAGES)

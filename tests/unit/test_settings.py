@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from bethink.errors import BadInput
+from bethink.memory import NewFact
 from bethink.settings import Settings, load_settings
 from bethink.telemetry import configure, log
+from tests.door import open_door
 
 SECRET = "sk-never-to-be-seen"
 
@@ -62,6 +64,17 @@ def test_every_variable_of_cognical_that_has_a_meaning_here_is_read(
     assert settings.data_dir == tmp_path / "kb"
     assert (settings.recall_limit, settings.tools_enabled) == (3, False)
     assert (settings.tool_timeout_s, settings.memory_search_limit) == (2.5, 12)
+
+
+@pytest.mark.anyio
+@pytest.mark.requirement("R156", "R176")
+async def test_the_search_limit_holds_for_a_search_that_names_none() -> None:
+    async with open_door(memory_search_limit=3) as door:
+        facts = [NewFact(f"Likes plum number {number}") for number in range(9)]
+        await door.house.app.memory.add_many(door.house.me, facts)
+        default = await door.http.get("/recall", params={"query": "plum"})
+        asked = await door.http.get("/recall", params={"query": "plum", "k": 5})
+    assert (len(default.json()["items"]), len(asked.json()["items"])) == (3, 5)
 
 
 @pytest.mark.requirement("R176")

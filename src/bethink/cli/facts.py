@@ -57,7 +57,8 @@ def _add(session: Session, lines: FactLines, options: argparse.Namespace) -> int
 
 def _search(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
     query = " ".join(options.query)
-    found = session.call(session.app.memory.search, session.principal, query, k=options.k)
+    limit = session.app.settings.memory_search_limit if options.k is None else options.k
+    found = session.call(session.app.memory.search, session.principal, query, k=limit)
     for fact, score in found:
         lines.found(fact, score)
     if not found:

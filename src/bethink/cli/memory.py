@@ -22,7 +22,9 @@ def register(commands: Commands) -> None:
 def _register_reading(family: Commands) -> None:
     search = _add(family, "search", "find memories that answer a question, the best first")
     search.add_argument("query", nargs="+", metavar="QUERY", help="a question or words")
-    search.add_argument("-k", type=int, default=10, metavar="N", help="at most this many (10)")
+    search.add_argument(
+        "-k", type=int, metavar="N", help="at most this many (BETHINK_MEMORY_SEARCH_LIMIT, 10)"
+    )
     listing = _add(family, "list", "list memories, the newest first")
     listing.add_argument("--category", metavar="NAME", help="only this category")
     listing.add_argument("--state", choices=_STATES, default="active", help="active unless told otherwise")

@@ -37,7 +37,9 @@ async def recall(
     caller: Caller,
     query: Annotated[str, Query(max_length=2000, description="A question or words.")],
     *,
-    k: Annotated[int, Query(ge=1, le=200, description="At most so many.")] = 10,
+    k: Annotated[
+        int | None, Query(ge=1, le=200, description="At most so many; otherwise `memory_search_limit`.")
+    ] = None,
     kinds: Annotated[str | None, Query(description="Kinds with commas between them; none is all.")] = None,
     since: Annotated[AwareDatetime | None, Query(description="Said at or after this time.")] = None,
     until: Annotated[AwareDatetime | None, Query(description="Said before this time.")] = None,
@@ -45,7 +47,8 @@ async def recall(
 ) -> RecallAnswer:
     """Search everything that is remembered, without a language model."""
     wanted = None if kinds is None else {kind.strip() for kind in kinds.split(",") if kind.strip()}
-    hits = await app.recall.search(caller, query, k, kinds=wanted, since=since, until=until, as_of=as_of)
+    limit = app.settings.memory_search_limit if k is None else k
+    hits = await app.recall.search(caller, query, limit, kinds=wanted, since=since, until=until, as_of=as_of)
     warning = app.recall.warning
     return RecallAnswer(
         items=[
