@@ -268,6 +268,7 @@ def _wire(
         limit=settings.recall_limit,
         profile_limit=settings.recall_profile_limit,
         min_score=settings.recall_min_score,
+        recall_timeout_s=settings.recall_timeout_s,
         max_output_tokens=settings.model_max_output_tokens,
         temperature=settings.model_temperature,
     )

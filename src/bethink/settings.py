@@ -164,6 +164,9 @@ class Settings(BaseSettings):
     recall_min_score: float = Field(
         default=0.25, ge=0, le=1, description="Least score of a memory in context."
     )
+    recall_timeout_s: float = Field(
+        default=5, gt=0, description="Longest search for memories; after it the answer goes without them."
+    )
     memory_search_limit: int = Field(
         default=10, ge=1, le=50, description="Results of a memory search, unless asked."
     )

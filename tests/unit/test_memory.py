@@ -244,6 +244,7 @@ async def test_nothing_of_one_owner_is_another_s() -> None:
         assert await active(house, bob) == set()
 
 
+@pytest.mark.requirement("R51")
 async def test_a_correction_supersedes_and_the_old_fact_keeps_its_time() -> None:
     async with open_house() as house:
         old = (await house.app.memory.add(house.me, PARIS)).fact
@@ -327,6 +328,7 @@ async def test_only_an_active_fact_can_be_changed(state: str) -> None:
         assert await memory.count(house.me) == before
 
 
+@pytest.mark.requirement("R51")
 async def test_a_retracted_fact_is_found_no_more_until_it_is_restored() -> None:
     async with open_house() as house:
         added = await house.app.memory.add(house.me, NewFact("Lives in Paris", importance=0.9))

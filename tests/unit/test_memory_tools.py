@@ -96,8 +96,11 @@ async def test_delete_all_memories_has_the_documented_schema() -> None:
     assert found.description.startswith("Delete ALL stored memories. Use only when user explicitly requests.")
 
 
-async def test_every_tool_has_a_short_description_and_one_for_each_parameter() -> None:
+@pytest.mark.requirement("R31")
+async def test_every_tool_has_a_name_of_its_own_and_a_description_for_itself_and_each_parameter() -> None:
     async with open_house() as house:
+        names = [found.name for found in house.app.toolbox.schemas]
+        assert len(set(names)) == len(names)
         for found in house.app.toolbox.schemas:
             assert 0 < len(found.description) <= MAX_DESCRIPTION
             assert all(rules.get("description") for rules in found.parameters["properties"].values())

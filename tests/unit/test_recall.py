@@ -16,8 +16,8 @@ from bethink.across.recall import MAX_K, Memento, Recall
 from bethink.app import Ports
 from bethink.clock import FakeClock, to_datetime
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.errors import BadInput
-from bethink.events import MemoryRecalled, Warned
+from bethink.errors import BadInput, CorruptDatabase
+from bethink.events import MemoryRecalled, RunDone, Warned
 from bethink.index import Candidate, Candidates, IndexQuery
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
@@ -325,6 +325,31 @@ async def test_facts_kept_without_vectors_get_them_when_the_model_is_there() -> 
         await anyio.wait_all_tasks_blocked()
         assert embeddings.embedded == embedded + 1
     assert house.app.recall.warning is None
+
+
+class Broken(Found):
+    """An index that fails, or never answers."""
+
+    def __init__(self, *, hangs: bool) -> None:
+        super().__init__()
+        self._hangs = hangs
+
+    async def search(self, query: IndexQuery) -> Candidates:
+        if self._hangs:
+            await anyio.sleep_forever()
+        raise CorruptDatabase
+
+
+@pytest.mark.requirement("R9", "R159")
+@pytest.mark.parametrize(
+    ("hangs", "reason"), [(True, "the search took too long"), (False, str(CorruptDatabase()))]
+)
+async def test_the_chat_goes_on_without_memory_and_says_so(hangs: bool, reason: str) -> None:  # noqa: FBT001 - a parameter
+    ports = dataclasses.replace(ports_of(ScriptedLlm(["Hello."])), index=Broken(hangs=hangs))
+    async with open_house(ports=ports, recall_timeout_s=0.01) as house:
+        events = await house.say("Where do I live?")
+    assert Warned(part="memory", message=f"This answer goes without your memories: {reason}") in events
+    assert [event.reason for event in events if isinstance(event, RunDone)] == ["answered"]
 
 
 async def until_no_vector_is_missing(house: House, ports: Ports) -> None:

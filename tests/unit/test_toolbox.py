@@ -181,7 +181,7 @@ async def test_what_a_call_emits_comes_before_its_result_and_while_it_runs() -> 
     assert [type(item) for item in rest] == [ToolFinished, ToolMessage]
 
 
-@pytest.mark.requirement("R34", "R163")
+@pytest.mark.requirement("R34", "R142", "R163")
 async def test_a_failure_becomes_a_result_and_is_recorded(caplog: pytest.LogCaptureFixture) -> None:
     async def fail(context: ToolContext) -> str:
         raise RuntimeError("no paper")
@@ -237,6 +237,7 @@ async def test_half_a_character_from_outside_does_not_break_the_run() -> None:
     assert (await result_of(box_of(tool_of(talk)))).content == "caf?"
 
 
+@pytest.mark.requirement("R142")
 async def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
     async def act(context: ToolContext) -> str:
         return ""

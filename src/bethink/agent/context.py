@@ -53,7 +53,8 @@ def system_prompt() -> str:
 class Context:
     """Builds requests. `limit` memories are recalled beside `profile_limit` important ones.
 
-    A memory that scores less than `min_score` stays out.
+    A memory that scores less than `min_score` stays out; what is not found in
+    `recall_timeout_s` seconds is done without.
     """
 
     memory: Memory
@@ -64,6 +65,7 @@ class Context:
     limit: int
     profile_limit: int
     min_score: float
+    recall_timeout_s: float = 5
     max_output_tokens: int | None = None
     temperature: float | None = None
     _fixed_tokens: int = field(init=False, repr=False)

@@ -6,6 +6,7 @@ an iteration with bounds, not a recursion, and every way out of it has a reason.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -96,7 +97,12 @@ class Loop:
 
     async def _recall(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         said = next(message for message in reversed(request.messages) if isinstance(message, UserMessage))
-        request.recalled = await self.context.recalled(request.principal, said.content)
+        try:
+            async with asyncio.timeout(self.context.recall_timeout_s):
+                request.recalled = await self.context.recalled(request.principal, said.content)
+        except (StorageError, TimeoutError) as error:
+            reason = str(error) or "the search took too long"
+            yield Warned(part="memory", message=f"This answer goes without your memories: {reason}")
         if warning := self.context.recall.warning:
             yield Warned(part="recall", message=warning)
         if request.recalled:
