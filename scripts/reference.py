@@ -230,7 +230,7 @@ _KINDS: dict[Any, str] = {
 def _default(name: str, field: FieldInfo) -> str:
     if name == "data_dir":
         return "`$XDG_DATA_HOME/bethink`, otherwise `~/.local/share/bethink`"
-    if field.default is None or field.default in ("", [], {}):
+    if name == "models_dir" or field.default is None or field.default in ("", [], {}):
         return ""
     return f"`{json.dumps(field.default)}`"
 

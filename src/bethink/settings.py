@@ -43,6 +43,9 @@ ALIASES = {
 
 _MS_PER_S = 1000
 
+_CLONE_MODELS = Path(__file__).parents[2] / ".models"
+"""Where `make` puts the embedding model of a clone: every command of that clone finds it there."""
+
 
 def default_data_dir() -> Path:
     """Where data lives if nobody says: the XDG base directory's place for it."""
@@ -79,7 +82,8 @@ class Settings(BaseSettings):
         default_factory=default_data_dir, description="Everything that Bethink keeps."
     )
     models_dir: _Directory | None = Field(
-        default=None, description="Embedding model's files; `models` in the data directory."
+        default=_CLONE_MODELS if _CLONE_MODELS.is_dir() else None,
+        description="Embedding model's files; `.models` of a clone, else `models` in the data directory.",
     )
     host: str = Field(default="127.0.0.1", description="Address that `serve` binds.")
     port: int = Field(
