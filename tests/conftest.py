@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
 import sys
 from typing import TYPE_CHECKING
@@ -71,3 +72,12 @@ def _no_blocking_calls() -> Iterator[None]:
     guard.activate()
     yield
     guard.deactivate()
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    """What a command of this process does to the log ends with its test."""
+    logger = logging.getLogger("bethink")
+    before = (logger.handlers[:], logger.level, logger.propagate)
+    yield
+    logger.handlers[:], logger.level, logger.propagate = before

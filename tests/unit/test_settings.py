@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -187,16 +186,6 @@ def test_a_secret_of_the_wrong_type_is_in_no_error_and_no_cause_of_it(tmp_path: 
     assert SECRET not in f"{caught.value}{caught.value.__cause__}"
 
 
-@pytest.fixture
-def quiet_log() -> Iterator[None]:
-    logger = log("test").parent
-    assert logger is not None
-    before = (logger.handlers[:], logger.level, logger.propagate)
-    yield
-    logger.handlers[:], logger.level, logger.propagate = before
-
-
-@pytest.mark.usefixtures("quiet_log")
 def test_the_log_goes_to_standard_error_from_its_level_on(capsys: pytest.CaptureFixture[str]) -> None:
     configure("warning")
     log("room").info("not this")
