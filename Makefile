@@ -43,7 +43,7 @@ python: .venv/editable.stamp
 .venv/packages.stamp: requirements/dev.txt requirements/uv.txt | .venv/bin/python
 	@echo "== Python packages, as pinned in requirements/dev.txt"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt \
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt \
 		|| { echo "uv could not; the same with pip"; \
 			$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt; }
 	@touch $@
@@ -92,6 +92,7 @@ $(SMOLLM2): | .venv/editable.stamp
 # --- running ----------------------------------------------------------------
 
 serve: setup ## start Bethink and say where it is
+	@$(BIN)/python -m compileall -q src/bethink
 	@exec $(BIN)/bethink serve $(ARGS)
 
 # --- tests ------------------------------------------------------------------

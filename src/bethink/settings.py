@@ -7,20 +7,14 @@ variables of Cognical (spec 004, "Environment variables") are read as aliases.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
 
@@ -64,19 +58,21 @@ def _as_list(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+def _as_object(value: object) -> object:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        message = f"it is not JSON: {error}"
+        raise ValueError(message) from error
+
+
 _Directory = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """What a Bethink is told at its start."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=_PREFIX,
-        extra="forbid",
-        frozen=True,
-        env_ignore_empty=False,
-        hide_input_in_errors=True,
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     data_dir: _Directory = Field(
         default_factory=default_data_dir, description="Everything that Bethink keeps."
@@ -99,7 +95,7 @@ class Settings(BaseSettings):
     model: str = Field(
         default="", description="`provider:name`, for example `openai:gpt-4o`; empty is no model."
     )
-    model_fallbacks: Annotated[list[str], NoDecode, BeforeValidator(_as_list)] = Field(
+    model_fallbacks: Annotated[list[str], BeforeValidator(_as_list)] = Field(
         default=[], description="Models to try, in order, when the first one fails (comma-separated)."
     )
     model_base_url: str | None = Field(
@@ -125,7 +121,7 @@ class Settings(BaseSettings):
     model_gap_timeout_s: float = Field(
         default=60, gt=0, description="Longest silence inside an answer, in seconds."
     )
-    prices: dict[str, Price] = Field(
+    prices: Annotated[dict[str, Price], BeforeValidator(_as_object)] = Field(
         default={}, description="Dollars per million tokens, by `provider:name`."
     )
 
@@ -175,19 +171,6 @@ class Settings(BaseSettings):
         default=10, ge=1, le=50, description="Results of a memory search, unless asked."
     )
 
-    @classmethod
-    def settings_customise_sources(  # noqa: PLR0917 - pydantic-settings calls it so
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, then our variables; the rest is merged by `load_settings`."""
-        del settings_cls, dotenv_settings, file_secret_settings
-        return init_settings, env_settings
-
     @property
     def models(self) -> Path:
         """Directory of the embedding model's files."""
@@ -204,16 +187,11 @@ def load_settings(**flags: Any) -> Settings:  # noqa: ANN401 - each setting has 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = {name: value for name, value in flags.items() if value is not None}
     aliases = _from_aliases()
-    weaker = _from_file(given, aliases) | aliases
-    ours = {name for name in weaker if f"{_PREFIX}{name}".upper() in {key.upper() for key in os.environ}}
-    values = {name: value for name, value in weaker.items() if name not in ours} | given
+    values = _from_file(given, aliases) | aliases | _from_environment() | given
     try:
-        return Settings(**values)
+        return Settings.model_validate(values)
     except ValidationError as error:
         raise BadInput(_explain(error)) from error
-    except SettingsError as error:
-        # pydantic-settings could not read a variable as JSON; its own sentence names the field.
-        raise BadInput(f"{error}: give it as JSON.") from error
 
 
 def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has its own type
@@ -225,16 +203,14 @@ def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has 
     given = {name: value for name, value in flags.items() if value is not None}
     found: dict[str, str] = dict.fromkeys(_from_file(given, _from_aliases()), "bethink.toml")
     found |= {field: variable for variable, field in ALIASES.items() if os.environ.get(variable)}
-    ours = {key.upper(): key for key in os.environ}
-    names = {name: ours.get(f"{_PREFIX}{name}".upper()) for name in Settings.model_fields}
-    found |= {name: variable for name, variable in names.items() if variable}
+    found |= {name: f"{_PREFIX}{name.upper()}" for name in _from_environment()}
     return found | dict.fromkeys(given, "the command line")
 
 
 def unknown_variables() -> list[str]:
     """Variables of the environment that look like settings and are none: mistyped ones."""
     known = {f"{_PREFIX}{name}".upper() for name in Settings.model_fields}
-    return sorted(key for key in os.environ if key.upper().startswith(_PREFIX) and key.upper() not in known)
+    return sorted(key for key in os.environ if key.upper().startswith(_PREFIX) and key not in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +225,16 @@ def terminal_wishes() -> TerminalWishes:
     """What the environment says of the terminal: EDITOR, TERM, and NO_COLOR (https://no-color.org)."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or None
     return TerminalWishes(editor, bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
+
+
+def _from_environment() -> dict[str, str]:
+    """Our own variables. An empty one counts as not given, unless empty is a value (no model)."""
+    found = {name: os.environ.get(f"{_PREFIX}{name.upper()}") for name in Settings.model_fields}
+    return {
+        name: value
+        for name, value in found.items()
+        if value or (value is not None and Settings.model_fields[name].annotation is str)
+    }
 
 
 def _from_aliases() -> dict[str, Any]:

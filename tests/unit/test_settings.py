@@ -138,11 +138,10 @@ def test_fallbacks_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> N
     ("variable", "value", "says"),
     [
         ("BETHINK_PORT", "99999", "setting port: "),
-        ("BETHINK_PORT", "", "setting port: "),
         ("BETHINK_RECALL_MIN_SCORE", "1.5", "setting recall_min_score: "),
         ("BETHINK_TOOLS_ENABLED", "perhaps", "setting tools_enabled: "),
         ("BETHINK_LOG_LEVEL", "loud", "setting log_level: "),
-        ("BETHINK_PRICES", "{", '"prices"'),
+        ("BETHINK_PRICES", "{", "setting prices: "),
         (
             "BETHINK_PRICES",
             '{"openai:gpt-4o": {"input": -1, "output": 2}}',

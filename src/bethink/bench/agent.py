@@ -180,9 +180,9 @@ async def bare_way(base_url: str) -> AsyncGenerator[Way]:
                     return len(text)
                 messages.append({"role": "assistant", "content": text, "tool_calls": calls})
                 for call in calls:
-                    city = json.loads(call["function"]["arguments"])["city"]
+                    (sought,) = json.loads(call["function"]["arguments"]).values()
                     messages.append(
-                        {"role": "tool", "tool_call_id": call["id"], "content": f"{city} is known."}
+                        {"role": "tool", "tool_call_id": call["id"], "content": f"{sought} is known."}
                     )
 
         yield Way(_nothing, turn)
