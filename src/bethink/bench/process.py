@@ -90,7 +90,7 @@ async def serving(models: Path, *arguments: str, **environment: str) -> AsyncGen
         )
         try:
             origin = await _origin(process)
-            connector = aiohttp.TCPConnector(limit=0)
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=2)  # shorter than the server's
             async with aiohttp.ClientSession(connector=connector) as session:
                 yield Serving(origin, process.pid, session)
         finally:
