@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from bethink.errors import BadInput, Conflict, UnknownId
@@ -13,6 +15,7 @@ from bethink.memory import Changed, Fact, Memory, NewFact, Source
 from bethink.memory.facts import Before
 from bethink.principal import Principal
 from bethink.store import Change, Store
+from bethink.store.sqlite import open_database
 from tests.facts import PARIS, ROME, active, found, the
 from tests.house import House, open_house, ports_of
 
@@ -248,3 +251,23 @@ async def test_a_change_that_never_gets_through_is_told_and_leaves_all_as_it_was
         with pytest.raises(Conflict, match="changed by somebody else"):
             await ACTS[change](house.app.memory, house.me, id)
         assert await active(house) == {"Lives in Paris"}
+
+
+@pytest.mark.requirement("C5")
+async def test_two_processes_that_say_the_same_over_and_over_lose_no_source(tmp_path: Path) -> None:
+    async with (
+        open_database(tmp_path) as one,
+        open_database(tmp_path) as two,
+        open_house(ports=dataclasses.replace(ports_of(), store=one.store, index=one.index)) as first,
+        open_house(ports=dataclasses.replace(ports_of(), store=two.store, index=two.index)) as second,
+    ):
+        id = (await first.app.memory.add(first.me, PARIS)).fact.id
+        async with anyio.create_task_group() as tasks:
+            for number in range(40):
+                house = second if number % 2 else first
+                source = Source(kind="import", id=str(number))
+                tasks.start_soon(house.app.memory.add, house.me, dataclasses.replace(PARIS, source=source))
+        fact = await the(second, id)
+        assert {source.id for source in fact.sources} == {None, *map(str, range(40))}
+        await second.app.memory.edit(second.me, id, ROME)
+        assert await found(first, "Lives") == ["Lives in Rome"]

@@ -36,7 +36,8 @@ PAST_KIND = "past_fact"
 _BATCH = 256
 _PROFILE_WEIGHT = 800
 _PAGE = 500
-_CONFLICT_TRIES = 5
+_CONFLICT_TRIES = 20
+"""Two processes that change one fact as fast as they can lose five races in a row now and then."""
 
 _T = TypeVar("_T")
 
