@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,19 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_BROWSER_TESTS = Path(__file__).parent / "ui"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last, in random order among themselves.
+
+    Playwright's synchronous API keeps an event loop running in its thread for
+    as long as its browser lives: no test with a loop of its own can follow it.
+    """
+    items.sort(key=lambda item: item.path.is_relative_to(_BROWSER_TESTS))
+
 
 # No judgement by the clock: what is slow is measured elsewhere, and other programs run beside the tests.
 settings.register_profile(
