@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from bethink import errors, events
 from bethink.messages import Attachment
-from bethink.settings import ALIASES, Settings
+from bethink.settings import ALIASES, ENV_PREFIX, Settings
 from bethink.tools.memory import memory_tools
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def settings_page() -> str:
 
 
 def _variables(name: str, aliases: Sequence[str]) -> str:
-    ours = f"{Settings.model_config.get('env_prefix', '')}{name}".upper()
+    ours = f"{ENV_PREFIX}{name}".upper()
     return "<br>".join(f"`{variable}`" for variable in (ours, *aliases))
 
 

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from bethink.errors import BadInput
 
-_PREFIX = "BETHINK_"
+ENV_PREFIX = "BETHINK_"
 ALIASES = {
     "COGNICAL_KB_PATH": "data_dir",
     "COGNICAL_MCP_MAX_CONTEXT": "recall_limit",
@@ -203,14 +203,14 @@ def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has 
     given = {name: value for name, value in flags.items() if value is not None}
     found: dict[str, str] = dict.fromkeys(_from_file(given, _from_aliases()), "bethink.toml")
     found |= {field: variable for variable, field in ALIASES.items() if os.environ.get(variable)}
-    found |= {name: f"{_PREFIX}{name.upper()}" for name in _from_environment()}
+    found |= {name: f"{ENV_PREFIX}{name.upper()}" for name in _from_environment()}
     return found | dict.fromkeys(given, "the command line")
 
 
 def unknown_variables() -> list[str]:
     """Variables of the environment that look like settings and are none: mistyped ones."""
-    known = {f"{_PREFIX}{name}".upper() for name in Settings.model_fields}
-    return sorted(key for key in os.environ if key.upper().startswith(_PREFIX) and key not in known)
+    known = {f"{ENV_PREFIX}{name}".upper() for name in Settings.model_fields}
+    return sorted(key for key in os.environ if key.upper().startswith(ENV_PREFIX) and key not in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def terminal_wishes() -> TerminalWishes:
 
 def _from_environment() -> dict[str, str]:
     """Our own variables. An empty one counts as not given, unless empty is a value (no model)."""
-    found = {name: os.environ.get(f"{_PREFIX}{name.upper()}") for name in Settings.model_fields}
+    found = {name: os.environ.get(f"{ENV_PREFIX}{name.upper()}") for name in Settings.model_fields}
     return {
         name: value
         for name, value in found.items()
@@ -251,7 +251,7 @@ def _from_aliases() -> dict[str, Any]:
 
 
 def _from_file(given: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]:
-    ours = os.environ.get(f"{_PREFIX}DATA_DIR")
+    ours = os.environ.get(f"{ENV_PREFIX}DATA_DIR")
     data_dir = given.get("data_dir") or ours or aliases.get("data_dir") or default_data_dir()
     for path in (Path("bethink.toml"), Path(data_dir).expanduser() / "bethink.toml"):
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bethink.app import connect_models
-from bethink.settings import load_settings
+from bethink.settings import Settings, load_settings
 from scripts import reference, reference_doors
 from scripts.reference_doors import FOLDER
 from tests.documents import ROOT, Example, anchors, documents, examples, links
@@ -103,3 +103,10 @@ PAGES = reference_doors.PAGES | reference.PAGES
 @pytest.mark.parametrize("page", PAGES)
 def test_a_reference_page_says_what_the_program_says(page: str) -> None:
     assert (FOLDER / page).read_text(encoding="utf-8") == PAGES[page]()
+
+
+def test_the_settings_page_names_each_variable_by_which_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (FOLDER / "settings.md").read_text(encoding="utf-8")
+    monkeypatch.setenv("BETHINK_RECALL_LIMIT", "7")
+    assert load_settings().recall_limit == 7
+    assert all(f"`BETHINK_{name.upper()}`" in page for name in Settings.model_fields)
