@@ -1,7 +1,8 @@
 """`bethink bench door`: what a streamed turn with one tool call costs the serving process, over HTTP.
 
 The same turn as `bethink bench agent`, in a `bethink serve` of its own; only
-the server's CPU is counted. The ratios are to the bare loop over aiohttp and
+the server's CPU is counted. It does not know the tool and says so to the model,
+which costs as much as a tool that does next to nothing. The ratios are to the bare loop over aiohttp and
 json, measured in this process in the same run.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.bench.agent import BASELINE, SHORT, Load, bare_way, cpu_ms, script
+from bethink.bench.agent import BASELINE, SHORT, Load, bare_way, cpu_ms, look_up, script
 from bethink.bench.process import Serving, can_measure, serving
 from bethink.llm.scripted_process import scripted_process
 
@@ -45,7 +46,7 @@ async def measure_door(models: Path) -> list[dict[str, Any]]:
         }
         async with serving(models, **environment) as server, bare_way(llm.base_url) as bare:
             for load in _LOADS:
-                await llm.plays(*script(load, tool="search_memory", arguments={"query": "Paris"}))
+                await llm.plays(*script(load, tool=look_up.name, arguments={"city": "Paris"}))
                 baseline = [await cpu_ms(bare, load, tokens) for tokens in (SHORT, load.long_tokens)]
                 rows += await _rows(server, load, baseline)
     return rows
