@@ -10,6 +10,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -148,9 +149,18 @@ class Terminal:
         # A character may have come by half.
         return self._raw.decode(errors="ignore")
 
-    def until(self, text: str) -> str:
+    def interrupt_until(self, text: str) -> None:
+        """Press Ctrl-C, again as a person would: Python does not see one just before it begins to read."""
+        for _ in range(10):
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(AssertionError):
+                self.until(text, patience_s=2)
+                return
+        raise AssertionError(f"{text!r} is not in {self.shown[self._seen :]!r}")
+
+    def until(self, text: str, *, patience_s: float = _PATIENCE_S) -> str:
         """What is shown up to `text`, which is waited for."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + patience_s
         while (place := self.shown.find(text, self._seen)) < 0:
             if not self._read(deadline - time.monotonic()):
                 raise AssertionError(f"{text!r} is not in {self.shown[self._seen :]!r}")

@@ -56,8 +56,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(bethink: CommandLine, scrip
         terminal.type("are you there\n")
         terminal.until("Here.")
         terminal.until("› ")
-        terminal.process.send_signal(signal.SIGINT)
-        terminal.until("Ctrl-D leaves")
+        terminal.interrupt_until("Ctrl-D leaves")
         terminal.until("› ")
         assert terminal.leave() == 0
 
