@@ -113,7 +113,8 @@ class Background:
                 except BethinkError as error:
                     _log.warning("vectors are still missing: %s", error)
                 else:
-                    _log.info("gave %d items their vectors", count)
+                    if count:
+                        _log.info("gave %d items their vectors", count)
 
     async def ready_embedder(self) -> None:
         """Load the embedding model; where its files are missing, fetch them first.

@@ -50,7 +50,7 @@ def memory_tools(memory: Memory, forget_all: ForgetAll) -> list[Tool]:
     ) -> str:
         """Store important information about the user in long-term memory.
 
-        One clear fact a call, in the third person ("User's name is Alice"). Call
+        One clear fact a call, in the third person ("User's name is …"). Call
         it without asking for permission whenever the user tells something worth
         knowing in later conversations: name, home, work, family, preferences,
         goals, plans. Not for what only matters now, nor for what was recalled.
