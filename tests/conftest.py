@@ -80,11 +80,11 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_blocking_calls() -> Iterator[None]:
+def no_blocking_calls() -> Iterator[BlockBuster]:
     """A blocking call made by Bethink's code on the event loop fails the test."""
     guard = BlockBuster(scanned_modules=["bethink"])
     guard.activate()
-    yield
+    yield guard
     guard.deactivate()
 
 

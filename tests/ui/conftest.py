@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from typing import Any, cast
 
 import pytest
+from blockbuster import BlockBuster
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from bethink.llm.scripted_process import scripted_process
@@ -18,8 +19,13 @@ _PATIENCE_MS = 20_000
 
 
 @pytest.fixture(scope="session")
-def browser() -> Generator[Browser]:
-    """A headless Chromium."""
+def browser(no_blocking_calls: BlockBuster) -> Generator[Browser]:
+    """A headless Chromium. Browser tests are the last ones.
+
+    Playwright leaves its own event loop running in this thread: from here on every
+    call, a process being started too, would count as one on the loop.
+    """
+    no_blocking_calls.deactivate()
     path = chromium()
     if path is None:
         pytest.skip("no Chromium on the PATH")
