@@ -25,6 +25,11 @@ def answered(page: Page) -> Locator:
     return page.get_by_role("button", name="Copy the answer").last
 
 
+def done(page: Page) -> Locator:
+    """The lines that tell what was done for an answer; what is spoken aloud repeats one of them."""
+    return page.get_by_role("list", name="What was done")
+
+
 def faults(page: Page) -> list[str]:
     """What axe-core finds wrong with the page as it is shown now."""
     page.evaluate(AXE.read_text(encoding="utf-8"))

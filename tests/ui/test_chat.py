@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.acts import answered, composer, faults, say
+from tests.ui.acts import answered, composer, done, faults, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, ROOT, Served
 
@@ -47,8 +47,7 @@ def _picture(page: Page, name: str) -> Path:
 def test_a_conversation_shows_what_was_done_used_and_changed(lived_in: Served, page: Page) -> None:
     page.goto(lived_in.url)
     say(page, LISBON)
-    expect(page.get_by_text("Remember: Plans to visit Lisbon")).to_be_visible()
-    assert page.get_by_text(LAST_WORDS).count() == 0
+    expect(done(page).get_by_text("Remember: Plans to visit Lisbon")).to_be_visible()
     expect(page.get_by_text(LAST_WORDS)).to_be_visible()
     expect(page).to_have_url(re.compile("/c/"))
     used = page.get_by_role("button", name=re.compile(r"Used \d memor"))
@@ -78,11 +77,12 @@ def test_the_conversation_in_the_dark_and_on_a_phone(lived_in: Served, new_page:
 def test_a_reload_in_the_middle_of_an_answer_continues_it(lived_in: Served, page: Page) -> None:
     page.goto(lived_in.url)
     say(page, LISBON)
-    expect(page.get_by_text("Residential")).to_be_visible()
+    # Not `expect`, which looks once a second: much of the answer would have come meanwhile.
+    page.get_by_text("Residential").wait_for()
     assert page.get_by_text(LAST_WORDS).count() == 0
     page.reload()
     expect(page.get_by_text(LAST_WORDS)).to_be_visible()
-    expect(page.get_by_text("Remember: Plans to visit Lisbon")).to_have_count(1)
+    expect(done(page).get_by_text("Remember: Plans to visit Lisbon")).to_have_count(1)
     expect(answered(page)).to_be_visible()
     expect(page.get_by_role("cell", name="Graça")).to_be_visible()
     words = page.locator(".md").inner_text()
