@@ -143,7 +143,7 @@ class ToolFinished(_Event, frozen=True, tag="tool_finished"):
 class MemoryChanged(_Event, frozen=True, tag="memory_changed"):
     """A fact was changed; `undo` is the token that takes it back, None where that cannot be."""
 
-    change: Literal["added", "merged", "superseded", "retracted", "restored", "forgotten"]
+    change: Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
     ids: tuple[str, ...]
     text: str
     undo: str | None = None

@@ -129,6 +129,7 @@ def test_json_is_one_object_a_line(plain: CommandLine) -> None:
             "content",
             "created_at",
             "depends_on",
+            "doubts",
             "id",
             "importance",
             "pinned",

@@ -264,3 +264,24 @@ async def test_an_older_record_without_what_came_later_is_still_read() -> None:
     """The fields that this version added have defaults."""
     body = b'{"id":"1","content":"a","digest":"d","weight":500,"created_at":1}'
     assert FACTS.decode(body) == Fact(id="1", content="a", digest="d", weight=500, created_at=1)
+
+
+async def test_a_fact_is_kept_with_its_time_and_with_what_it_rests_on() -> None:
+    async with open_house() as house:
+        paris = (await house.app.memory.add(house.me, PARIS)).fact
+        cafe = NewFact(
+            "The nearest cafe is Chez Lou", valid_from=1, valid_until=2, depends_on=(paris.id,), at=3
+        )
+        fact = (await house.app.memory.add(house.me, cafe)).fact
+        assert await house.app.memory.count(house.me, {"derived": 1}) == 1
+    assert (fact.valid_from, fact.valid_until, fact.sources[0].at) == (1, 2, 3)
+    assert (fact.depends_on, fact.derived, paris.derived) == ((paris.id,), 1, None)
+
+
+async def test_a_suggestion_waits_without_being_recalled_and_can_be_taken_back() -> None:
+    async with open_house() as house:
+        waits = await house.app.memory.add(house.me, dataclasses.replace(PARIS, suggested=True))
+        assert (waits.change, waits.fact.state) == ("suggested", "suggested")
+        assert await house.app.memory.search(house.me, "Paris") == []
+        gone = await house.app.memory.undo(house.me, waits.undo or "")
+    assert gone.change == "retracted"

@@ -47,6 +47,8 @@ async def test_a_memory_is_kept_with_its_source_and_time() -> None:
             "sources": [{"kind": "person", "id": None, "message": None, "at": "2026-02-02T02:40:00Z"}],
             "supersedes": [],
             "superseded_by": None,
+            "depends_on": [],
+            "doubts": [],
         }
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bethink.cli.terminal import Screen
     from bethink.memory import Changed, Fact
 
-_INTERNAL = ("digest", "weight", "legacy_id", "before")
+_INTERNAL = ("digest", "weight", "slot", "legacy_id", "before")
 _TIMES = ("created_at", "valid_from", "valid_until")
 
 
@@ -121,7 +121,8 @@ def _document(fact: Fact) -> dict[str, Any]:
         document.pop(name, None)
     for name in _TIMES:
         document[name] = _rfc3339(document.get(name))
-    document["sources"] = [source | {"at": _rfc3339(source["at"] or None)} for source in document["sources"]]
+    for name in ("sources", "doubts"):
+        document[name] = [part | {"at": _rfc3339(part["at"] or None)} for part in document[name]]
     return document
 
 

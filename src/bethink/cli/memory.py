@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from bethink.cli.commands import Commands
 
-_STATES = ("active", "superseded", "retracted", "all")
+_STATES = ("active", "suggested", "superseded", "merged", "retracted", "all")
 
 
 def register(commands: Commands) -> None:

@@ -60,6 +60,7 @@ _CHANGES = {
     "added": "Remembered",
     "merged": "Known already",
     "superseded": "Corrected",
+    "suggested": "Suggested",
     "retracted": "Retracted",
     "restored": "Restored",
     "forgotten": "Forgotten for good",

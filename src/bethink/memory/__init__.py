@@ -7,7 +7,7 @@ taken back, and only `forget` removes for good.
 
 from __future__ import annotations
 
-from bethink.memory.facts import CATEGORIES, FACTS, Fact, NewFact, Source
+from bethink.memory.facts import CATEGORIES, FACTS, Doubt, Fact, NewFact, Source
 from bethink.memory.service import KIND, PAST_KIND, Changed, Find, Memory
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "KIND",
     "PAST_KIND",
     "Changed",
+    "Doubt",
     "Fact",
     "Find",
     "Memory",

@@ -36,7 +36,9 @@ _INVISIBLE = re.compile(
 """Soft hyphens, fillers, direction overrides, halves of surrogate pairs, tags; and
 variation selectors, but for the one that tells how an ideograph of a name is written."""
 
-State = Literal["active", "superseded", "retracted"]
+State = Literal["active", "suggested", "superseded", "merged", "retracted"]
+"""`suggested` waits for its owner's review and is not recalled; `superseded` is past truth;
+`merged` is a duplicate that consolidation took into the fact `superseded_by`: never found again."""
 Trust = Literal["owner", "untrusted"]
 
 
@@ -46,6 +48,18 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["conversation", "tool", "import", "person"]
     id: str | None = None
     message: str | None = None
+    at: int = 0
+
+
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a fact may not hold: shown wherever the fact is.
+
+    `contradicts`: `fact` says something else of the same. `depends`: `fact`, on
+    which it rests, was corrected or taken back. `unclear`: nobody can tell.
+    """
+
+    kind: Literal["contradicts", "depends", "unclear"]
+    fact: str | None = None
     at: int = 0
 
 
@@ -59,6 +73,8 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
     trust: Trust
     pinned: bool
+    valid_from: int | None = None
+    valid_until: int | None = None
 
 
 class Fact(Record, frozen=True, kw_only=True):
@@ -69,7 +85,8 @@ class Fact(Record, frozen=True, kw_only=True):
     again; `weight` is the importance in thousandths, 1,000 more for a pinned
     fact, by which what is always recalled is found. `legacy_id` is the integer
     id of a memory file of spec 000. `before` is what the last merge or edit
-    changed in place.
+    changed in place. `slot` names what only one fact at a time can say, such as
+    the owner's home. A fact rests on those that it `depends_on`.
     """
 
     content: str
@@ -91,14 +108,29 @@ class Fact(Record, frozen=True, kw_only=True):
     pinned: bool = False
     legacy_id: int | None = None
     before: Before | None = None
+    doubts: tuple[Doubt, ...] = ()
+    slot: str | None = None
+
+    @property
+    def derived(self) -> int | None:
+        """1 for a fact that depends on others: a key, by which these are found."""
+        return 1 if self.depends_on else None
 
 
-FACTS = Collection("facts", Fact, ("state", "category", "digest", "weight", "created_at", "project"))
+FACTS = Collection(
+    "facts",
+    Fact,
+    ("state", "category", "digest", "weight", "created_at", "project", "slot", "derived"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class NewFact:
-    """A fact to be added, as somebody states it."""
+    """A fact to be added, as somebody states it.
+
+    `at` is when it was said: relative dates are resolved against it, None is now.
+    `trust` None is that of the source. `suggested` leaves it to the owner's review.
+    """
 
     content: str
     category: str = "general"
@@ -107,6 +139,12 @@ class NewFact:
     source: Source = field(default_factory=lambda: Source(kind="person"))
     project: str | None = None
     pinned: bool = False
+    valid_from: int | None = None
+    valid_until: int | None = None
+    depends_on: tuple[str, ...] = ()
+    trust: Trust | None = None
+    suggested: bool = False
+    at: int | None = None
 
     def checked(self) -> NewFact:
         """The same with white space and control characters put in order.

@@ -42,12 +42,14 @@ _CONFLICT_TRIES = 20
 _T = TypeVar("_T")
 
 _NOT_FOUND: dict[State, str] = {
+    "suggested": "No such suggestion: it may have been decided already.",
+    "merged": "There is nothing to take back: the memory that was merged is gone.",
     "active": "No such memory: it may have been retracted, corrected or forgotten.",
     "retracted": "There is nothing to take back: the memory is gone or active again.",
     "superseded": "There is nothing to take back: the memory that was corrected is gone.",
 }
 
-ChangeKind = Literal["added", "merged", "superseded", "retracted", "restored", "forgotten"]
+ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
 
 
 class Find(Protocol):
@@ -60,11 +62,15 @@ class Find(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What became of a fact. `undo` is the token that takes the change back."""
+    """What became of a fact. `undo` is the token that takes the change back.
+
+    `others` are facts that the change superseded or put in doubt, as they are now.
+    """
 
     fact: Fact
     change: ChangeKind
     undo: str | None = None
+    others: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +202,8 @@ class Memory:
         match token.split(":"):
             case ["added", fact]:
                 return await self._repeated(principal, lambda: self._retract(principal, fact))
+            case ["suggested", fact]:
+                return await self._repeated(principal, lambda: self._retract(principal, fact, "suggested"))
             case ["retracted", fact]:
                 return await self._repeated(principal, lambda: self._restore(principal, fact))
             case ["superseded", fact]:
@@ -249,7 +257,8 @@ class Memory:
             known = (pending.record, pending.if_version) if pending else await self._same(principal, said)
             if known is None:
                 fact, version = self._fact(new, now), 0
-                results.append(Changed(fact, "added", undo=f"added:{fact.id}"))
+                change = "suggested" if new.suggested else "added"
+                results.append(Changed(fact, change, undo=f"{change}:{fact.id}"))
             else:
                 fact, version = merged(known[0], new, now), known[1] or 0
                 results.append(Changed(fact, "merged", undo=_merge_token(fact, version)))
@@ -288,8 +297,8 @@ class Memory:
         await self._put(principal, (_superseded(old, new.id, now), version), (new, 0))
         return Changed(new, "superseded", undo=f"superseded:{new.id}")
 
-    async def _retract(self, principal: Principal, fact: str) -> Changed:
-        old, version = await self._found(principal, fact, "active")
+    async def _retract(self, principal: Principal, fact: str, state: State = "active") -> Changed:
+        old, version = await self._found(principal, fact, state)
         now = msgspec.structs.replace(old, state="retracted")
         await self._put(principal, (now, version))
         return Changed(now, "retracted", undo=f"retracted:{fact}")
@@ -361,13 +370,19 @@ class Memory:
             category=new.category,
             importance=new.importance,
             topics=new.topics,
-            sources=(msgspec.structs.replace(new.source, at=new.source.at or now),),
-            trust=trust_of(new.source),
+            state="suggested" if new.suggested else "active",
+            valid_from=new.valid_from,
+            valid_until=new.valid_until,
+            sources=(msgspec.structs.replace(new.source, at=new.source.at or new.at or now),),
+            trust=new.trust or trust_of(new.source),
+            depends_on=new.depends_on,
             project=new.project,
             pinned=new.pinned,
         )
 
-    def _index_item(self, fact: Fact, vectors: NDArray[np.float32] | None, position: int) -> IndexItem:
+    def _index_item(self, fact: Fact, vectors: NDArray[np.float32] | None, position: int) -> IndexItem | None:
+        if fact.state not in {"active", "superseded"}:
+            return None
         return IndexItem(
             kind=KIND if fact.state == "active" else PAST_KIND,
             text=_text(fact.content, fact.topics),

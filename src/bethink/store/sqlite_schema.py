@@ -75,7 +75,14 @@ CREATE TABLE index_state (change INTEGER NOT NULL, floor INTEGER NOT NULL);
 INSERT INTO index_state VALUES (0, 0);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SLOTS = """
+ALTER TABLE facts ADD COLUMN slot TEXT;
+ALTER TABLE facts ADD COLUMN derived INTEGER;
+CREATE INDEX facts_slot ON facts (owner, slot, state, id);
+CREATE INDEX facts_derived ON facts (owner, derived, state, id);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SLOTS)
 
 
 def open_connection(path: Path, *, write: bool) -> sqlite3.Connection:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
-ChangeKind = Literal["added", "merged", "superseded", "retracted", "restored", "forgotten"]
+ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
+State = Literal["active", "suggested", "superseded", "merged", "retracted"]
 Content = Annotated[str, Field(min_length=1, description="One clear fact, at most 8,000 characters.")]
 Importance = Annotated[float, Field(ge=0, le=1)]
 Topics = Annotated[list[str], Field(max_length=32)]
@@ -37,6 +38,14 @@ class MemorySource(BaseModel):
     at: datetime | None
 
 
+class MemoryDoubt(BaseModel):
+    """Why a memory may not hold; `memory` contradicts it, or was what it rests on."""
+
+    kind: Literal["contradicts", "depends", "unclear"]
+    memory: str | None
+    at: datetime | None
+
+
 class Memory(BaseModel):
     """One fact. `created_at` is when it was learnt, `valid_…` when it was true."""
 
@@ -48,11 +57,13 @@ class Memory(BaseModel):
     created_at: datetime
     valid_from: datetime | None
     valid_until: datetime | None
-    state: Literal["active", "superseded", "retracted"]
+    state: State
     pinned: bool
     sources: list[MemorySource]
     supersedes: list[str]
     superseded_by: str | None
+    depends_on: list[str]
+    doubts: list[MemoryDoubt]
 
 
 class FoundMemory(Memory):
@@ -123,7 +134,7 @@ async def list_memories(
     limit: Limit = 50,
     cursor: Cursor = None,
     category: Label | None = None,
-    state: Literal["active", "superseded", "retracted", "all"] = "active",
+    state: State | Literal["all"] = "active",
     query: Annotated[str | None, Query(max_length=2000, description="Search, best first.")] = None,
 ) -> MemoryPage:
     """Memories, newest first; with `query` the active ones that answer it, best first, in one page."""
@@ -251,6 +262,11 @@ def _fields(fact: Fact) -> dict[str, Any]:
         ],
         "supersedes": list(fact.supersedes),
         "superseded_by": fact.superseded_by,
+        "depends_on": list(fact.depends_on),
+        "doubts": [
+            MemoryDoubt(kind=doubt.kind, memory=doubt.fact, at=_time(doubt.at or None))
+            for doubt in fact.doubts
+        ],
     }
 
 

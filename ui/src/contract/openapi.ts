@@ -34,17 +34,19 @@ export type Fault = { parameter: string; reason: string };
 
 export type Forgotten = { forgotten: number };
 
-export type FoundMemory = { category: string; content: string; created_at: string; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "superseded" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
+export type FoundMemory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
 export type Health = { conversation_manager_initialized?: boolean; parts: Parts; status: "ok" | "degraded"; version: string };
 
 export type Interrupted = { at: string; message: string; run: string };
 
-export type Memory = { category: string; content: string; created_at: string; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "superseded" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
+export type Memory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
-export type MemoryChange = { change: "added" | "merged" | "superseded" | "retracted" | "restored" | "forgotten"; memory: Memory; undo: string | null };
+export type MemoryChange = { change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten"; memory: Memory; undo: string | null };
 
-export type MemoryChanged = { change: "added" | "forgotten" | "merged" | "restored" | "retracted" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
+export type MemoryChanged = { change: "added" | "forgotten" | "merged" | "restored" | "retracted" | "suggested" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
+
+export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" | "unclear"; memory: string | null };
 
 export type MemoryDraft = { category?: string; content: string; importance?: number; pinned?: boolean; topics?: readonly string[] };
 
