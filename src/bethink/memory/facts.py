@@ -42,6 +42,9 @@ State = Literal["active", "suggested", "superseded", "merged", "retracted"]
 Trust = Literal["owner", "untrusted"]
 
 
+ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
+
+
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where a fact came from. `id` is the conversation's or import's, `message` the message's."""
 
@@ -167,6 +170,19 @@ class NewFact:
         category = clean(self.category[:MAX_CONTENT_CHARS]).lower().replace(" ", "_")
         category = category[:MAX_TOPIC_CHARS] or "general"
         return replace(self, content=content, category=category, topics=_checked_topics(self.topics))
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What became of a fact. `undo` is the token that takes the change back.
+
+    `others` are facts that the change superseded or put in doubt, as they are now.
+    """
+
+    fact: Fact
+    change: ChangeKind
+    undo: str | None = None
+    others: tuple[Fact, ...] = ()
 
 
 def clean(text: str) -> str:

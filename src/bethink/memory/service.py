@@ -10,13 +10,13 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
 from bethink.errors import BadInput, Conflict, EmbeddingsUnavailable, UnknownId
 from bethink.index import IndexItem
-from bethink.memory.facts import FACTS, Fact, NewFact, State, anew, digest, merged, trust_of, weight
+from bethink.memory.facts import FACTS, Changed, Fact, NewFact, State, anew, digest, merged, trust_of, weight
 from bethink.store import Delete, Page, Put, Scan
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ _NOT_FOUND: dict[State, str] = {
     "superseded": "There is nothing to take back: the memory that was corrected is gone.",
 }
 
-ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
-
 
 class Find(Protocol):
     """Active facts that answer a question, best first, each with a score 0..1; `app` wires recall."""
@@ -58,19 +56,6 @@ class Find(Protocol):
     async def __call__(self, principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
         """At most `k` facts."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What became of a fact. `undo` is the token that takes the change back.
-
-    `others` are facts that the change superseded or put in doubt, as they are now.
-    """
-
-    fact: Fact
-    change: ChangeKind
-    undo: str | None = None
-    others: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
