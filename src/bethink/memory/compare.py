@@ -1,0 +1,239 @@
+"""How two facts stand to each other, told by their words. The gate of memory asks; needs no model.
+
+Nearness of meaning alone decides nothing: "likes" and "does not like spicy
+food" have a cosine of 0.92. Same is what says the same in every word that
+counts, or fills the same slot with the same value; what is not proved to be
+one of the others is different, and both are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bethink.memory.slot_values import fit
+from bethink.memory.slots import Slot, slot_of
+from bethink.memory.wording import MAX_CHARS, Statement, Term, read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Verdict = Literal["same", "refines", "contradicts", "different"]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How a new fact stands to an old one, and why.
+
+    `fuller` names the one that says all of the other and more, where one
+    refines the other. `replaces` tells that the new one takes the place of the
+    old: of a slot that has one value, or because it says that the old is over.
+    """
+
+    verdict: Verdict
+    reason: str
+    fuller: Literal["old", "new"] | None = None
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A fact's sentence, read: made once, compared with many."""
+
+    content: str
+    statement: Statement
+    slot: Slot | None
+
+
+_LEAST_COSINE = 0.3
+"""Two statements of the same words in another order of meaning are nearer than this."""
+_DIFFERENT = Relation("different", "they speak of different things")
+
+
+def reading(content: str) -> Reading:
+    """What `compared` needs of a fact."""
+    statement = read(content)
+    return Reading(content, statement, slot_of(statement) if len(content) <= MAX_CHARS else None)
+
+
+def relation(old: str, new: str, cosine: float | None = None) -> Relation:
+    """How `new` stands to `old`; `cosine` is how near they are in meaning, None where unknown."""
+    return compared(reading(old), reading(new), cosine)
+
+
+def compared(old: Reading, new: Reading, cosine: float | None = None) -> Relation:
+    """As `relation`, of what was read before."""
+    if old.content == new.content:
+        return Relation("same", "the very same words")
+    if max(len(old.content), len(new.content)) > MAX_CHARS:
+        return _DIFFERENT
+    if old.slot and new.slot and old.slot.key == new.slot.key:
+        return _of_slots(old.slot, new.slot)
+    if cosine is not None and cosine < _LEAST_COSINE:
+        return _DIFFERENT
+    return _of_words(old.statement, new.statement)
+
+
+def _of_slots(old: Slot, new: Slot) -> Relation:
+    """Of two statements that fill the same slot."""
+    match fit(old, new):
+        case "open":
+            return Relation("different", f"it cannot be told whether the {new.attribute} is the same")
+        case "apart":
+            return _apart(old, new)
+        case stands:
+            if old.over is not new.over:
+                return _ended(old, new)
+            return _agreeing(old, new, fuller={"fuller": "new", "emptier": "old"}.get(stands))
+
+
+def _apart(old: Slot, new: Slot) -> Relation:
+    if old.over or new.over or old.bounded or new.bounded:
+        return Relation("different", f"the {new.attribute} of another time")
+    told = f"the {new.attribute} is {new.value}, not {old.value}"
+    return Relation("contradicts", told, replaces=new.certain and old.sole and new.sole)
+
+
+def _ended(old: Slot, new: Slot) -> Relation:
+    if old.bounded or new.bounded:
+        return Relation("different", f"the {new.attribute} of another time")
+    if old.over:
+        return Relation("contradicts", f"the {new.attribute} is {new.value} again")
+    return Relation("contradicts", f"{new.value} is no longer the {new.attribute}", replaces=old.sole)
+
+
+def _agreeing(old: Slot, new: Slot, *, fuller: str | None) -> Relation:
+    """Of equal values, one maybe with more words: what follows them decides."""
+    if old.bounded or new.bounded or not (old.sole and new.sole):
+        both = Relation("different", "one of them says something else besides")
+        return both if old.rest.casefold() != new.rest.casefold() or fuller else _SAME
+    if old.rest.casefold() == new.rest.casefold():
+        match fuller:
+            case "new":
+                return _NEW_IS_FULLER
+            case "old":
+                return _OLD_IS_FULLER
+            case _:
+                return _SAME
+    if new.rest and not old.rest and fuller != "old":
+        return _NEW_IS_FULLER
+    if old.rest and not new.rest and fuller != "new":
+        return _OLD_IS_FULLER
+    return Relation("different", "each says something that the other does not")
+
+
+_SAME = Relation("same", "they say the same in other words")
+_NEW_IS_FULLER = Relation("refines", "the new one says all of the old one and more", fuller="new")
+_OLD_IS_FULLER = Relation("refines", "the old one says all of the new one and more", fuller="old")
+
+
+def _of_words(old: Statement, new: Statement) -> Relation:
+    if old.past is not new.past and not (old.over or new.over):
+        return _DIFFERENT
+    if old.terms and new.terms and _equal(old, new):
+        if old.denied is new.denied:
+            return _SAME if old.over is new.over else _DIFFERENT
+        ended = new.over and not old.over
+        reason = "it is so no longer" if ended else "one denies what the other says"
+        return Relation("contradicts", reason, replaces=ended)
+    if old.denied or new.denied or old.over or new.over:
+        return _DIFFERENT
+    if _adds(old, new):
+        return _NEW_IS_FULLER
+    if _adds(new, old):
+        return _OLD_IS_FULLER
+    return _counted(old, new)
+
+
+_WHERE = frozenset(("in", "on", "at", "of"))
+_ORDERED_WORDS = """
+    from to than befor after with over under until with for about by instead
+"""
+_ORDERED = frozenset(_ORDERED_WORDS.split())
+
+
+def _equal(old: Statement, new: Statement) -> bool:
+    if old.keys != new.keys:
+        return _equal_lists(old, new)
+    led = ((_WHERE & set(a.before.split()), _WHERE & set(b.before.split())) for a, b in _pairs(old, new))
+    return all(one == other or not one or not other for one, other in led)
+
+
+def _pairs(old: Statement, new: Statement) -> zip[tuple[Term, Term]]:
+    return zip(old.terms, new.terms, strict=True)
+
+
+def _equal_lists(old: Statement, new: Statement) -> bool:
+    """Tea and coffee, coffee and tea."""
+    if len(old.terms) != len(new.terms) or "and" not in old.keys or _ORDERED & {*old.keys}:
+        return False
+    begin = next(place for place, (a, b) in enumerate(_pairs(old, new)) if a.key != b.key)
+    return _items(old.terms[begin:]) == _items(new.terms[begin:])
+
+
+def _items(terms: Sequence[Term]) -> set[tuple[str, ...]]:
+    items: list[list[str]] = [[]]
+    for term in terms:
+        if term.key == "and":
+            items.append([])
+            continue
+        if "," in term.before:
+            items.append([])
+        items[-1].append(term.key)
+    return {tuple(item) for item in items if item}
+
+
+_JOINING_WORDS = """
+    and with sinc becaus near name call who which where from
+"""
+_JOINING = frozenset(_JOINING_WORDS.split())
+_NARROWING_WORDS = """
+    onli except but if unless until almost half former when while mayb perhap or than want sometim
+    rare without instead as
+"""
+_NARROWING = frozenset(_NARROWING_WORDS.split())
+_ATTITUDES_WORDS = """
+    like prefer want need plan hope wish allerg avoid eat think believ know say
+"""
+_ATTITUDES = frozenset(_ATTITUDES_WORDS.split())
+_LEAST_TERMS = 2
+
+
+def _adds(old: Statement, new: Statement) -> bool:
+    """Whether `new` is `old` with something behind it that takes nothing back."""
+    count = len(old.terms)
+    if count < _LEAST_TERMS or count >= len(new.terms) or new.keys[:count] != old.keys:
+        return False
+    more = new.terms[count:]
+    if _NARROWING & {term.key for term in more}:
+        return False
+    first = more[0]
+    if _ATTITUDES & {*old.keys}:
+        return first.key == "becaus"
+    led = set(first.before.split())
+    return bool(led & (_WHERE | {","})) or first.key in _JOINING
+
+
+_TIMES_WORDS = """
+    monday tuesday wednesday thursday friday saturday sunday
+"""
+_TIMES = frozenset(_TIMES_WORDS.split())
+_TIME = re.compile(r"\d+:\d\d|\x01.*")
+
+
+def _counted(old: Statement, new: Statement) -> Relation:
+    """Of statements that differ in one number or time, of what has only one."""
+    if len(old.terms) != len(new.terms) or not old.terms:
+        return _DIFFERENT
+    apart = [place for place, (a, b) in enumerate(_pairs(old, new)) if a.key != b.key]
+    if len(apart) != 1:
+        return _DIFFERENT
+    one, other = old.keys[apart[0]], new.keys[apart[0]]
+    if old.keys[0] == "have" and apart[0] == 1 and one.isdecimal() and other.isdecimal():
+        return Relation("contradicts", f"{other}, not {one}")
+    what, told, _ = old.text.casefold().partition(" is ")
+    definite = what.startswith(("the ", "user's ")) and new.text.casefold().partition(" is ")[0] == what
+    if told and definite and all(key in _TIMES or _TIME.fullmatch(key) for key in (one, other)):
+        return Relation("contradicts", "another time is named for the same")
+    return _DIFFERENT

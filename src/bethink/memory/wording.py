@@ -1,0 +1,245 @@
+"""What a sentence says, as far as its words show it: read by `compare` and `slots`.
+
+A statement is put into terms that differ only where the meaning may: the owner
+is left out ("I", "User", nobody named), verbs and nouns are stems, a few words
+are taken for others of the same meaning, numbers and dates have one form. What
+is denied, over or past is told apart. English; of other languages only equal
+words are equal.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol, cast
+
+from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType]
+
+from bethink import when
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARS = 2_000
+"""Longer statements are stories: nothing is concluded from their words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word that counts. `before` is what stands between it and the term before it, in lower case."""
+
+    key: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a sentence says. `text` is in plain letters, its owner named as `user`.
+
+    `denied` where an odd number of its words deny, `over` where it says that
+    something has ended, `past` where its verb tells of the past.
+    """
+
+    text: str
+    terms: tuple[Term, ...]
+    denied: bool
+    over: bool
+    past: bool
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What counts, in order."""
+        return tuple(term.key for term in self.terms)
+
+
+_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
+_SHORT = (
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"\b(?:can't|cannot)\b", re.IGNORECASE), "can not"),
+    (re.compile(r"n't\b", re.IGNORECASE), " not"),
+    (re.compile(r"\bI'm\b", re.IGNORECASE), "I am"),
+    (re.compile(r"\b(I|you|we|they)'ve\b", re.IGNORECASE), r"\1 have"),
+    (re.compile(r"\b(I|you|he|she|we|they|it)'ll\b", re.IGNORECASE), r"\1 will"),
+    (re.compile(r"\b(he|she|it|that)'s\b", re.IGNORECASE), r"\1 is"),
+)
+_TOLD = re.compile(
+    r"^(?:(?:please )?(?:remember|note|keep in mind)(?: that)?[:,]? "
+    r"|(?:the )?user (?:has )?(?:said|says|mentioned|stated|noted|shared)(?: that|:) (?:(?:he|she|they)\b)?)",
+    re.IGNORECASE,
+)
+_POSSESSED = re.compile(r"\b(?:the user's|user's|my)\b", re.IGNORECASE)
+_OWNER = re.compile(r"\b(?:the user|user|i)\b(?!')", re.IGNORECASE)
+
+
+def plain(text: str) -> str:
+    """The sentence in plain quotes and full words, its owner named as `user`, in one form."""
+    text = unicodedata.normalize("NFKC", text).translate(_PLAIN)
+    if "'" in text:
+        for pattern, full in _SHORT:
+            text = pattern.sub(full, text)
+    text = _TOLD.sub("", text).strip().rstrip(".! ")
+    return _OWNER.sub("user", _POSSESSED.sub("user's", text))
+
+
+_OVER = re.compile(
+    r"\b(?:no longer|not?\b(?P<what>[^.;]*?) (?:any ?more|any longer)|used to(?: be)?|no more"
+    r"|(?:has |have )?(?:stopped|quit|given up|gave up|ceased)(?= \w+ing\b))(?!\w)",
+    re.IGNORECASE,
+)
+_DISLIKES = re.compile(
+    r"\b(?:dislikes?|disliked|hates?|hated|detests?|loathes?|despises?|can not (?:stand|bear))\b",
+    re.IGNORECASE,
+)
+_LIKES = re.compile(
+    r"\b(?:(?:is |am |are )?(?:a )?(?:big |huge |great )?fan of|(?:is |am |are )?(?:fond of|keen on)"
+    r"|enjoys?|loves?|adores?)\b",
+    re.IGNORECASE,
+)
+_DENYING = re.compile(r"\b(?:not|never|no|neither|nor)\b", re.IGNORECASE)
+
+_TOKEN = re.compile(
+    r"(?P<date>\x01[^\x02]*\x02)|(?P<clock>\d{1,2}(?::\d\d)? ?[ap]\.?m\b\.?|\d{1,2}:\d\d)"
+    r"|(?P<number>\d+(?:[.,]\d+)*)|(?P<word>[^\W\d_]+(?:'s\b)?|\w+|[^\w\s,.;:()\"'!?-])",
+    re.IGNORECASE,
+)
+
+_DROPPED_WORDS = """
+    a an the is am are be been being was were do does did of in at on that currently now presently really
+    actually just also still nowadays
+"""
+_DROPPED = frozenset(_DROPPED_WORDS.split())
+_SMALL_NUMBERS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty
+"""
+_AS_THEY_ARE = {word: str(number) for number, word in enumerate(_SMALL_NUMBERS.split())} | {
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "sixty": "60",
+    "dozen": "12",
+    # Every Monday is not one Monday.
+    **{f"{day}days": f"{day}days" for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")},
+}
+_GROUPS = """
+    have has own possess / live resid dwell / begin start / buy purchas bought / child children kid
+    film movi / mother mom mum / father dad / doctor physician / car automobil / bike bicycl
+    phone telephon / email e-mail / big larg / km kilomet kilometr / kg kilo kilogram / min minut
+    eur euro € / usd dollar $ / gbp pound £ / percent % / favorit favourit / color colour / name call
+    jan januari / feb februari / mar march / apr april / aug august / sep sept septemb / oct octob
+    nov novemb / dec decemb
+"""
+_ONE_FOR_ANOTHER = {
+    word: group.split()[0]
+    for line in _GROUPS.splitlines()
+    for group in line.split(" / ")
+    for word in group.split()
+}
+"""Stems that are taken for the same, the first of each group for all."""
+_PAST_VERBS = """
+    was were did had went saw bought got met made took ate grew knew taught wrote left lost won sold began
+    became ran drove flew spoke slept told came gave found felt kept paid sent spent built broke chose drank
+    fell forgot held heard led rode sang stood swam wore
+"""
+_PAST = frozenset(_PAST_VERBS.split())
+_BEING = frozenset(("is", "am", "are", "be", "been", "being", "get", "gets"))
+_NOT_PAST = frozenset(("named", "called", "based", "located", "interested", "married", "allegedly"))
+_SHORT_WORD = 4
+"""Red, bed, need: no verb of the past is as short."""
+_NOON = 12
+
+
+def read(text: str) -> Statement:
+    """What a sentence says. Deterministic, for any text."""
+    said = plain(text[:MAX_CHARS])
+    words, over = _OVER.subn(lambda match: match["what"] or " ", said)
+    words = _LIKES.sub("like", _DISLIKES.sub("not like", words))
+    words, denied = _DENYING.subn(" ", words)
+    return Statement(
+        said,
+        tuple(_terms(_dated(words))),
+        denied=(denied + over) % 2 == 1,
+        over=over > 0,
+        past=_is_past(said),
+    )
+
+
+_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def _dated(text: str) -> str:
+    """Dates in one form, whichever way they were written; relative ones stay as they are."""
+    for mention in reversed(when.find(text, _ANY_DAY)):
+        if not mention.relative:
+            form = f"\x01{mention.low or ''}|{mention.high or ''}\x02"
+            text = text[: mention.start] + form + text[mention.end :]
+    return text
+
+
+def _is_past(text: str) -> bool:
+    words = re.findall(r"[\w']+", text.lower())
+    return any(
+        word in _PAST
+        or (
+            len(word) > _SHORT_WORD and word.endswith("ed") and before not in _BEING and word not in _NOT_PAST
+        )
+        for before, word in pairwise(("", *words))
+    )
+
+
+def _terms(text: str) -> Iterator[Term]:
+    raw: list[tuple[str, str]] = []
+    between: list[str] = []
+    ended = 0
+    for match in _TOKEN.finditer(text):
+        between += re.findall(r"[^\s\w]", text[ended : match.start()])
+        ended = match.end()
+        word = _word(match)
+        if word in _DROPPED or word == "user's" or (word == "user" and not raw):
+            between.append(word)
+        else:
+            raw.append((word, " ".join(between)))
+            between = []
+    for (_, before), key in zip(raw, stems([word for word, _ in raw]), strict=True):
+        yield Term(key, before)
+
+
+class _Stemmer(Protocol):
+    def stemWords(self, words: list[str], /) -> list[str]: ...  # noqa: N802 - PyStemmer's name
+
+
+def stems(words: list[str]) -> list[str]:
+    """Of words in lower case, what is taken for the same."""
+    # One of its own each time: a stemmer must stay in one thread, and its cache costs more than the words.
+    # PyStemmer ships no types; `_Stemmer` says what is used of it.
+    stemmer = cast("_Stemmer", Stemmer("english", 0))
+    return [
+        _AS_THEY_ARE.get(word) or _ONE_FOR_ANOTHER.get(stemmed, stemmed)
+        for word, stemmed in zip(words, stemmer.stemWords(words), strict=True)
+    ]
+
+
+def _word(match: re.Match[str]) -> str:
+    word = match.group().casefold()
+    if match["clock"]:
+        return _clock(word)
+    if match["number"]:
+        return word.replace(",", "") if _THOUSANDS.fullmatch(word) else word
+    return word if match["date"] or word == "user's" else word.removesuffix("'s")
+
+
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+
+
+def _clock(text: str) -> str:
+    """A time of day on 24 hours: 9am is 9:00."""
+    hour, _, minutes = text.rstrip("apm. ").partition(":")
+    number = int(hour)
+    if "p" in text and number < _NOON:
+        number += _NOON
+    elif "a" in text and number == _NOON:
+        number = 0
+    return f"{number}:{minutes or '00'}"
