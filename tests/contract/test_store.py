@@ -255,6 +255,22 @@ async def test_a_key_that_was_not_declared_is_a_mistake_of_the_program(store: St
         await store.count("ann", LINES, {"text": "x"})
 
 
+async def test_a_text_gives_no_order(store: Store) -> None:
+    await store.commit("ann", [Put(NOTES, Note(id="n", category="c"))])
+    with pytest.raises(TypeError, match="no order by category"):
+        await store.scan("ann", Scan(NOTES, order="category"))
+
+
+async def test_scrubbing_changes_nothing_of_what_is_kept(store: Store) -> None:
+    notes = [Note(id=f"{n:03}", text="x" * n, category="c") for n in range(0, 300, 7)]
+    await store.commit("ann", [Put(NOTES, note) for note in notes])
+    await store.commit("ann", [Delete(NOTES, note.id) for note in notes[::2]])
+    await store.scrub()
+    await store.scrub()
+    kept = (await store.scan("ann", Scan(NOTES, {"category": "c"}))).items
+    assert [item.record for item in kept] == notes[1::2]
+
+
 async def test_a_record_of_ten_megabytes_is_kept_whole(store: Store) -> None:
     text = "0123456789" * 1_000_000
     await store.commit("ann", [Put(NOTES, Note(id="n", text=text))])

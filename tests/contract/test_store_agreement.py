@@ -58,7 +58,7 @@ _scans = st.builds(
     Scan,
     st.just(NOTES),
     _where,
-    order=st.sampled_from([None, "created_at", "category"]),
+    order=st.sampled_from([None, "created_at"]),
     reverse=st.booleans(),
     limit=st.integers(1, 4),
 )

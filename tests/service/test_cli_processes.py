@@ -26,7 +26,7 @@ def wait_for_journal(line: CommandLine, text: str) -> None:
     """What is shown is written a twentieth of a second later; return when it is."""
     with closing(sqlite3.connect(line.data / FILE_NAME)) as connection:
         while not connection.execute(
-            "SELECT 1 FROM journal WHERE instr(body, ?)", [text.encode()]
+            "SELECT 1 FROM journal JOIN bodies USING (place) WHERE instr(body, ?)", [text.encode()]
         ).fetchone():
             pass
 

@@ -13,8 +13,11 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import msgspec
+
 from bethink.index.analysis import ANALYSIS, Analyzer
 from bethink.index.entry import Entry, model_key
+from bethink.index.sqlite_rows import Words, text_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,13 +37,17 @@ _READ_AT_ONCE = 1_000
 _STATE = "SELECT change, floor FROM index_state"
 _GONE = "SELECT id FROM index_tombstones WHERE owner = ? AND change > ?"
 _NEW = """
-SELECT id, kind, at, conversation, project, speaker, terms, model, vector,
-    CASE analysis WHEN ? THEN NULL ELSE text END
-FROM index_items WHERE owner = ? AND change > ? ORDER BY change
+SELECT id, kind, at, w.body, model, v.body, analysis
+FROM index_items CROSS JOIN bodies AS w ON w.place = words LEFT JOIN bodies AS v ON v.place = vector
+WHERE owner = ? AND change > ? ORDER BY change
 """
-_WITHOUT_VECTOR = "SELECT id, text FROM index_items WHERE owner = ? AND model IS NULL ORDER BY at, id LIMIT ?"
+_WITHOUT_VECTOR = """
+SELECT id, body FROM index_items CROSS JOIN bodies ON place = words
+WHERE owner = ? AND model IS NULL ORDER BY at, id LIMIT ?
+"""
 _OTHER_MODEL = """
-SELECT id, text FROM index_items WHERE owner = ? AND model <> ? ORDER BY model, at, id LIMIT ?
+SELECT id, body FROM index_items CROSS JOIN bodies ON place = words
+WHERE owner = ? AND model <> ? ORDER BY model, at, id LIMIT ?
 """
 
 
@@ -73,7 +80,7 @@ class _Copy:
         if self.change:
             for (id,) in connection.execute(_GONE, (owner, self.change)).fetchall():
                 self.shard.remove(id)
-        rows = connection.execute(_NEW, (ANALYSIS, owner, self.change))
+        rows = connection.execute(_NEW, (owner, self.change))
         while some := rows.fetchmany(_READ_AT_ONCE):
             self.shard.add([_entry(row, analyzer) for row in some])
         connection.execute("COMMIT")
@@ -132,8 +139,10 @@ class SqliteIndex:
 
 
 def _entry(row: tuple[Any, ...], analyzer: Analyzer) -> Entry:
-    entry, text = Entry._make(row[:-1]), row[-1]
-    return entry if text is None else entry._replace(terms=" ".join(analyzer.document(text)))
+    id, kind, at, body, model, vector, analysis = row
+    words = msgspec.json.decode(body, type=Words)
+    terms = words.terms if analysis == ANALYSIS else " ".join(analyzer.document(text_of(body)))
+    return Entry(id, kind, at, words.conversation, words.project, words.speaker, terms, model, vector)
 
 
 def _missing(
@@ -142,4 +151,4 @@ def _missing(
     rows = connection.execute(_WITHOUT_VECTOR, (owner, limit)).fetchall()
     if len(rows) < limit:
         rows += connection.execute(_OTHER_MODEL, (owner, model, limit - len(rows))).fetchall()
-    return tuple(rows)
+    return tuple((id, text_of(body)) for id, body in rows)

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from bethink.index.analysis import ANALYSIS
+from bethink.index.sqlite_bodies import blank, keep, keep_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,18 +26,34 @@ TOMBSTONES_KEPT = 100_000
 _READ_CHANGE = "SELECT change FROM index_state"
 _WRITE_CHANGE = "UPDATE index_state SET change = ?"
 _PUT = """
-INSERT OR REPLACE INTO index_items
-    (change, owner, id, kind, at, conversation, project, speaker, analysis, terms, model, text, vector)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO index_items (change, owner, id, kind, at, analysis, words, model, vector)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_SET_VECTOR = """
-UPDATE index_items SET change = ?, model = ?, vector = ? WHERE owner = ? AND id = ? AND text = ?
-"""
-_FIND = "SELECT change, id FROM index_items WHERE owner = ? AND id = ?"
+_FIND = "SELECT change, words, vector FROM index_items WHERE owner = ? AND id = ?"
+_BODY = "SELECT body FROM bodies WHERE place = ?"
+_SET_VECTOR = "UPDATE index_items SET change = ?, model = ?, vector = ? WHERE change = ?"
 _DELETE = "DELETE FROM index_items WHERE change = ?"
 _BURY = "INSERT INTO index_tombstones (change, owner, id) VALUES (?, ?, ?)"
 _PRUNE = "DELETE FROM index_tombstones WHERE change <= ?"
 _RAISE_FLOOR = "UPDATE index_state SET floor = max(floor, ?)"
+
+
+class Words(msgspec.Struct, frozen=True, array_like=True):
+    """What of an item's body a search needs."""
+
+    terms: str
+    conversation: str | None
+    project: str | None
+    speaker: str | None
+
+
+class _Body(Words, frozen=True, array_like=True):
+    text: str
+
+
+def text_of(body: bytes) -> str:
+    """The text from which an item's words were taken."""
+    return msgspec.json.decode(body, type=_Body).text
 
 
 class IndexRows:
@@ -47,37 +66,40 @@ class IndexRows:
 
     def put(self, owner: str, text: str, entry: Entry) -> None:
         """Keep an item, replacing one with the same id."""
-        self._connection.execute(
-            _PUT,
-            (
-                self._next_change(),
-                owner,
-                entry.id,
-                entry.kind,
-                entry.at,
-                entry.conversation,
-                entry.project,
-                entry.speaker,
-                ANALYSIS,
-                entry.terms,
-                entry.model,
-                text,
-                entry.vector,
-            ),
-        )
+        connection = self._connection
+        found = connection.execute(_FIND, (owner, entry.id)).fetchone()
+        change, words, vector = found or (None, None, None)
+        if change is not None:
+            connection.execute(_DELETE, (change,))
+        body = _Body(entry.terms, entry.conversation, entry.project, entry.speaker, text)
+        words = keep_json(connection, msgspec.json.encode(body), words)
+        if entry.vector is not None:
+            vector = keep(connection, entry.vector, vector)
+        elif vector is not None:
+            blank(connection, ("SELECT ?", (vector,)))
+            vector = None
+        item = (owner, entry.id, entry.kind, entry.at, ANALYSIS, words, entry.model, vector)
+        connection.execute(_PUT, (self._next_change(), *item))
 
     def set_vector(self, owner: str, id: str, *, text: str, key: str, vector: bytes) -> None:
         """Give an item its vector of the model `key`, if its text is still `text`."""
-        self._connection.execute(_SET_VECTOR, (self._next_change(), key, vector, owner, id, text))
+        connection = self._connection
+        found = connection.execute(_FIND, (owner, id)).fetchone()
+        if found is None:
+            return
+        change, words, place = found
+        (body,) = connection.execute(_BODY, (words,)).fetchone()
+        if text_of(body) == text:
+            place = keep(connection, vector, place)
+            connection.execute(_SET_VECTOR, (self._next_change(), key, place, change))
 
     def delete(self, owner: str, id: str) -> None:
         """Remove an item; nothing happens if it is not there."""
-        self._bury(owner, self._connection.execute(_FIND, (owner, id)).fetchall())
+        self._bury(owner, "id = ?", (id,))
 
-    def delete_these(self, owner: str, ids: str, parameters: tuple[str | int | None, ...]) -> None:
+    def delete_these(self, owner: str, ids: str, parameters: tuple[str | int | bytes | None, ...]) -> None:
         """Remove the items whose ids the query `ids` selects."""
-        query = f"SELECT change, id FROM index_items WHERE owner = ? AND id IN ({ids})"  # noqa: S608 - `ids` is SQL of `sqlite_tables`
-        self._bury(owner, self._connection.execute(query, (owner, *parameters)).fetchall())
+        self._bury(owner, f"id IN ({ids})", parameters)
 
     def finish(self) -> None:
         """Write the change number, and drop tombstones that are too old to keep."""
@@ -88,11 +110,16 @@ class IndexRows:
         if self._buried and floor > 0 and self._connection.execute(_PRUNE, (floor,)).rowcount:
             self._connection.execute(_RAISE_FLOOR, (floor,))
 
-    def _bury(self, owner: str, rows: list[tuple[int, str]]) -> None:
-        for change, id in rows:
-            self._connection.execute(_DELETE, (change,))
-            self._connection.execute(_BURY, (self._next_change(), owner, id))
-            self._buried = True
+    def _bury(self, owner: str, condition: str, parameters: tuple[str | int | bytes | None, ...]) -> None:
+        items = f"FROM index_items WHERE owner = ? AND {condition}"
+        values = (owner, *parameters)
+        ids = self._connection.execute(f"SELECT id {items}", values).fetchall()
+        if not ids:
+            return
+        blank(self._connection, (f"SELECT words {items} UNION ALL SELECT vector {items}", values * 2))
+        self._connection.execute(f"DELETE {items}", values)
+        self._connection.executemany(_BURY, ((self._next_change(), owner, id) for (id,) in ids))
+        self._buried = True
 
     def _next_change(self) -> int:
         if self._change is None:

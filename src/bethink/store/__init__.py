@@ -129,16 +129,16 @@ Change = Put[Any] | Delete[Any] | DeleteAll[Any] | SetVector
 class Scan(Generic[R]):
     """Which records, in which order.
 
-    Records whose keys equal `where`, ordered by the key `order` (None first)
-    and then by id; without `order`, by id. `low` (inclusive) and `high`
+    Records whose keys equal `where`, ordered by the key `order` (a number, None
+    first) and then by id; without `order`, by id. `low` (inclusive) and `high`
     (exclusive) bound the order key. `after` is a `Page.cursor`.
     """
 
     collection: Collection[R]
     where: Mapping[str, Key] = field(default_factory=dict[str, Key])
     order: str | None = None
-    low: str | int | None = None
-    high: str | int | None = None
+    low: int | None = None
+    high: int | None = None
     reverse: bool = False
     limit: int = 100
     after: str | None = None
@@ -192,9 +192,11 @@ class Store(Protocol):
         ...
 
     async def scrub(self) -> None:
-        """Leave no trace of deleted records in any file of the store.
+        """Leave no trace of what was deleted or overwritten in any file of the store.
 
-        Returns when that is so; other processes' readers may delay it.
+        That is: of no text and no vector. Ids, numbers and digests of keys may
+        stay. Returns when that is so, within milliseconds however much is
+        kept; other processes' readers may delay it.
 
         Raises:
             StorageError: readers held on too long; the deletion itself stands.

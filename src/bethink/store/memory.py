@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from bethink.errors import Conflict
 from bethink.index.entry import model_key, vector_bytes
 from bethink.store import Change, Delete, DeleteAll, Page, Put, SetVector, Versioned
-from bethink.store.paging import Position, check_scan, cursor
+from bethink.store.paging import Position, check_scan, cursor, order_key
 from bethink.store.rows import Row, check_text, check_where, record_of, row_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class _Kept:
 
 
 _Table = dict[str, _Kept]
-_Rank = tuple[bool, str | int, str]
+_Rank = tuple[bool, int, str]
 
 
 class MemoryStore:
@@ -155,7 +155,8 @@ def _matching(table: _Table, collection: Collection[Any], where: Mapping[str, Ke
 
 
 def _position(scan: Scan[Any], row: Row) -> Position:
-    return Position(None if scan.order is None else row.keys[scan.collection.keys.index(scan.order)], row.id)
+    key = None if scan.order is None else row.keys[scan.collection.keys.index(scan.order)]
+    return Position(order_key(scan, key), row.id)
 
 
 def _rank(position: Position) -> _Rank:

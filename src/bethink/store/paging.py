@@ -14,7 +14,7 @@ from bethink.errors import BadInput
 from bethink.store.rows import check_key, check_where
 
 if TYPE_CHECKING:
-    from bethink.store import Key, Scan
+    from bethink.store import Scan
 
 _FINGERPRINT_BYTES = 6
 """Enough to tell a cursor of another scan; it guards against mistakes, not against forgery."""
@@ -24,7 +24,7 @@ _FINGERPRINT_BYTES = 6
 class Position:
     """A record's place in a scan: its order key (None without one) and its id."""
 
-    key: Key
+    key: int | None
     id: str
 
 
@@ -47,6 +47,17 @@ def check_scan(scan: Scan[Any]) -> Position | None:
     return None if scan.after is None else _position(scan, scan.after)
 
 
+def order_key(scan: Scan[Any], key: object) -> int | None:
+    """A record's value of the order key.
+
+    Raises:
+        TypeError: it is a text. Adapters need not keep the order of those.
+    """
+    if isinstance(key, int | None):
+        return key
+    raise TypeError(f"the collection {scan.collection.name} has no order by {scan.order}: it is no number")
+
+
 def cursor(scan: Scan[Any], position: Position) -> str:
     """The text that continues this scan behind `position`."""
     parts = (_fingerprint(scan), position.key, position.id)
@@ -56,7 +67,7 @@ def cursor(scan: Scan[Any], position: Position) -> str:
 def _position(scan: Scan[Any], text: str) -> Position:
     try:
         raw = base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
-        parts = msgspec.json.decode(raw, type=tuple[str, str | int | None, str])
+        parts = msgspec.json.decode(raw, type=tuple[str, int | None, str])
     except (binascii.Error, UnicodeError, ValueError, msgspec.DecodeError) as error:
         raise BadInput("The cursor cannot be read; begin again with the first page.") from error
     fingerprint, key, id = parts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
@@ -20,12 +20,13 @@ from bethink.errors import StorageError
 from bethink.index.analysis import Analyzer
 from bethink.index.entry import entry_of, model_key, vector_bytes
 from bethink.index.sqlite import SqliteIndex
+from bethink.index.sqlite_bodies import compact
 from bethink.store import Change, Delete, DeleteAll, Put, SetVector
 from bethink.store.paging import check_scan
 from bethink.store.rows import check_text, check_where, row_of
 from bethink.store.sqlite_errors import BUSY_S, is_busy
 from bethink.store.sqlite_schema import FILE_NAME
-from bethink.store.sqlite_tables import Columns, Table, columns_of
+from bethink.store.sqlite_tables import tables_of
 from bethink.store.sqlite_threads import Readers, Writer
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from bethink.index.sqlite_rows import IndexRows
     from bethink.store import Collection, Key, Page, R, Scan, Versioned
+    from bethink.store.sqlite_tables import Table
 
     Step = Callable[[sqlite3.Connection, IndexRows], None]
 
@@ -46,10 +48,12 @@ _SCRUB_PAUSE_S = 0.05
 class SqliteStore:
     """Records in one file; made by `open_database`."""
 
-    def __init__(self, writer: Writer, readers: Readers, columns: Columns) -> None:
+    def __init__(
+        self, writer: Writer, readers: Readers, table_of: Callable[[Collection[Any]], Table]
+    ) -> None:
         self._writer = writer
         self._readers = readers
-        self._columns = columns
+        self._table_of = table_of
         self._tables: dict[Collection[Any], Table] = {}
         self._analyzer = Analyzer()
 
@@ -79,12 +83,9 @@ class SqliteStore:
     async def scrub(self) -> None:
         """Leave no trace of deleted records in any file of the store.
 
-        Deleted rows are overwritten already, but a page that was split may
-        keep a copy of what moved away from it, and the log keeps old pages: so
-        the file is written anew (some 20 ms a thousand facts, during which
-        commits wait) and the log emptied.
+        What was deleted is overwritten already, where it lay (see
+        `index.sqlite_bodies`); the log keeps old pages until it is emptied.
         """
-        await self._writer.alone(_vacuum)
         deadline = asyncio.get_running_loop().time() + SCRUB_S
         while not await self._writer.alone(_empty_log):
             if asyncio.get_running_loop().time() > deadline:
@@ -97,7 +98,7 @@ class SqliteStore:
     def _table(self, collection: Collection[Any]) -> Table:
         table = self._tables.get(collection)
         if table is None:
-            table = self._tables[collection] = Table(collection, self._columns)
+            table = self._tables[collection] = self._table_of(collection)
         return table
 
     def _prepare(self, owner: str, changes: tuple[Change, ...]) -> Step:
@@ -163,10 +164,6 @@ class SqliteStore:
         return step
 
 
-def _vacuum(connection: sqlite3.Connection) -> None:
-    connection.execute("VACUUM")
-
-
 def _empty_log(connection: sqlite3.Connection) -> bool:
     """Move the log into the file and truncate it; False while a reader still needs it."""
     # Waiting here would keep every commit waiting: the caller comes again instead.
@@ -204,10 +201,13 @@ async def open_database(directory: Path) -> AsyncGenerator[SqliteDatabase]:
     writer, readers = Writer(path), Readers(path)
     await writer.open()
     try:
-        columns = await writer.alone(columns_of)
-        yield SqliteDatabase(SqliteStore(writer, readers, columns), SqliteIndex(readers.run))
+        table_of = await writer.alone(tables_of)
+        yield SqliteDatabase(SqliteStore(writer, readers, table_of), SqliteIndex(readers.run))
     finally:
         # Also when the block is left by a cancellation: what was handed in is finished.
         with anyio.CancelScope(shield=True):
             await readers.close()
+            with suppress(StorageError):
+                # Another process is writing, or the disk is full: the room is given back another time.
+                await writer.alone(compact)
             await writer.close()

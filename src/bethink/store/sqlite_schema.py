@@ -1,10 +1,4 @@
-"""The tables of `bethink.sqlite3`, and how a connection to it is opened. `store.sqlite` calls it.
-
-Migrations are frozen once released: a change is a new one at the end. The
-file's `user_version` counts those applied. A collection needs a table here of
-its own name, with its keys as columns and an index for each scan that is to be
-quick: (owner, equal keys, order, id).
-"""
+"""How `bethink.sqlite3` is opened and brought to the newest schema. `store.sqlite` calls it."""
 
 from __future__ import annotations
 
@@ -14,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bethink.errors import NewerSchema, StorageError
 from bethink.store.sqlite_errors import BUSY_S, is_busy, translated
+from bethink.store.sqlite_migrations import MIGRATIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,62 +22,6 @@ _STATEMENTS_KEPT = 512
 """Prepared statements a connection keeps; Bethink has fewer than this many distinct ones."""
 
 _RETRY_S = 0.02
-
-_FIRST = """
-CREATE TABLE conversations (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    archived INTEGER, updated_at INTEGER, project TEXT, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX conversations_archived ON conversations (owner, archived, updated_at, id);
-
-CREATE TABLE messages (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    conversation TEXT, position INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX messages_position ON messages (owner, conversation, position, id);
-
-CREATE TABLE runs (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    conversation TEXT, state TEXT, ended_at INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX runs_conversation ON runs (owner, conversation, ended_at, id);
-CREATE INDEX runs_state ON runs (owner, state, ended_at, id);
-
-CREATE TABLE journal (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    run TEXT, sequence INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX journal_sequence ON journal (owner, run, sequence, id);
-
-CREATE TABLE facts (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    state TEXT, category TEXT, digest TEXT, weight INTEGER, created_at INTEGER, project TEXT,
-    body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX facts_created ON facts (owner, created_at, id);
-CREATE INDEX facts_state ON facts (owner, state, created_at, id);
-CREATE INDEX facts_weight ON facts (owner, state, weight, id);
-CREATE INDEX facts_digest ON facts (owner, digest);
-CREATE INDEX facts_category ON facts (owner, category, created_at, id);
-
-CREATE TABLE meta (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    body BLOB NOT NULL, UNIQUE (owner, id));
-
-CREATE TABLE index_items (
-    change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
-    at INTEGER NOT NULL, conversation TEXT, project TEXT, speaker TEXT, analysis INTEGER NOT NULL,
-    terms TEXT NOT NULL, model TEXT, text TEXT NOT NULL, vector BLOB, UNIQUE (owner, id));
-CREATE INDEX index_items_model ON index_items (owner, model, at, id);
-CREATE TABLE index_tombstones (change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL);
-CREATE INDEX index_tombstones_owner ON index_tombstones (owner);
-CREATE TABLE index_state (change INTEGER NOT NULL, floor INTEGER NOT NULL);
-INSERT INTO index_state VALUES (0, 0);
-"""
-
-_SLOTS = """
-ALTER TABLE facts ADD COLUMN slot TEXT;
-ALTER TABLE facts ADD COLUMN derived INTEGER;
-CREATE INDEX facts_slot ON facts (owner, slot, state, id);
-CREATE INDEX facts_derived ON facts (owner, derived, state, id);
-"""
-
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SLOTS)
 
 
 def open_connection(path: Path, *, write: bool) -> sqlite3.Connection:
@@ -144,9 +83,8 @@ def _prepared(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         applied = _check_version(connection, path)
-        for number, script in enumerate(MIGRATIONS[applied:], applied + 1):
-            for statement in script.split(";\n"):
-                connection.execute(statement)
+        for number, migrate in enumerate(MIGRATIONS[applied:], applied + 1):
+            migrate(connection)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
     except BaseException:

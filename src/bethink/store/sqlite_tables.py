@@ -3,66 +3,68 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bethink.errors import Conflict, StorageError
+from bethink.index.sqlite_bodies import blank, keep_json
 from bethink.store import Page, Versioned
-from bethink.store.paging import Position, cursor
+from bethink.store.paging import Position, cursor, order_key
 from bethink.store.rows import record_of
+from bethink.store.sqlite_seal import Seal
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bethink.store import Collection, Key, Scan
     from bethink.store.rows import Row
 
-Columns = dict[str, frozenset[str]]
-"""Names of tables, each with those of its columns."""
-
-_Condition = tuple[str, tuple["Key", ...]]
+_Condition = tuple[str, tuple[str | int | bytes | None, ...]]
 
 
-def columns_of(connection: sqlite3.Connection) -> Columns:
-    """All tables of the file."""
+def tables_of(connection: sqlite3.Connection) -> Callable[[Collection[Any]], Table]:
+    """What makes the `Table` of a collection of this file."""
     names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    return {
+    columns = {
         name: frozenset(
             column
             for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
         )
         for (name,) in names
     }
+    (secret,) = connection.execute("SELECT secret FROM seal").fetchone()
+    return partial(Table, columns=columns, seal=Seal(secret))
 
 
 class Table:
     """Rows of one collection, every statement with the owner in its condition."""
 
-    def __init__(self, collection: Collection[Any], columns: Columns) -> None:
+    def __init__(
+        self, collection: Collection[Any], *, columns: Mapping[str, frozenset[str]], seal: Seal
+    ) -> None:
         name, keys = collection.name, collection.keys
-        missing = [key for key in keys if key not in columns.get(name, frozenset())]
-        if name not in columns or missing:
+        missing = [key for key in (*keys, "place") if key not in columns.get(name, frozenset())]
+        if missing:
             what = f"columns {', '.join(missing)}" if name in columns else "table"
             raise StorageError(
                 f"The collection {name} has no {what} in the database; add a migration to "
-                "store/sqlite_schema.py."
+                "store/sqlite_migrations.py."
             )
-        written = ("owner", "id", "version", "schema", *keys, "body")
-        places = ", ".join("1" if column == "version" else "?" for column in written)
-        fields = ("schema", *keys, "body")
         self.collection = collection
+        self._seal = seal
+        written = ("owner", "id", "version", "schema", *keys, "place")
+        values = ", ".join("1" if column == "version" else "?" for column in written)
         self._insert = (
-            f"INSERT INTO {name} ({', '.join(written)}) VALUES ({places}) ON CONFLICT (owner, id) DO "
+            f"INSERT INTO {name} ({', '.join(written)}) VALUES ({values}) ON CONFLICT (owner, id) DO NOTHING"
         )
-        replaced = ", ".join(f"{column} = excluded.{column}" for column in fields)
-        self._upsert = f"{self._insert} UPDATE SET version = version + 1, {replaced}"
-        self._insert += "NOTHING"
-        given = ", ".join(f"{column} = ?" for column in fields)
-        self._update = (
-            f"UPDATE {name} SET version = version + 1, {given} WHERE owner = ? AND id = ? AND version = ?"
+        given = ", ".join(f"{column} = ?" for column in ("schema", *keys, "place"))
+        self._update = f"UPDATE {name} SET version = version + 1, {given} WHERE rowid = ?"
+        self._find = f"SELECT rowid, version, place FROM {name} WHERE owner = ? AND id = ?"
+        self._get = (
+            f"SELECT id, version, schema, body FROM {name} CROSS JOIN bodies USING (place) "
+            "WHERE owner = ? AND id = ?"
         )
-        self._delete = f"DELETE FROM {name} WHERE owner = ? AND id = ?"
-        self._get = f"SELECT id, version, schema, body FROM {name} WHERE owner = ? AND id = ?"
 
     def put(self, connection: sqlite3.Connection, owner: str, row: Row, *, if_version: int | None) -> None:
         """Keep a row.
@@ -70,29 +72,36 @@ class Table:
         Raises:
             Conflict: it has another version.
         """
-        values = (row.schema, *row.keys, row.body)
-        if if_version is None:
-            connection.execute(self._upsert, (owner, row.id, *values))
-            return
-        if if_version == 0:
-            written = connection.execute(self._insert, (owner, row.id, *values))
-        else:
-            written = connection.execute(self._update, (*values, owner, row.id, if_version))
-        if not written.rowcount:
+        keys = map(self._seal, row.keys)
+        # A new record costs no look at what is there: the insertion finds out.
+        found = None if if_version == 0 else connection.execute(self._find, (owner, row.id)).fetchone()
+        number, version, place = found or (None, 0, None)
+        if if_version not in {None, version}:
+            raise Conflict
+        place = keep_json(connection, row.body, place)
+        if found is not None:
+            connection.execute(self._update, (row.schema, *keys, place, number))
+        elif not connection.execute(self._insert, (owner, row.id, row.schema, *keys, place)).rowcount:
             raise Conflict
 
     def delete(self, connection: sqlite3.Connection, owner: str, id: str) -> bool:
         """Remove a row; False if it was not there."""
-        return bool(connection.execute(self._delete, (owner, id)).rowcount)
+        return self._remove(connection, "owner = ? AND id = ?", (owner, id))
 
     def delete_all(self, connection: sqlite3.Connection, owner: str, where: Mapping[str, Key]) -> None:
         """Remove the rows whose keys equal `where`."""
-        condition, values = _equal(owner, where)
-        connection.execute(f"DELETE FROM {self.collection.name} WHERE {condition}", values)
+        self._remove(connection, *self._equal(owner, where))
+
+    def _remove(
+        self, connection: sqlite3.Connection, condition: str, values: tuple[str | int | bytes | None, ...]
+    ) -> bool:
+        name = self.collection.name
+        blank(connection, (f"SELECT place FROM {name} WHERE {condition}", values))
+        return bool(connection.execute(f"DELETE FROM {name} WHERE {condition}", values).rowcount)
 
     def ids(self, owner: str, where: Mapping[str, Key]) -> _Condition:
         """The query, with its parameters, for the ids of those rows."""
-        condition, values = _equal(owner, where)
+        condition, values = self._equal(owner, where)
         return f"SELECT id FROM {self.collection.name} WHERE {condition}", values
 
     def get(self, connection: sqlite3.Connection, owner: str, ids: Sequence[str]) -> list[Any]:
@@ -102,7 +111,7 @@ class Table:
 
     def count(self, connection: sqlite3.Connection, owner: str, where: Mapping[str, Key]) -> int:
         """How many rows have keys equal to `where`."""
-        condition, values = _equal(owner, where)
+        condition, values = self._equal(owner, where)
         query = f"SELECT count(*) FROM {self.collection.name} WHERE {condition}"
         return connection.execute(query, values).fetchone()[0]
 
@@ -113,34 +122,36 @@ class Table:
         wanted = scan.limit + 1
         rows: list[Any] = []
         for part in _parts(scan, after):
-            query, values = _query(owner, scan, part)
+            query, values = self._query(owner, scan, part)
             rows += connection.execute(query, (*values, wanted - len(rows))).fetchall()
             if len(rows) == wanted:
                 break
         page = rows[: scan.limit]
+        keys = [order_key(scan, row[4]) for row in page]
         return Page(
             tuple(self._versioned(row[:4]) for row in page),
-            cursor(scan, Position(page[-1][4], page[-1][0])) if len(rows) == wanted else None,
+            cursor(scan, Position(keys[-1], page[-1][0])) if len(rows) == wanted else None,
         )
+
+    def _query(self, owner: str, scan: Scan[Any], part: _Condition) -> _Condition:
+        equal, values = self._equal(owner, scan.where)
+        direction = "DESC" if scan.reverse else "ASC"
+        order = f"{scan.order} {direction}, id {direction}" if scan.order else f"id {direction}"
+        # CROSS JOIN: the collection's index gives the order, each body is looked up by its place.
+        query = (
+            f"SELECT id, version, schema, body, {scan.order or 'NULL'} FROM {scan.collection.name} "
+            f"CROSS JOIN bodies USING (place) "
+            f"WHERE {' AND '.join(filter(None, (equal, part[0])))} ORDER BY {order} LIMIT ?"
+        )
+        return query, (*values, *part[1])
+
+    def _equal(self, owner: str, where: Mapping[str, Key]) -> _Condition:
+        condition = " AND ".join(("owner = ?", *(f"{key} IS ?" for key in where)))
+        return condition, (owner, *map(self._seal, where.values()))
 
     def _versioned(self, row: tuple[str, int, int, bytes]) -> Versioned[Any]:
         id, version, schema, body = row
         return Versioned(record_of(self.collection, id, schema=schema, body=body), version)
-
-
-def _equal(owner: str, where: Mapping[str, Key]) -> _Condition:
-    return " AND ".join(("owner = ?", *(f"{key} IS ?" for key in where))), (owner, *where.values())
-
-
-def _query(owner: str, scan: Scan[Any], part: _Condition) -> _Condition:
-    equal, values = _equal(owner, scan.where)
-    direction = "DESC" if scan.reverse else "ASC"
-    order = f"{scan.order} {direction}, id {direction}" if scan.order else f"id {direction}"
-    query = (
-        f"SELECT id, version, schema, body, {scan.order or 'NULL'} FROM {scan.collection.name} "
-        f"WHERE {' AND '.join(filter(None, (equal, part[0])))} ORDER BY {order} LIMIT ?"
-    )
-    return query, (*values, *part[1])
 
 
 def _parts(scan: Scan[Any], after: Position | None) -> list[_Condition]:
@@ -152,7 +163,7 @@ def _parts(scan: Scan[Any], after: Position | None) -> list[_Condition]:
     than = "<" if scan.reverse else ">"
     if scan.order is None:
         return [("", ()) if after is None else (f"id {than} ?", (after.id,))]
-    bounds: list[tuple[str, Key]] = []
+    bounds: list[tuple[str, int]] = []
     if scan.low is not None:
         bounds.append((f"{scan.order} >= ?", scan.low))
     if scan.high is not None:

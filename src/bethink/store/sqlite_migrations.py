@@ -1,0 +1,177 @@
+"""The tables of `bethink.sqlite3`. `store.sqlite_schema` applies what a file has not got yet.
+
+Migrations are frozen once released: a change is a new one at the end. The
+file's `user_version` counts those applied. A collection needs a table here of
+its own name, with its keys and `place` as columns and an index for each scan
+that is to be quick: (owner, equal keys, order, id). A table holds no text of
+people's: that goes to `bodies` (see `index.sqlite_bodies`).
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.index.sqlite_bodies import keep, keep_json
+from bethink.store.sqlite_seal import Seal
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+_FIRST = """
+CREATE TABLE conversations (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    archived INTEGER, updated_at INTEGER, project TEXT, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX conversations_archived ON conversations (owner, archived, updated_at, id);
+
+CREATE TABLE messages (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    conversation TEXT, position INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX messages_position ON messages (owner, conversation, position, id);
+
+CREATE TABLE runs (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    conversation TEXT, state TEXT, ended_at INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX runs_conversation ON runs (owner, conversation, ended_at, id);
+CREATE INDEX runs_state ON runs (owner, state, ended_at, id);
+
+CREATE TABLE journal (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    run TEXT, sequence INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX journal_sequence ON journal (owner, run, sequence, id);
+
+CREATE TABLE facts (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    state TEXT, category TEXT, digest TEXT, weight INTEGER, created_at INTEGER, project TEXT,
+    body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX facts_created ON facts (owner, created_at, id);
+CREATE INDEX facts_state ON facts (owner, state, created_at, id);
+CREATE INDEX facts_weight ON facts (owner, state, weight, id);
+CREATE INDEX facts_digest ON facts (owner, digest);
+CREATE INDEX facts_category ON facts (owner, category, created_at, id);
+
+CREATE TABLE meta (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    body BLOB NOT NULL, UNIQUE (owner, id));
+
+CREATE TABLE index_items (
+    change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
+    at INTEGER NOT NULL, conversation TEXT, project TEXT, speaker TEXT, analysis INTEGER NOT NULL,
+    terms TEXT NOT NULL, model TEXT, text TEXT NOT NULL, vector BLOB, UNIQUE (owner, id));
+CREATE INDEX index_items_model ON index_items (owner, model, at, id);
+CREATE TABLE index_tombstones (change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL);
+CREATE INDEX index_tombstones_owner ON index_tombstones (owner);
+CREATE TABLE index_state (change INTEGER NOT NULL, floor INTEGER NOT NULL);
+INSERT INTO index_state VALUES (0, 0);
+"""
+
+_SLOTS = """
+ALTER TABLE facts ADD COLUMN slot TEXT;
+ALTER TABLE facts ADD COLUMN derived INTEGER;
+CREATE INDEX facts_slot ON facts (owner, slot, state, id);
+CREATE INDEX facts_derived ON facts (owner, derived, state, id);
+"""
+
+_BODIES_APART = """
+CREATE TABLE bodies (place INTEGER PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE blanks (
+    length INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (length, place)) WITHOUT ROWID;
+CREATE TABLE seal (secret BLOB NOT NULL);
+
+CREATE TABLE new_conversations (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    archived, updated_at, project, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE new_messages (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    conversation, position, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE new_runs (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    conversation, state, ended_at, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE new_journal (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    run, sequence, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE new_facts (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    state, category, digest, weight, created_at, project, slot, derived, place INTEGER NOT NULL,
+    UNIQUE (owner, id));
+CREATE TABLE new_meta (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE new_index_items (
+    change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
+    at INTEGER NOT NULL, analysis INTEGER NOT NULL, words INTEGER NOT NULL, model TEXT, vector INTEGER,
+    UNIQUE (owner, id));
+"""
+
+_BODIES_INDEXED = """
+CREATE INDEX conversations_archived ON conversations (owner, archived, updated_at, id);
+CREATE INDEX messages_position ON messages (owner, conversation, position, id);
+CREATE INDEX runs_conversation ON runs (owner, conversation, ended_at, id);
+CREATE INDEX runs_state ON runs (owner, state, ended_at, id);
+CREATE INDEX journal_sequence ON journal (owner, run, sequence, id);
+CREATE INDEX facts_created ON facts (owner, created_at, id);
+CREATE INDEX facts_state ON facts (owner, state, created_at, id);
+CREATE INDEX facts_weight ON facts (owner, state, weight, id);
+CREATE INDEX facts_digest ON facts (owner, digest);
+CREATE INDEX facts_category ON facts (owner, category, created_at, id);
+CREATE INDEX facts_slot ON facts (owner, slot, state, id);
+CREATE INDEX facts_derived ON facts (owner, derived, state, id);
+CREATE INDEX index_items_owner ON index_items (owner);
+CREATE INDEX index_items_model ON index_items (owner, model, at, id);
+"""
+
+_KEYS = {
+    "conversations": ("archived", "updated_at", "project"),
+    "messages": ("conversation", "position"),
+    "runs": ("conversation", "state", "ended_at"),
+    "journal": ("run", "sequence"),
+    "facts": ("state", "category", "digest", "weight", "created_at", "project", "slot", "derived"),
+    "meta": (),
+}
+
+_SECRET_BYTES = 16
+
+_OLD_ITEMS = """
+SELECT change, owner, id, kind, at, analysis, model, vector, terms, conversation, project, speaker, text
+    FROM index_items ORDER BY change
+"""
+
+
+def _statements(script: str, connection: sqlite3.Connection) -> None:
+    for statement in script.split(";\n"):
+        connection.execute(statement)
+
+
+def _bodies_apart(connection: sqlite3.Connection) -> None:
+    """Texts and vectors into a table whose rows never move, so that they can be blotted out."""
+    _statements(_BODIES_APART, connection)
+    secret = os.urandom(_SECRET_BYTES)
+    connection.execute("INSERT INTO seal VALUES (?)", (secret,))
+    seal = Seal(secret)
+    for table, keys in _KEYS.items():
+        columns = ("owner", "id", "version", "schema", *keys)
+        rows = connection.execute(f"SELECT {', '.join(columns)}, body FROM {table} ORDER BY rowid")  # noqa: S608 - our own names
+        places = ", ".join("?" * (len(columns) + 1))
+        for row in rows:
+            kept = (*row[:4], *map(seal, row[4:-1]), keep_json(connection, row[-1]))
+            connection.execute(f"INSERT INTO new_{table} VALUES ({places})", kept)  # noqa: S608 - the same
+    for *item, model, vector, terms, conversation, project, speaker, text in connection.execute(_OLD_ITEMS):
+        words = msgspec.json.encode((terms, conversation, project, speaker, text))
+        kept = (keep_json(connection, words), model, vector and keep(connection, vector))
+        connection.execute("INSERT INTO new_index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*item, *kept))
+    for table in (*_KEYS, "index_items"):
+        # What is dropped is overwritten: `secure_delete` is on.
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"ALTER TABLE new_{table} RENAME TO {table}")
+    _statements(_BODIES_INDEXED, connection)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    partial(_statements, _FIRST),
+    partial(_statements, _SLOTS),
+    _bodies_apart,
+)

@@ -1,0 +1,129 @@
+"""A file of an earlier version, opened by this one."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bethink.embeddings import EmbeddingModel
+from bethink.errors import StorageError
+from bethink.index import IndexQuery
+from bethink.index.analysis import ANALYSIS
+from bethink.store import Delete, Put, Scan, SetVector
+from bethink.store.sqlite import open_database
+from bethink.store.sqlite_migrations import MIGRATIONS
+from bethink.store.sqlite_schema import FILE_NAME
+from tests.contract.histories import everything_in
+from tests.contract.records import LINES, NOTES, Line, Note
+
+pytestmark = pytest.mark.anyio
+
+MODEL = EmbeddingModel("small", "1", 4)
+COUNT = 300
+_FACT = "INSERT INTO facts VALUES (?, ?, ?, 1, 'active', ?, NULL, NULL, ?, 'paris', ?)"
+_ITEM = "INSERT INTO index_items VALUES (?, ?, ?, 'fact', ?, NULL, 'paris', 'Ann', ?, ?, ?, ?, ?)"
+
+
+def text(n: int) -> str:
+    return f"Apples of tree{n} are {'very ' * (n % 40)}sweet, señor"
+
+
+@pytest.fixture
+def first_version(tmp_path: Path) -> Path:
+    """A file as the first version left it; some rows were deleted when pages had been split."""
+    path, owners = tmp_path / FILE_NAME, ("ann", "bob")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        MIGRATIONS[0](connection)
+        connection.execute("PRAGMA user_version = 1")
+        for change in range(COUNT * len(owners)):
+            n, owner = change // len(owners), owners[change % len(owners)]
+            body = NOTES.encode(
+                Note(id=f"{n * 7919 % 1000:04}", text=text(n), category="fruit", created_at=n)
+            )
+            connection.execute(_FACT, (owner, f"{n * 7919 % 1000:04}", 1 + n % 3, "fruit", n, body))
+            vector = np.eye(4, dtype="<f4")[n % 4].tobytes() if n % 2 else None
+            model = "small|1|4" if n % 2 else None
+            terms = f"appl tree{n} sweet senor"
+            item = (change + 1, owner, f"{n * 7919 % 1000:04}", n, ANALYSIS, terms, model, text(n), vector)
+            connection.execute(_ITEM, item)
+        line = LINES.encode(Line(id="l", conversation="c", position=3, text="said"))
+        connection.execute("INSERT INTO messages VALUES ('ann', 'l', 5, 1, 'c', 3, ?)", (line,))
+        connection.execute("UPDATE index_state SET change = ?", (COUNT * len(owners) + 10,))
+        connection.execute(
+            "INSERT INTO index_tombstones VALUES (?, 'ann', 'gone')", (COUNT * len(owners) + 9,)
+        )
+        for table in ("facts", "index_items"):
+            connection.execute(f"DELETE FROM {table} WHERE id < '0300'")  # noqa: S608
+    return tmp_path
+
+
+async def test_nothing_is_lost_of_a_file_of_the_first_version(first_version: Path) -> None:
+    kept = {f"{n * 7919 % 1000:04}": n for n in range(COUNT) if n * 7919 % 1000 >= 300}
+    async with open_database(first_version) as database:
+        for owner in ("ann", "bob"):
+            page = await database.store.scan(
+                owner, Scan(NOTES, {"category": "fruit"}, order="created_at", limit=999)
+            )
+            assert [(item.record.text, item.version) for item in page.items] == [
+                (text(n), 1 + n % 3) for n in kept.values()
+            ]
+            found = await database.index.search(
+                IndexQuery(owner, "señor", np.eye(4, dtype=np.float32)[1], MODEL, project="paris", limit=999)
+            )
+            assert {one.id: one.dense for one in found.items} == {
+                id: (float(n % 4 == 1) if n % 2 else None) for id, n in kept.items()
+            }
+            assert {one.speaker for one in found.items} == {"Ann"}
+            missing = await database.index.missing_vectors(owner, MODEL, 999)
+            assert missing == tuple((id, text(n)) for id, n in kept.items() if not n % 2)
+        (line,) = await database.store.get(LINES, "ann", ["l"])
+        assert line
+        assert (line.record.text, line.version) == ("said", 5)
+        await database.store.commit("ann", [Put(LINES, line.record, if_version=5)])
+
+
+async def test_what_was_deleted_before_leaves_nothing_in_the_new_file(first_version: Path) -> None:
+    gone = [n for n in range(COUNT) if n * 7919 % 1000 < 300]
+    async with open_database(first_version) as database:
+        missing = await database.index.missing_vectors("ann", MODEL, 999)
+        vectors = [SetVector(id, said, np.full(4, 0.5, np.float32), MODEL) for id, said in missing]
+        await database.store.commit("ann", vectors)
+        assert await database.index.missing_vectors("ann", MODEL, 999) == ()
+        id, said = missing[0]
+        for owner in ("ann", "bob"):
+            await database.store.commit(owner, [Delete(NOTES, id)])
+        await database.store.scrub()
+        left = everything_in(first_version)
+        assert [n for n in gone if f"tree{n} ".encode() in left] == []
+        assert said.encode() not in left
+        assert (await database.index.search(IndexQuery("ann", said.split()[2]))).items == ()
+
+
+async def test_a_migration_that_is_interrupted_leaves_the_file_as_it_was(
+    first_version: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = first_version / FILE_NAME
+    with closing(sqlite3.connect(path)) as connection:
+        before = list(connection.iterdump())
+
+    def fails(connection: sqlite3.Connection) -> None:
+        MIGRATIONS[-1](connection)
+        raise sqlite3.OperationalError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bethink.store.sqlite_schema.MIGRATIONS", (*MIGRATIONS[:-1], fails))
+        with pytest.raises(StorageError):
+            async with open_database(first_version):
+                pass
+    with closing(sqlite3.connect(path)) as connection:
+        assert list(connection.iterdump()) == before
+    async with open_database(first_version) as database:
+        assert await database.store.count("ann", NOTES, {}) == sum(
+            n * 7919 % 1000 >= 300 for n in range(COUNT)
+        )
