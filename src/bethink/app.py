@@ -16,7 +16,8 @@ import anyio.to_thread
 
 from bethink.accounts import Accounts
 from bethink.across.forgetting import Forgetting
-from bethink.across.recall import Memento, Recall
+from bethink.across.mementos import Facts, Turns
+from bethink.across.recall import Recall
 from bethink.across.vectors import Vectors
 from bethink.agent.answer import Bounds
 from bethink.agent.commands import Commands
@@ -27,6 +28,7 @@ from bethink.agent.runs import Runs
 from bethink.agent.toolbox import Toolbox
 from bethink.bus.sqlite import open_bus
 from bethink.clock import Clock, Ids, SystemClock
+from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.errors import BadInput, BethinkError, EmbeddingsUnavailable
@@ -97,7 +99,9 @@ class Background:
     _asked: anyio.Event = field(default_factory=anyio.Event)
 
     def ask_vectors(self, owner: str) -> None:
-        """Have the owner's items given their vectors soon."""
+        """Have the owner's items given their vectors soon, if there is a model that makes them."""
+        if self.ports.embeddings.unavailable:
+            return
         self._owners.add(owner)
         self._asked.set()
 
@@ -243,17 +247,17 @@ def _wire(
     async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
 
-    resolve = _Facts(memory)
+    conversations = Conversations(ports.store, ports.clock, new_id)
+    facts = Facts(memory)
     recall = Recall(
         ports.index,
         ports.embeddings,
-        kinds={KIND: resolve, PAST_KIND: resolve},
+        kinds={KIND: facts, PAST_KIND: facts, TURN_KIND: Turns(conversations)},
         past={KIND: PAST_KIND},
         important=important,
         on_missing=background.ask_vectors,
     )
     forgetting = Forgetting(ports.store, memory, JOURNAL)
-    conversations = Conversations(ports.store, ports.clock, new_id)
     toolbox = Toolbox(
         _with(memory_tools(memory, forgetting.forget_all), tools),
         timeout_s=settings.tool_timeout_s,
@@ -281,33 +285,11 @@ def _wire(
         Loop(ports.llm, toolbox, context, _bounds(settings)) if ports.llm else None,
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
+        on_turn=background.ask_vectors,
     )
     accounts = Accounts(settings.time_zone)
     return App(
         settings, ports, accounts, conversations, memory, recall, forgetting, toolbox, runs, background
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """Facts as recall wants to know them."""
-
-    memory: Memory
-
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
-        return [fact and _memento(fact) for fact in await self.memory.get(principal, ids)]
-
-
-def _memento(fact: Fact) -> Memento | None:
-    if fact.state == "retracted":
-        return None
-    source = fact.sources[0] if fact.sources else None
-    return Memento(
-        text=fact.content,
-        at=fact.created_at,
-        importance=fact.importance,
-        source=None if source is None else ":".join(part for part in (source.kind, source.id) if part),
-        valid_until=fact.valid_until,
     )
 
 

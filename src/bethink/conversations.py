@@ -3,18 +3,22 @@
 `agent/runs` appends the messages of a run; doors list, rename and delete.
 A conversation's record stays small: messages are records of their own, in the
 order of `position`, so that a turn costs the same however long the history is.
+What was said in a finished turn is searchable (`turn_of`): a message and what
+it is found by are one record, deleted together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, TooLarge, UnknownId
 from bethink.events import StopReason, Usage
-from bethink.messages import Message, UserMessage
+from bethink.index import IndexItem
+from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.store import Collection, Delete, DeleteAll, Page, Put, Record, Scan, Versioned
 
 if TYPE_CHECKING:
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
     from bethink.store import Store
 
 NEW_TITLE = "New conversation"
+KIND = "turn"
+"""Of messages, in the index and in recall."""
+OWNER, ASSISTANT = "owner", "assistant"
+"""Who speaks in a conversation with Bethink."""
 _TITLE_CHARS = 60
 _MAX_TITLE_CHARS = 200
 _CONFLICT_TRIES = 5
@@ -66,8 +74,10 @@ class ChangedRef(msgspec.Struct, frozen=True, kw_only=True):
 class StoredMessage(Record, frozen=True, kw_only=True):
     """A message at its place in a conversation.
 
-    `stop_reason`, `note` (what went wrong, for a person), `recalled`, `changed`
-    and `usage` are what a run left on its last assistant message.
+    `speaker` names who said it in a conversation that came from elsewhere. `aside`
+    is what belongs to a slash command: no talk, so not recalled. `stop_reason`,
+    `note` (what went wrong, for a person), `recalled`, `changed` and `usage` are
+    what a run left on its last assistant message.
     """
 
     conversation: str
@@ -75,6 +85,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     at: int
     run: str
     message: Message
+    speaker: str | None = None
+    aside: bool = False
     stop_reason: StopReason | None = None
     note: str | None = None
     recalled: tuple[RecalledRef, ...] = ()
@@ -85,7 +97,20 @@ class StoredMessage(Record, frozen=True, kw_only=True):
 CONVERSATIONS = Collection(
     "conversations", Conversation, ("archived", "updated_at", "project"), searchable=False
 )
-MESSAGES = Collection("messages", StoredMessage, ("conversation", "position"), searchable=False)
+MESSAGES = Collection("messages", StoredMessage, ("conversation", "position"))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a conversation that took place elsewhere. `at` is microseconds UTC.
+
+    `speaker` is a person's name, or None for the owner and the assistant.
+    """
+
+    text: str
+    at: int
+    role: Literal["user", "assistant"] = "user"
+    speaker: str | None = None
 
 
 def title_from(text: str) -> str:
@@ -94,6 +119,32 @@ def title_from(text: str) -> str:
     if len(line) <= _TITLE_CHARS:
         return line or NEW_TITLE
     return line[:_TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",.;:") + "…"
+
+
+def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | None:
+    """What a message is found by: its text with its date; None where it is not to be found.
+
+    That are tools' results, calls, slash commands, and everything of a run
+    that has not ended: `conversation` is the record beside which the message
+    is committed. The vector is filled in later (`across.vectors`).
+    """
+    text = "" if isinstance(stored.message, ToolMessage) else stored.message.content
+    calls = isinstance(stored.message, AssistantMessage) and stored.message.tool_calls
+    if stored.aside or calls or not text.strip() or conversation.active_run == stored.run:
+        return None
+    return IndexItem(
+        kind=KIND,
+        text=f"{to_datetime(stored.at):%-d %B %Y}: {text}",
+        at=stored.at,
+        conversation=stored.conversation,
+        project=conversation.project,
+        speaker=speaker_of(stored),
+    )
+
+
+def speaker_of(stored: StoredMessage) -> str:
+    """Who said it: a name, else `OWNER` or `ASSISTANT`."""
+    return stored.speaker or (OWNER if isinstance(stored.message, UserMessage) else ASSISTANT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +218,42 @@ class Conversations:
                 after=before,
             ),
         )
+
+    async def said(self, principal: Principal, ids: Sequence[str]) -> Sequence[StoredMessage | None]:
+        """The messages with these ids, in their order, None where there is none."""
+        found = await self.store.get(MESSAGES, principal.owner, ids)
+        return [message and message.record for message in found]
+
+    async def take_over(self, principal: Principal, conversation: str, said: Sequence[Said]) -> Sequence[str]:
+        """Add what was said elsewhere behind the last message, recallable at once; the messages' ids.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Conflict: something else was said in it meanwhile.
+        """
+        held = await self.get(principal, conversation)
+        at = self.clock.now_us()
+        messages = [
+            StoredMessage(
+                id=self.new_id(),
+                conversation=conversation,
+                position=position,
+                at=one.at,
+                run="",
+                message=UserMessage(one.text) if one.role == "user" else AssistantMessage(one.text),
+                speaker=one.speaker,
+            )
+            for position, one in enumerate(said, held.record.count)
+        ]
+        now = appended(held.record, messages, at=at, active_run=held.record.active_run)
+        await self.store.commit(
+            principal.owner,
+            [
+                Put(CONVERSATIONS, now, if_version=held.version),
+                *(Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in messages),
+            ],
+        )
+        return [message.id for message in messages]
 
     async def change(
         self,

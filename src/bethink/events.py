@@ -78,6 +78,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     """One memory that was given to the model. `at` is microseconds UTC.
 
     `score` is 0..1: how well it answers the message, 0 for one that is always given.
+    `speaker` is who said it, where it is a turn of a conversation.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     at: int
     source: str | None = None
+    speaker: str | None = None
 
 
 class MemoryRecalled(_Event, frozen=True, tag="memory_recalled"):

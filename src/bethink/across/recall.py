@@ -61,21 +61,54 @@ class Hit:
     score: float
     at: datetime
     source: str | None
+    conversation: str | None = None
+    speaker: str | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    doubt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of recall, and of what part of memory.
+
+    `since` (inclusive) and `until` (exclusive) bound when it was said; `as_of`
+    asks what was held to be true then. `conversation` and `project` leave out
+    what belongs to another or to none.
+    """
+
+    text: str
+    k: int = 10
+    kinds: Collection[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    conversation: str | None = None
+    project: str | None = None
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether all that the owner has of these kinds is asked."""
+        return self.since is self.until is self.as_of is self.conversation is self.project is None
 
 
 @dataclass(frozen=True, slots=True)
 class Memento:
     """What a feature tells of a candidate: enough to rank and to show it.
 
-    `valid_until` is microseconds UTC, None while it holds. `source` names where
-    it came from.
+    Times are microseconds UTC; `valid_until` is None while it holds. `source`
+    names where it came from, `doubt` says in a few words why it may not hold.
     """
 
     text: str
     at: int
     importance: float
     source: str | None
+    conversation: str | None = None
+    speaker: str | None = None
+    valid_from: int | None = None
     valid_until: int | None = None
+    doubt: str | None = None
 
 
 class Resolve(Protocol):
@@ -138,31 +171,35 @@ class Recall:
         until: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[Hit]:
-        """At most `k` things that answer `query`, best first.
+        """What `ask` finds for these fields of a `Question`."""
+        question = Question(query, k, kinds=kinds, since=since, until=until, as_of=as_of)
+        return await self.ask(principal, question)
 
-        `since` (inclusive) and `until` (exclusive) bound when they were said;
-        `as_of` asks what was held to be true then. An empty query finds nothing.
+    async def ask(self, principal: Principal, question: Question) -> list[Hit]:
+        """At most `question.k` things that answer it, best first. An empty text finds nothing.
 
         Raises:
             BadInput: `k` is not 1..200, a kind is unknown or a time has no zone.
         """
-        wanted = self._wanted(kinds, as_of)
-        if not 1 <= k <= MAX_K:
-            message = f"k is {k}: give a number from 1 to {MAX_K}."
+        wanted = self._wanted(question.kinds, question.as_of)
+        if not 1 <= question.k <= MAX_K:
+            message = f"k is {question.k}: give a number from 1 to {MAX_K}."
             raise BadInput(message)
-        if not query.strip():
+        if not question.text.strip():
             return []
-        moment = _us(as_of)
+        moment = _us(question.as_of)
         found = await self.index.search(
             IndexQuery(
                 owner=principal.owner,
-                text=_words(query),
-                vector=await self._vector(query),
+                text=_words(question.text),
+                vector=await self._vector(question.text),
                 model=self.embeddings.model,
                 kinds=wanted,
-                since=_us(since),
-                until=_earliest(_us(until), None if moment is None else moment + 1),
-                limit=max(_CANDIDATES, 2 * k),
+                conversation=question.conversation,
+                project=question.project,
+                since=_us(question.since),
+                until=_earliest(_us(question.until), None if moment is None else moment + 1),
+                limit=max(_CANDIDATES, 2 * question.k),
             )
         )
         if found.without_vector and not self.embeddings.unavailable:
@@ -173,18 +210,11 @@ class Recall:
             if memento.valid_until is None or (moment is not None and memento.valid_until > moment)
         ]
         ranked = _ranked(kept, found.lexical_ideal)
-        if not found.lexical_ideal and since is until is as_of is None:
-            ranked = await self._with_important(principal, ranked, query=query, wanted=wanted)
+        if not found.lexical_ideal and question.is_unbounded:
+            ranked = await self._with_important(principal, ranked, query=question.text, wanted=wanted)
         return [
-            Hit(
-                candidate.id,
-                self._shown(candidate.kind),
-                memento.text,
-                score,
-                to_datetime(memento.at),
-                memento.source,
-            )
-            for candidate, memento, score in ranked[:k]
+            _hit(candidate.id, self._shown(candidate.kind), memento, score=score)
+            for candidate, memento, score in ranked[: question.k]
         ]
 
     async def _with_important(
@@ -238,6 +268,26 @@ class Recall:
                 if memento is not None
             ]
         return resolved
+
+
+def _hit(id: str, kind: str, memento: Memento, *, score: float) -> Hit:
+    return Hit(
+        id,
+        kind,
+        memento.text,
+        score,
+        to_datetime(memento.at),
+        memento.source,
+        conversation=memento.conversation,
+        speaker=memento.speaker,
+        valid_from=_moment(memento.valid_from),
+        valid_until=_moment(memento.valid_until),
+        doubt=memento.doubt,
+    )
+
+
+def _moment(us: int | None) -> datetime | None:
+    return None if us is None else to_datetime(us)
 
 
 def _ranked(found: Sequence[tuple[Candidate, Memento]], lexical_ideal: float) -> list[Ranked]:

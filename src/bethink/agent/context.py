@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from bethink.across.recall import MAX_K
+from bethink.agent.selection import selected
 from bethink.clock import to_datetime
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
@@ -19,7 +21,7 @@ from bethink.llm import LlmRequest, ToolSchema
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from bethink.across.recall import Hit, Recall
     from bethink.clock import Clock
@@ -74,11 +76,18 @@ class Context:
         tools = sum(_tokens(str(tool.parameters) + tool.description) for tool in self.tools)
         object.__setattr__(self, "_fixed_tokens", _tokens(self.prompt) + _NOW_TOKENS + tools)
 
-    async def recalled(self, principal: Principal, text: str) -> tuple[Recalled, ...]:
-        """What is remembered that may bear on `text`: by relevance, then what always matters."""
+    async def recalled(
+        self, principal: Principal, text: str, known: Collection[str] = ()
+    ) -> tuple[Recalled, ...]:
+        """What is remembered that may bear on `text`: by relevance, then what always matters.
+
+        `known` are the texts that stand in the conversation already (`selection`).
+        """
+        wanted = min(MAX_K, self.limit + len(known))
         profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
-        hits = await self.recall.search(principal, text, self.limit) if self.limit else []
-        found = {hit.id: _of_hit(hit) for hit in hits if hit.score >= self.min_score}
+        hits = await self.recall.search(principal, text, wanted) if self.limit else []
+        hits = selected([hit for hit in hits if hit.score >= self.min_score], known, self.limit)
+        found = {hit.id: _of_hit(hit) for hit in hits}
         found |= {fact.id: _of_fact(fact) for fact in profile if fact.id not in found}
         kept: list[Recalled] = []
         room = _MAX_RECALLED_CHARS
@@ -122,15 +131,14 @@ class Context:
 
 def recalled_block(recalled: Iterable[Recalled]) -> str:
     """The memories as a block of data: JSON lines, so that no text can close the block."""
-    lines = [
-        msgspec.json.encode(
-            {"id": item.id, "kind": item.kind, "date": f"{to_datetime(item.at):%Y-%m-%d}", "text": item.text}
-        )
-        .decode()
-        .replace("<", "\\u003c")
-        for item in recalled
-    ]
+    lines = [msgspec.json.encode(_shown(item)).decode().replace("<", "\\u003c") for item in recalled]
     return "\n".join(("<recalled_memories>", *lines, "</recalled_memories>"))
+
+
+def _shown(item: Recalled) -> dict[str, str]:
+    said = {"speaker": item.speaker} if item.speaker else {}
+    date = f"{to_datetime(item.at):%Y-%m-%d}"
+    return {"id": item.id, "kind": item.kind, "date": date, **said, "text": item.text}
 
 
 def unknown_outcome(call: str, name: str) -> ToolMessage:
@@ -217,4 +225,12 @@ def _of_fact(fact: Fact) -> Recalled:
 
 def _of_hit(hit: Hit) -> Recalled:
     at = round(hit.at.timestamp() * 1_000_000)
-    return Recalled(id=hit.id, kind=hit.kind, text=hit.text, score=hit.score, at=at, source=hit.source)
+    return Recalled(
+        id=hit.id,
+        kind=hit.kind,
+        text=hit.text,
+        score=hit.score,
+        at=at,
+        source=hit.source,
+        speaker=hit.speaker,
+    )

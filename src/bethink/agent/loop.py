@@ -99,7 +99,8 @@ class Loop:
         said = next(message for message in reversed(request.messages) if isinstance(message, UserMessage))
         try:
             async with asyncio.timeout(self.context.recall_timeout_s):
-                request.recalled = await self.context.recalled(request.principal, said.content)
+                known = {message.content for message in request.messages}
+                request.recalled = await self.context.recalled(request.principal, said.content, known)
         except (StorageError, TimeoutError) as error:
             reason = str(error) or "the search took too long"
             yield Warned(part="memory", message=f"This answer goes without your memories: {reason}")

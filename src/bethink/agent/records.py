@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from bethink.agent.journal import Journal, Numbered
-from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, RecalledRef, StoredMessage, appended
+from bethink.conversations import (
+    CONVERSATIONS,
+    MESSAGES,
+    ChangedRef,
+    RecalledRef,
+    StoredMessage,
+    appended,
+    turn_of,
+)
 from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import (
     ApprovalNeeded,
@@ -88,16 +96,21 @@ JOURNAL = Collection("journal", JournalEntry, ("run", "sequence"), searchable=Fa
 
 @dataclass(slots=True)
 class Recorder:
-    """Keeps one live run: what it yields, and what of that must survive."""
+    """Keeps one live run: what it yields, and what of that must survive.
+
+    `aside` marks a slash command's run, which is not recalled.
+    """
 
     principal: Principal
     run: Run
     conversation: Versioned[Conversation]
     conversations: Conversations
     journal: Journal
+    aside: bool = False
     _written: Place = field(init=False)
     _held: list[StoredMessage] = field(default_factory=list[StoredMessage])
     _last: StoredMessage | None = None
+    _asked: Versioned[StoredMessage] | None = None
     _note: str | None = None
     _recalled: tuple[RecalledRef, ...] = ()
     _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
@@ -202,7 +215,8 @@ class Recorder:
         if self._held and self._held[-1].id == last.id:
             self._held[-1] = final
             return []
-        return [Put(MESSAGES, final)]
+        after = msgspec.structs.replace(self.conversation.record, active_run=None)
+        return [Put(MESSAGES, final, index=turn_of(after, final))]
 
     def _stored(self, message: Message, id: str) -> StoredMessage:
         return StoredMessage(
@@ -212,6 +226,7 @@ class Recorder:
             at=self.conversations.clock.now_us(),
             run=self.run.id,
             message=message,
+            aside=self.aside,
         )
 
     async def _write(self, changes: Sequence[Change], *more: Numbered, active_run: str | None) -> None:
@@ -251,21 +266,37 @@ class Recorder:
             ]
             at = self.conversations.clock.now_us()
             now = appended(held.record, placed, at=at, active_run=active_run)
-            puts = [Put(MESSAGES, message, if_version=0) for message in placed]
+            puts = [Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in placed]
+            if now.active_run is None:
+                puts += await self._question(now)
             try:
                 await self.conversations.store.commit(
                     self.principal.owner, [*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]
                 )
             except Conflict:
+                self._asked = None
                 self.conversation = await self.conversations.get(self.principal, held.record.id)
                 if self.conversation.record.active_run not in (held.record.active_run, self.run.id):
                     raise Busy from None
                 continue
             self.conversation = Versioned(now, held.version + 1)
+            self._asked = self._asked or next(
+                (Versioned(message, 1) for message in placed if message.id == self.run.message), None
+            )
             if self._last is not None:
                 self._last = next((message for message in placed if message.id == self._last.id), self._last)
             return
         raise Conflict
+
+    async def _question(self, now: Conversation) -> list[Put[StoredMessage]]:
+        """What the owner said, put once more: its turn has ended, so it is to be found from now on."""
+        if self._asked is None:
+            (self._asked,) = await self.conversations.store.get(
+                MESSAGES, self.principal.owner, [self.run.message]
+            )
+        if self._asked is None or (item := turn_of(now, self._asked.record)) is None:
+            return []
+        return [Put(MESSAGES, self._asked.record, self._asked.version, item)]
 
 
 def _is_final(stored: StoredMessage | None) -> bool:

@@ -27,7 +27,7 @@ from bethink.store import Put
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from anyio.abc import TaskGroup
 
@@ -69,7 +69,10 @@ class _Live:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message."""
+    """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message.
+
+    `on_turn` is told of an owner who has one finished turn more.
+    """
 
     conversations: Conversations
     bus: Bus
@@ -78,6 +81,7 @@ class Runs:
     loop: Loop | None
     max_run_s: float
     max_message_chars: int
+    on_turn: Callable[[str], None] = lambda _owner: None
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
@@ -128,7 +132,8 @@ class Runs:
             process=self.bus.process,
             started_at=self.conversations.clock.now_us(),
         )
-        recorder = Recorder(principal, run, held, self.conversations, Journal())
+        aside = self.commands.match(said.content) is not None
+        recorder = Recorder(principal, run, held, self.conversations, Journal(), aside=aside)
         await recorder.begin(said)
         request = RunRequest(principal, conversation, run.id, run.message, [*history, said], recorder.save)
         started = RunStarted(
@@ -328,6 +333,7 @@ class Runs:
     async def _end(self, recorder: Recorder, done: RunDone) -> None:
         try:
             await recorder.end(done)
+            self.on_turn(recorder.principal.owner)
             await self._purge(recorder.principal)
         except BethinkError as error:
             _log.error("the end of run %s could not be stored: %s", recorder.run.id, error)

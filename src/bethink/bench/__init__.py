@@ -7,6 +7,8 @@ figures, its ratios to a baseline of the same run.
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +17,6 @@ from bethink.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from bethink.settings import Settings
 
@@ -37,6 +38,30 @@ def run(names: Sequence[str], settings: Settings, file: Path | None = None) -> N
         print(f"\n{subject}\n{_table(figures[subject])}", flush=True)
         if file is not None:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
+
+
+def run_recall(
+    path: Path, form: str, settings: Settings, *, file: Path | None = None, output: Path | None = None
+) -> None:
+    """Measure recall on a set of conversations; print the rows, and write them to `file`.
+
+    Raises:
+        BadInput: what is at `path` is not of the format.
+        EmbeddingsUnavailable: the embedding model is not there.
+    """
+    from bethink.bench.dialogues import read_dialogues
+    from bethink.bench.recall import measure_recall
+    from bethink.embeddings.minilm import MiniLmEmbeddings
+
+    dialogues = read_dialogues(path, form)
+    with TemporaryDirectory(prefix="bethink-bench-") as directory:
+        measuring = measure_recall(dialogues, MiniLmEmbeddings(settings.models), Path(directory))
+        rows, lines = asyncio.run(measuring)
+    if output is not None:
+        output.write_bytes(lines)
+    print(_table(rows[:-1]), _table(rows[-1:]), sep="\n\n", flush=True)
+    if file is not None:
+        file.write_bytes(msgspec.json.format(msgspec.json.encode({"recall": rows})))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

@@ -18,7 +18,14 @@ def register(commands: Commands) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="agent, door, storage, embeddings, start, llm; all of them unless named",
+        help="agent, door, storage, embeddings, start, llm; all of them unless named; or `recall PATH`:"
+        " how much is found of what answers the questions of a public set of conversations",
+    )
+    parser.add_argument(
+        "--format", choices=("locomo", "beam", "realtalk", "longmemeval"), help="of what is at PATH"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE.jsonl", help="with `recall`: what was found for each question"
     )
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
 
@@ -36,11 +43,27 @@ def run(options: argparse.Namespace) -> int:
     from bethink.cli.session import log_if_asked, settings_of
 
     log_if_asked(options)
-    file = Path(options.json) if options.json else None
-    if file is not None:
-        _check_writable(file)
-    bench.run(options.names, settings_of(options), file)
+    file, output = (Path(name) if name else None for name in (options.json, options.output))
+    for written in (file, output):
+        if written is not None:
+            _check_writable(written)
+    if options.names[:1] == ["recall"]:
+        bench.run_recall(_set_of(options), options.format, settings_of(options), file=file, output=output)
+    else:
+        bench.run(options.names, settings_of(options), file)
     return Exit.OK
+
+
+def _set_of(options: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    from bethink.errors import BadInput
+
+    _, *paths = options.names
+    if len(paths) != 1 or not options.format:
+        message = "Say what to measure on: `bethink bench recall PATH --format locomo`, for example."
+        raise BadInput(message)
+    return Path(paths[0])
 
 
 def _check_writable(file: Path) -> None:

@@ -86,7 +86,7 @@ export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
 
 export type RecallAnswer = { items: readonly RecalledItem[]; warnings: readonly string[] };
 
-export type Recalled = { at: number; id: string; kind: string; score: number; source?: string | null; text: string };
+export type Recalled = { at: number; id: string; kind: string; score: number; source?: string | null; speaker?: string | null; text: string };
 
 export type RecalledItem = { at: string; id: string; kind: string; score: number; source: string | null; text: string };
 
