@@ -17,6 +17,7 @@ import anyio.to_thread
 from bethink.accounts import Accounts
 from bethink.across.forgetting import Forgetting
 from bethink.across.mementos import Facts, Turns
+from bethink.across.portability import Portability
 from bethink.across.recall import Recall
 from bethink.across.vectors import Vectors
 from bethink.agent.answer import Bounds
@@ -83,6 +84,7 @@ class App:
     memory: Memory
     recall: Recall
     forgetting: Forgetting
+    portability: Portability
     toolbox: Toolbox
     runs: Runs
     background: Background
@@ -287,9 +289,18 @@ def _wire(
         max_message_chars=settings.max_message_chars,
         on_turn=background.ask_vectors,
     )
-    accounts = Accounts(settings.time_zone)
     return App(
-        settings, ports, accounts, conversations, memory, recall, forgetting, toolbox, runs, background
+        settings=settings,
+        ports=ports,
+        accounts=Accounts(settings.time_zone),
+        conversations=conversations,
+        memory=memory,
+        recall=recall,
+        forgetting=forgetting,
+        portability=Portability(ports.store, memory, ports.embeddings, ports.clock),
+        toolbox=toolbox,
+        runs=runs,
+        background=background,
     )
 
 

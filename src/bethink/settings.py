@@ -171,6 +171,10 @@ class Settings(BaseModel):
         default=10, ge=1, le=50, description="Results of a memory search, unless asked."
     )
 
+    max_import_bytes: int = Field(
+        default=200_000_000, ge=1000, description="Largest file that `POST /memories/import` takes, in bytes."
+    )
+
     @property
     def models(self) -> Path:
         """Directory of the embedding model's files."""

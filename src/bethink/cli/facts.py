@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bethink.cli.exits import Exit
 from bethink.cli.fact_lines import FactLines
 from bethink.cli.forget import forget
+from bethink.cli.portability import export_memory, import_memory
 from bethink.cli.session import opened
 from bethink.cli.terminal import Screen, read_stdin
 from bethink.errors import BadInput, UnknownId
@@ -167,4 +168,6 @@ _ACTIONS: dict[str, Callable[[Session, FactLines, argparse.Namespace], int]] = {
     "retract": _retract,
     "forget": forget,
     "undo": _undo,
+    "export": export_memory,
+    "import": import_memory,
 }

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from bethink.cli.commands import Commands
 
+_FORMATS = ("jsonl", "md", "csv", "data.json")
 _STATES = ("active", "suggested", "superseded", "merged", "retracted", "all")
 
 
@@ -17,6 +18,7 @@ def register(commands: Commands) -> None:
     family = commands.under(commands.add("memory", None, "look into the memory and change it"))
     _register_reading(family)
     _register_changing(family)
+    _register_files(family)
 
 
 def _register_reading(family: Commands) -> None:
@@ -56,6 +58,22 @@ def _register_changing(family: Commands) -> None:
     forget.add_argument("--yes", action="store_true", help="do not ask")
     undo = _add(family, "undo", "take back a change")
     undo.add_argument("token", metavar="TOKEN", help="the token that was printed with the change")
+
+
+def _register_files(family: Commands) -> None:
+    export = _add(family, "export", "write everything that is known to a file, or to standard output")
+    export.add_argument(
+        "--format",
+        choices=_FORMATS,
+        help="jsonl keeps everything, md is to be read, csv is for spreadsheets; all three can be imported",
+    )
+    export.add_argument("--output", metavar="FILE", help="a new file; its ending chooses the format")
+    importing = _add(family, "import", "take in a file; what is known already changes nothing")
+    importing.add_argument("file", metavar="FILE", help="the file; `-` reads a pipe")
+    importing.add_argument(
+        "--format", choices=("auto", *_FORMATS), default="auto", help="known by the file's beginning"
+    )
+    importing.add_argument("--dry-run", action="store_true", help="say what would be, and write nothing")
 
 
 def _add(family: Commands, name: str, summary: str) -> argparse.ArgumentParser:

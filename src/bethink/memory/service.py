@@ -17,6 +17,8 @@ import msgspec
 from bethink.errors import BadInput, Conflict, EmbeddingsUnavailable, UnknownId
 from bethink.index import IndexItem
 from bethink.memory.facts import FACTS, Changed, Fact, NewFact, State, anew, digest, merged, trust_of, weight
+from bethink.memory.history import history_of
+from bethink.memory.restoring import Restored, sorted_out
 from bethink.store import Delete, Page, Put, Scan
 
 if TYPE_CHECKING:
@@ -38,9 +40,7 @@ _PROFILE_WEIGHT = 800
 _PAGE = 500
 _CONFLICT_TRIES = 20
 """Two processes that change one fact as fast as they can lose five races in a row now and then."""
-
 _T = TypeVar("_T")
-
 _NOT_FOUND: dict[State, str] = {
     "suggested": "No such suggestion: it may have been decided already.",
     "merged": "There is nothing to take back: the memory that was merged is gone.",
@@ -97,6 +97,23 @@ class Memory:
             results += await self._repeated(principal, partial(self._add_batch, principal, batch, vectors))
         return results
 
+    async def restore_many(
+        self, principal: Principal, facts: Sequence[Fact], *, preview: bool = False
+    ) -> list[Restored]:
+        """Put back facts as they were exported, all or none; what is here already stays as it is."""
+
+        async def restore() -> list[Restored]:
+            outcomes, new = await sorted_out(self.store, principal, facts)
+            await self._put(principal, *((fact, 0) for fact in new if not preview))
+            return outcomes
+
+        return await self._repeated(principal, restore)
+
+    async def said(self, principal: Principal, content: str) -> list[Fact]:
+        """Facts of any state that say the very same."""
+        scan = Scan(FACTS, where={"digest": digest(content)})
+        return [item.record for item in (await self.store.scan(principal.owner, scan)).items]
+
     async def search(self, principal: Principal, query: str, *, k: int = 10) -> Sequence[tuple[Fact, float]]:
         """Active facts that answer `query`, best first, each with a score 0..1."""
         return await self.find(principal, query, k)
@@ -128,17 +145,7 @@ class Memory:
         Raises:
             UnknownId: this owner has no such fact.
         """
-        chain: dict[str, Fact] = {}
-        asked = [fact]
-        while asked:
-            found = await self.get(principal, asked)
-            chain |= {one.id: one for one in found if one is not None}
-            linked = [(*one.supersedes, one.superseded_by) for one in found if one is not None]
-            asked = list({id for ids in linked for id in ids if id is not None and id not in chain})
-        if fact not in chain:
-            message = "No such memory: it may have been forgotten."
-            raise UnknownId(message)
-        return sorted(chain.values(), key=lambda one: (one.created_at, one.id))
+        return await history_of(self.store, principal.owner, fact)
 
     async def profile(self, principal: Principal, limit: int) -> list[Fact]:
         """The facts that matter in every conversation: pinned or of importance 0.8 and more."""

@@ -9,7 +9,7 @@ import anyio
 from fastapi import FastAPI
 
 from bethink import __version__
-from bethink.web import conversations, health, memories, metrics, recall, runs, settings
+from bethink.web import conversations, health, memories, metrics, portability, recall, runs, settings
 from bethink.web.contract import extended
 from bethink.web.health import ModelProbe
 from bethink.web.problems import documented, install
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
-_ROOMS = (health, metrics, settings, conversations, runs, memories, recall)
+# Before `memories`, whose routes take any word for an id.
+_ROOMS = (health, metrics, settings, conversations, runs, portability, memories, recall)
 
 
 class _Web(FastAPI):

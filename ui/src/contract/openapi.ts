@@ -10,6 +10,8 @@ export type ApprovalNeeded = { arguments: string; call: string; kind: "approval_
 
 export type Attachment = { media_type: string; name: string; url: string };
 
+export type BadImportLine = { line: number; reason: string };
+
 export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
 
 export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; usage: UsageTotal | null; waiting: readonly Waiting[] };
@@ -51,6 +53,8 @@ export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" |
 export type MemoryDraft = { category?: string; content: string; importance?: number; pinned?: boolean; topics?: readonly string[] };
 
 export type MemoryHistory = { items: readonly Memory[] };
+
+export type MemoryImport = { added: number; bad: readonly BadImportLine[]; differing: number; format: "jsonl" | "md" | "csv" | "data.json"; id: string; known: number; lines: number; merged: number; preview: boolean; refused: number; restored: number };
 
 export type MemoryPage = { cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
 

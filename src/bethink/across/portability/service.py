@@ -1,0 +1,235 @@
+"""Export as a stream of text, import as a stream of batches. Memory use does not grow with the file."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO
+
+import anyio.to_thread
+import msgspec
+
+from bethink import __version__
+from bethink.across.portability.formats import AUTO, format_named, recognised
+from bethink.across.portability.records import About, Bad, Batch, Kept, Stated, rfc3339
+from bethink.errors import BadInput
+from bethink.memory import FACTS, Source
+from bethink.store import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from bethink.across.portability.records import Line
+    from bethink.clock import Clock
+    from bethink.embeddings import Embeddings
+    from bethink.memory import Changed, Fact, Memory
+    from bethink.principal import Principal
+    from bethink.store import Key, Store
+
+_PAGE = 500
+_BATCH = 256
+"""As many as the memory keeps in one step: what an interrupted import has reported is on the disk."""
+_SHOWN_BAD = 100
+_HASHED = 1_000_000
+_CLOCKS_DIFFER_US = 86_400_000_000
+"""A day: what was learnt on another machine may seem to come from the future by less than this."""
+
+
+class BadLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that was not taken, and why."""
+
+    line: int
+    reason: str
+
+
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file.
+
+    Of its `lines` that say something, `restored` came back as they were
+    exported, `added` are new, `merged` said more of what is known, `known`
+    changed nothing, `differing` have the id of a fact that was changed here
+    and is kept, `refused` were not taken: the first hundred of these are
+    `bad`. `undo` takes back what was added. A `preview` wrote nothing.
+    """
+
+    id: str
+    format: str
+    lines: int = 0
+    restored: int = 0
+    added: int = 0
+    merged: int = 0
+    known: int = 0
+    differing: int = 0
+    refused: int = 0
+    bad: tuple[BadLine, ...] = ()
+    preview: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Portability:
+    """Exports and imports for all owners; every call acts for one principal."""
+
+    store: Store
+    memory: Memory
+    embeddings: Embeddings
+    clock: Clock
+
+    async def export(self, principal: Principal, format: str) -> AsyncGenerator[str]:
+        """All facts of the owner as a file of this format, in parts.
+
+        Raises:
+            BadInput: there is no such format.
+            EmbeddingsUnavailable: the format has vectors, and the model is not there.
+        """
+        chosen = format_named(format)
+        if chosen.with_vectors:
+            await self.embeddings.load()
+        writer = chosen.writer()
+        where: dict[str, Key] = {"state": "active"} if chosen.only_active else {}
+        count = await self.memory.count(principal, where)
+        yield writer.head(About(f"Bethink {__version__}", rfc3339(self.clock.now_us()), count))
+        async for page in self._pages(principal, where, by_category=chosen.by_category):
+            vectors = None
+            if chosen.with_vectors:
+                vectors = await self.embeddings.embed([fact.content for fact in page])
+            yield writer.facts(Batch(page, vectors))
+        yield writer.tail()
+
+    async def import_file(
+        self,
+        principal: Principal,
+        file: BinaryIO,
+        *,
+        format: str = AUTO,
+        preview: bool = False,
+        tell: Callable[[ImportReport, int], None] | None = None,
+    ) -> ImportReport:
+        """Take in a file of any format; what became of its lines.
+
+        Each batch is durable before the next is begun, so an import that was
+        interrupted can be repeated: what is known already changes nothing.
+        `tell` hears after each batch what has become of the file so far, and
+        how many of its bytes have been read.
+
+        Raises:
+            BadInput: it is no file of the format, or not UTF-8.
+            NewerSchema: a newer Bethink wrote it.
+        """
+        name = await anyio.to_thread.run_sync(recognised, file) if format == AUTO else format
+        chosen = format_named(name)
+        id = await anyio.to_thread.run_sync(_id_of, file)
+        report = ImportReport(id=id, format=name, preview=preview)
+        lines = chosen.read(file)
+        while batch := await anyio.to_thread.run_sync(lambda: list(islice(lines, _BATCH))):
+            report = await self._take(principal, batch, report)
+            if tell is not None:
+                tell(report, await anyio.to_thread.run_sync(file.tell))
+        return report
+
+    async def _take(self, principal: Principal, batch: Sequence[Line], report: ImportReport) -> ImportReport:
+        batch = [_in_time(line, self.clock.now_us() + _CLOCKS_DIFFER_US) for line in batch]
+        outcomes = await self._restore(principal, [line for line in batch if isinstance(line, Kept)], report)
+        said, refused = await self._state(
+            principal, [line for line in batch if isinstance(line, Stated)], report
+        )
+        outcomes += said
+        bad = [*(line for line in batch if isinstance(line, Bad)), *refused]
+        room = _SHOWN_BAD - len(report.bad)
+        shown = [BadLine(line=one.line, reason=one.reason) for one in sorted(bad, key=lambda one: one.line)]
+        return msgspec.structs.replace(
+            report,
+            lines=report.lines + len(batch),
+            restored=report.restored + outcomes.count("restored"),
+            added=report.added + outcomes.count("added"),
+            merged=report.merged + outcomes.count("merged"),
+            known=report.known + outcomes.count("known"),
+            differing=report.differing + outcomes.count("differing"),
+            refused=report.refused + len(bad),
+            bad=(*report.bad, *shown[:room]),
+        )
+
+    async def _restore(self, principal: Principal, kept: Sequence[Kept], report: ImportReport) -> list[str]:
+        facts = [one.fact for one in kept]
+        return [*await self.memory.restore_many(principal, facts, preview=report.preview)] if facts else []
+
+    async def _state(
+        self, principal: Principal, stated: Sequence[Stated], report: ImportReport
+    ) -> tuple[list[str], list[Bad]]:
+        outcomes: list[str] = []
+        new: list[Stated] = []
+        for one in stated:
+            source = msgspec.structs.replace(one.fact.source, id=report.id)
+            same = await self.memory.said(principal, one.fact.content)
+            if any(_is_from(fact, source) for fact in same):
+                # Whatever became of it since: it was taken in from this very file.
+                outcomes.append("known")
+            elif report.preview:
+                outcomes.append("merged" if any(fact.state == "active" for fact in same) else "added")
+            else:
+                new.append(replace(one, fact=replace(one.fact, source=source)))
+        changed, bad = await self._add(principal, new)
+        return outcomes + ["merged" if one.change == "merged" else "added" for one in changed], bad
+
+    async def _add(self, principal: Principal, stated: Sequence[Stated]) -> tuple[list[Changed], list[Bad]]:
+        """Add them; where one is refused, one by one, so that only that one is left out."""
+        try:
+            return await self.memory.add_many(principal, [one.fact for one in stated]), []
+        except BadInput as error:
+            if len(stated) == 1:
+                return [], [Bad(stated[0].line, error.message)]
+        added: list[Changed] = []
+        bad: list[Bad] = []
+        for one in stated:
+            changed, refused = await self._add(principal, [one])
+            added += changed
+            bad += refused
+        return added, bad
+
+    async def _pages(
+        self, principal: Principal, where: dict[str, Key], *, by_category: bool
+    ) -> AsyncGenerator[list[Fact]]:
+        if not by_category:
+            async for page in self._scanned(principal, where):
+                yield page
+            return
+        for category in await self._categories(principal, where):
+            async for page in self._scanned(principal, {**where, "category": category}):
+                yield page
+
+    async def _scanned(self, principal: Principal, where: dict[str, Key]) -> AsyncGenerator[list[Fact]]:
+        cursor: str | None = None
+        while True:
+            scan = Scan(FACTS, where=where, order="created_at", limit=_PAGE, after=cursor)
+            page = await self.store.scan(principal.owner, scan)
+            if page.items:
+                yield [item.record for item in page.items]
+            if (cursor := page.cursor) is None:
+                return
+
+    async def _categories(self, principal: Principal, where: dict[str, Key]) -> list[str]:
+        found = {fact.category async for page in self._scanned(principal, where) for fact in page}
+        return sorted(found)
+
+
+def _in_time(line: Line, latest: int) -> Line:
+    match line:
+        case Kept(fact=fact) if fact.created_at > latest:
+            return Bad(line.line, "it was learnt in the future, as it says.")
+        case Stated(fact=fact) if fact.at is not None and fact.at > latest:
+            return Bad(line.line, "it was said in the future, as it says.")
+        case _:
+            return line
+
+
+def _is_from(fact: Fact, source: Source) -> bool:
+    return any((one.kind, one.id) == (source.kind, source.id) for one in fact.sources)
+
+
+def _id_of(file: BinaryIO) -> str:
+    """A file's name among imports: the same for the same bytes."""
+    hashed = hashlib.blake2b(digest_size=8)
+    file.seek(0)
+    while some := file.read(_HASHED):
+        hashed.update(some)
+    return hashed.hexdigest()

@@ -1,0 +1,50 @@
+"""Facts put back as they were exported, with ids, states, times and links. `Memory.restore_many` calls it.
+
+Nothing that is here already is changed by it, so the same file can be taken in
+twice, or again after an interruption.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from bethink.memory.facts import FACTS, Fact, digest, weight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.principal import Principal
+    from bethink.store import Store
+
+Restored = Literal["restored", "known", "differing"]
+"""`known`: it is here, or another fact says the same; `differing`: its id names a fact that was changed."""
+
+
+async def sorted_out(
+    store: Store, principal: Principal, facts: Sequence[Fact]
+) -> tuple[list[Restored], list[Fact]]:
+    """What is to become of each fact, and those that are new here."""
+    here = await store.get(FACTS, principal.owner, [fact.id for fact in facts])
+    outcomes: list[Restored] = []
+    new: dict[str, Fact] = {}
+    said: set[str] = set()
+    for given, found in zip(facts, here, strict=True):
+        fact = msgspec.structs.replace(
+            given, digest=digest(given.content), weight=weight(given.importance, pinned=given.pinned)
+        )
+        known = found.record if found else new.get(fact.id)
+        if known is not None:
+            outcomes.append("known" if known == fact else "differing")
+        elif fact.state == "active" and (fact.digest in said or await _is_said(store, principal, fact)):
+            outcomes.append("known")
+        else:
+            outcomes.append("restored")
+            new[fact.id] = fact
+            said |= {fact.digest} if fact.state == "active" else set()
+    return outcomes, list(new.values())
+
+
+async def _is_said(store: Store, principal: Principal, fact: Fact) -> bool:
+    return await store.count(principal.owner, FACTS, {"digest": fact.digest, "state": "active"}) > 0
