@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from bethink import errors, events
 from bethink.messages import Attachment
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
+from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def tools_page() -> str:
 def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
-    return memory_tools(unused, unused)
+    return [*memory_tools(unused), *forgetting_tools(unused)]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -19,12 +19,13 @@ from bethink.across.forgetting import Forgetting
 from bethink.across.mementos import Facts, Turns
 from bethink.across.portability import Portability
 from bethink.across.recall import Recall
+from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
+from bethink.across.wanted import Choosing
 from bethink.agent.answer import Bounds
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context, system_prompt
 from bethink.agent.loop import Loop
-from bethink.agent.records import JOURNAL
 from bethink.agent.runs import Runs
 from bethink.agent.toolbox import Toolbox
 from bethink.bus.sqlite import open_bus
@@ -40,14 +41,16 @@ from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.principal import LOCAL_OWNER
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
+from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
     from pathlib import Path
 
     from pydantic import SecretStr
 
+    from bethink.across.redaction import Redaction
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
     from bethink.embeddings.minilm_build import Progress
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
     from bethink.llm import Llm
     from bethink.principal import Principal
     from bethink.settings import Settings
-    from bethink.store import Store
+    from bethink.store import Change, Store
     from bethink.tool import Tool
 
 _log = log("app")
@@ -174,7 +177,16 @@ async def open_app(
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
         await stack.enter_async_context(app.runs.opened())
+        await _finish_forgetting(app.forgetting)
         yield app
+
+
+async def _finish_forgetting(forgetting: Forgetting) -> None:
+    """Complete what an earlier process did not, before anything is read."""
+    try:
+        await forgetting.finish(LOCAL_OWNER)
+    except BethinkError as error:
+        _log.error("what was being forgotten could not be completed: %s", error)
 
 
 @asynccontextmanager
@@ -259,9 +271,16 @@ def _wire(
         important=important,
         on_missing=background.ask_vectors,
     )
-    forgetting = Forgetting(ports.store, memory, JOURNAL)
+    forgetting = Forgetting(
+        ports.store,
+        Choosing(ports.store, recall, settings.recall_min_score),
+        Traces(ports.store, ports.index),
+        _Spoken(lambda: runs),
+        ports.clock,
+        new_id,
+    )
     toolbox = Toolbox(
-        _with(memory_tools(memory, forgetting.forget_all), tools),
+        _with((*memory_tools(memory), *forgetting_tools(forgetting)), tools),
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
@@ -282,7 +301,7 @@ def _wire(
     runs = Runs(
         conversations,
         ports.bus,
-        Commands(toolbox, memory, forgetting),
+        Commands(toolbox, forgetting),
         toolbox,
         Loop(ports.llm, toolbox, context, _bounds(settings)) if ports.llm else None,
         max_run_s=settings.max_run_s,
@@ -302,6 +321,19 @@ def _wire(
         runs=runs,
         background=background,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """Runs as forgetting wants to know them; they are made after it."""
+
+    runs: Callable[[], Runs]
+
+    def hush(self, owner: str, gone: Redaction) -> None:
+        self.runs().hush(owner, gone)
+
+    async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
+        return await self.runs().stored.forget(owner, gone)
 
 
 def _with(tools: Sequence[Tool], more: Sequence[Tool]) -> list[Tool]:

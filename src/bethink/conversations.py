@@ -94,6 +94,17 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     usage: tuple[Usage, ...] = ()
 
 
+class Sighting(Record, frozen=True, kw_only=True):
+    """That a fact was shown in a conversation: recalled, found or told there.
+
+    What was said of it then is found by this when the fact is forgotten.
+    """
+
+    fact: str
+    conversation: str
+
+
+SIGHTINGS = Collection("sightings", Sighting, ("fact", "conversation"), searchable=False)
 CONVERSATIONS = Collection(
     "conversations", Conversation, ("archived", "updated_at", "project"), searchable=False
 )
@@ -290,8 +301,17 @@ class Conversations:
         """Remove the conversation with all its messages; nothing happens if it is not there."""
         await self.store.commit(
             principal.owner,
-            [DeleteAll(MESSAGES, {"conversation": conversation}), Delete(CONVERSATIONS, conversation)],
+            [
+                DeleteAll(MESSAGES, {"conversation": conversation}),
+                DeleteAll(SIGHTINGS, {"conversation": conversation}),
+                Delete(CONVERSATIONS, conversation),
+            ],
         )
+
+
+def sighting(fact: str, conversation: str) -> Put[Sighting]:
+    """Remembers that the fact was shown in the conversation; doing so again changes nothing."""
+    return Put(SIGHTINGS, Sighting(id=f"{conversation}:{fact}", fact=fact, conversation=conversation))
 
 
 def appended(

@@ -132,7 +132,10 @@ class ToolProgress(_Event, frozen=True, tag="tool_progress"):
 
 
 class ToolFinished(_Event, frozen=True, tag="tool_finished"):
-    """The call ended. `text` is what the model reads; `error` is a code, None on success."""
+    """The call ended. `text` is what the model reads; `error` is a code, None on success.
+
+    `memories` are the ids of the facts that the text quotes.
+    """
 
     call: str
     name: str
@@ -140,6 +143,7 @@ class ToolFinished(_Event, frozen=True, tag="tool_finished"):
     duration_ms: float
     error: str | None = None
     attachments: tuple[Attachment, ...] = ()
+    memories: tuple[str, ...] = ()
 
 
 class MemoryChanged(_Event, frozen=True, tag="memory_changed"):

@@ -50,13 +50,29 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool answers: `text` is what the model reads. `error` is a code if it failed."""
+    """What a tool answers: `text` is what the model reads. `error` is a code if it failed.
+
+    `memories` are the ids of the facts that the text quotes.
+    """
 
     text: str
     attachments: tuple[Attachment, ...] = ()
     error: str | None = None
+    memories: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """A call that needs approval, worked out: what it is run with, and in words what it would do.
+
+    An empty `text` means that it would do nothing, so that nobody need be asked.
+    """
+
+    arguments: dict[str, Any]
+    text: str
+
+
+Foretell = Callable[["Principal", dict[str, Any]], Awaitable[Foretold]]
 Handler = Callable[..., Awaitable[str | ToolOutput]]
 
 
@@ -67,7 +83,8 @@ class Tool:
     `parameters` is a JSON Schema object. `effect` is the strongest thing that a
     call can do; `trust` says whether what it returns is the owner's own.
     `timeout_s` is None where the setting decides. `label` puts a call in plain
-    words: a format string over its arguments.
+    words: a format string over its arguments. `foretell` tells whoever approves a
+    call what it would do.
     """
 
     name: str
@@ -79,6 +96,7 @@ class Tool:
     label: str
     arguments: type[BaseModel]
     handler: Handler = field(repr=False)
+    foretell: Foretell | None = field(default=None, repr=False)
 
     def parse(self, arguments: str) -> dict[str, Any]:
         """The validated arguments of a call, from JSON text as a model wrote it.
@@ -111,6 +129,7 @@ def tool(
     trust: Trust = "owner",
     timeout_s: float | None = None,
     name: str | None = None,
+    foretell: Foretell | None = None,
 ) -> Callable[[Handler], Tool]:
     """Make an async function a `Tool`; its docstring is the description.
 
@@ -139,6 +158,7 @@ def tool(
             label=label,
             arguments=arguments,
             handler=handler,
+            foretell=foretell,
         )
 
     return make

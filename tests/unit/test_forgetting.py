@@ -1,31 +1,48 @@
-"""Forgetting: nothing of a fact is left in any record, index or journal."""
+"""Forgetting: nothing of a fact is left in any record, index, journal or message."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
-from bethink.agent.records import JOURNAL
+from bethink.across.forgetting import INTENTS
+from bethink.across.receipt import OUTSIDE
+from bethink.across.wanted import Wanted
+from bethink.agent.records import JOURNAL, RUNS
+from bethink.clock import to_datetime
+from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
+from bethink.errors import BadInput, Conflict
+from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import FACTS, NewFact
+from bethink.messages import AssistantMessage
 from bethink.store import Collection, Scan
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
 
 SECRET = "zanzibar"
+KEPT: tuple[Collection[Any], ...] = (FACTS, JOURNAL, RUNS, MESSAGES, CONVERSATIONS, SIGHTINGS, INTENTS)
+
+
+def remember(content: str, **more: object) -> ScriptedCall:
+    return ScriptedCall("store_memory", {"content": content, **more})
 
 
 async def everything(house: House) -> str:
-    """All that the store keeps of facts and journals, as text."""
+    """All that the store keeps, as text."""
     kept: list[Any] = []
-    collections: list[Collection[Any]] = [FACTS, JOURNAL]
-    for collection in collections:
-        page = await house.app.ports.store.scan(house.me.owner, Scan(collection, limit=1_000))
+    for collection in KEPT:
+        page = await house.app.ports.store.scan(house.me.owner, Scan(collection, limit=10_000))
         kept += [item.record for item in page.items]
     return msgspec.json.encode(kept).decode()
+
+
+async def texts(house: House, conversation: str) -> list[str]:
+    return [stored.message.content for stored in await house.messages(conversation)]
 
 
 @pytest.mark.requirement("C22")
@@ -35,7 +52,8 @@ async def test_a_forgotten_fact_is_in_no_record_no_index_and_no_journal() -> Non
         await house.app.memory.add(house.me, NewFact("Dreams of the sea"))
         await house.say("What do I dream of?")
         assert SECRET in await everything(house)
-        assert await house.app.forgetting.forget(house.me, [gone.id, "no such id"]) == 1
+        receipt = await house.app.forgetting.forget(house.me, [gone.id, "no such id"])
+        assert receipt.facts == (gone.id,)
         assert SECRET not in await everything(house)
         assert await house.app.memory.get(house.me, [gone.id]) == (None,)
         hits = await house.app.recall.search(house.me, f"dreams of {SECRET}", kinds={"fact"})
@@ -43,7 +61,87 @@ async def test_a_forgotten_fact_is_in_no_record_no_index_and_no_journal() -> Non
         missing = await house.app.ports.index.missing_vectors(
             house.me.owner, house.app.ports.embeddings.model, 10
         )
-        assert gone.id not in [id for id, _ in missing]
+        assert SECRET not in str(missing)
+
+
+@pytest.mark.requirement("C22")
+async def test_what_was_said_of_it_goes_and_the_rest_of_the_conversation_stays() -> None:
+    said = f"I moved last year. I live in {SECRET} now! Do you like music?"
+    call = remember(f"User lives in {SECRET}", topics=[SECRET, "home"])
+    llm = ScriptedLlm(
+        [[call], f"Noted: you live in {SECRET}. And yes, I like music.", "You moved last year."]
+    )
+    async with open_house(llm) as house:
+        conversation = await house.new()
+        await house.say(said, conversation)
+        await house.say("When did I move?", conversation)
+        (fact,) = (await house.app.memory.list(house.me)).items
+        receipt = await house.app.forgetting.forget(house.me, [fact.record.id])
+        assert SECRET not in (await everything(house)).lower()
+        assert await texts(house, conversation) == [
+            "I moved last year. [forgotten] Do you like music?",
+            "",
+            "[forgotten]",
+            "[forgotten] And yes, I like music.",
+            "When did I move?",
+            "You moved last year.",
+        ]
+        kept = (await house.app.conversations.get(house.me, conversation)).record
+        assert kept.title == "I moved last year. [forgotten] Do you like music?"
+        assert len(receipt.messages) == 4
+        assert receipt.titles == (conversation,)
+        assert receipt.outside == OUTSIDE
+        asked = (await house.messages(conversation))[1].message
+        assert isinstance(asked, AssistantMessage)
+        (made,) = asked.tool_calls
+        assert msgspec.json.decode(made.arguments) == {
+            "content": "[forgotten]",
+            "topics": ["[forgotten]"] * 2,
+        }
+        await house.say("And now?", conversation)  # its history is still one that a model can be sent
+
+
+async def test_search_results_and_answers_of_other_conversations_go_too() -> None:
+    search = ScriptedCall("search_memory", {"query": "Where is the house?"})
+    llm = ScriptedLlm([[search], f"Your house is in {SECRET}, of course."])
+    async with open_house(llm) as house:
+        memory = house.app.memory
+        gone = (await memory.add(house.me, NewFact(f"The house of the user is in {SECRET}"))).fact
+        stays = (await memory.add(house.me, NewFact("The house of the user is blue"))).fact
+        conversation = await house.new()
+        await house.say("Where is my house?", conversation)
+        assert SECRET in " ".join(await texts(house, conversation))
+        await house.app.forgetting.forget(house.me, [gone.id])
+        assert SECRET not in await everything(house)
+        assert stays.content in " ".join(await texts(house, conversation))
+
+
+async def test_earlier_versions_go_and_later_ones_only_where_they_say_it_still() -> None:
+    async with open_house() as house:
+        memory, forgetting = house.app.memory, house.app.forgetting
+        first = (await memory.add(house.me, NewFact("Works at Initech"))).fact
+        second = (await memory.edit(house.me, first.id, NewFact("Worked at Initech until May"))).fact
+        third = (await memory.edit(house.me, second.id, NewFact("Works at Globex"))).fact
+        preview = await forgetting.preview(house.me, Wanted(ids=[first.id]))
+        assert ([fact.id for fact in preview.facts], [fact.id for fact in preview.versions]) == (
+            [first.id],
+            [second.id],
+        )
+        receipt = await forgetting.forget(house.me, [first.id])
+        assert receipt.facts == (first.id, second.id)
+        assert "Initech" not in await everything(house)
+        fourth = (await memory.edit(house.me, third.id, NewFact("Works for the city"))).fact
+        assert set((await forgetting.forget(house.me, [fourth.id])).facts) == {third.id, fourth.id}
+
+
+async def test_a_retracted_repetition_goes_with_it() -> None:
+    async with open_house() as house:
+        memory = house.app.memory
+        once = (await memory.add(house.me, NewFact(f"Dreams of {SECRET}"))).fact
+        await memory.retract(house.me, once.id)
+        again = (await memory.add(house.me, NewFact(f"Dreams of {SECRET}."))).fact
+        assert set((await house.app.forgetting.forget(house.me, [again.id])).facts) == {once.id, again.id}
+        assert SECRET not in await everything(house)
 
 
 async def test_forgetting_what_is_not_there_changes_nothing() -> None:
@@ -51,8 +149,8 @@ async def test_forgetting_what_is_not_there_changes_nothing() -> None:
         await house.app.memory.add(house.me, NewFact("Dreams of the sea", importance=0.9))
         await house.say("What do I dream of?")
         before = await everything(house)
-        assert await house.app.forgetting.forget(house.me, ["no such id"]) == 0
-        assert await house.app.forgetting.forget(house.me, []) == 0
+        for ids in (["no such id"], []):
+            assert not await house.app.forgetting.forget(house.me, ids)
         assert await everything(house) == before
 
 
@@ -63,8 +161,76 @@ async def test_forgetting_all_takes_active_superseded_and_retracted_facts() -> N
         changes = await memory.add_many(house.me, [NewFact(f"Fact {n} of {SECRET}") for n in range(1_100)])
         await memory.retract(house.me, changes[0].fact.id)
         await memory.edit(house.me, changes[1].fact.id, NewFact("Corrected"))
-        assert await house.app.forgetting.forget_all(house.me) == 1_101
+        assert len((await house.app.forgetting.forget_all(house.me)).facts) == 1_101
         assert await memory.count(house.me) == 0
-        assert await everything(house) == "[]"
+        assert SECRET not in await everything(house)
         assert await house.app.recall.search(house.me, SECRET) == []
-        assert await house.app.forgetting.forget_all(house.me) == 0
+        assert not await house.app.forgetting.forget_all(house.me)
+
+
+async def test_nothing_is_forgotten_before_its_preview_was_confirmed() -> None:
+    async with open_house() as house:
+        memory, forgetting = house.app.memory, house.app.forgetting
+        ids = [
+            (await memory.add(house.me, NewFact(content))).fact.id
+            for content in ("Worked at Initech as a clerk", "The boss at Initech was Bill", "Likes tea")
+        ]
+        wanted = Wanted(query="Initech")
+        preview = await forgetting.preview(house.me, wanted)
+        assert {fact.id for fact in preview.facts} == {*ids[:2]}
+        assert await memory.count(house.me) == 3
+        for token in ("", "1-0", "please", f"{preview.token}0", preview.token[::-1]):
+            with pytest.raises(BadInput, match="no preview's token"):
+                await forgetting.confirm(house.me, wanted, token)
+        with pytest.raises(Conflict, match="has changed"):
+            await forgetting.confirm(house.me, Wanted(query="tea"), preview.token)
+        receipt = await forgetting.confirm(house.me, wanted, preview.token)
+        assert {*receipt.facts} == {*ids[:2]}
+        assert "Initech" not in await everything(house)
+        with pytest.raises(Conflict):
+            await forgetting.confirm(house.me, wanted, preview.token)
+
+
+async def test_what_was_learnt_in_a_time_can_be_forgotten() -> None:
+    async with open_house() as house:
+        moments = []
+        for content in ("One", "Two", "Three"):
+            house.clock.advance(3600)
+            moments.append(to_datetime(house.clock.now_us()))
+            await house.app.memory.add(house.me, NewFact(content))
+        wanted = Wanted(since=moments[1], until=moments[1] + timedelta(minutes=1))
+        preview = await house.app.forgetting.preview(house.me, wanted)
+        assert [fact.content for fact in preview.facts] == ["Two"]
+        later = await house.app.forgetting.preview(house.me, Wanted(since=moments[1]))
+        assert [fact.content for fact in later.facts] == ["Two", "Three"]
+        await house.app.forgetting.confirm(house.me, wanted, preview.token)
+        assert await house.app.memory.count(house.me) == 2
+        with pytest.raises(BadInput, match="no time zone"):
+            await house.app.forgetting.preview(house.me, Wanted(since=moments[0].replace(tzinfo=None)))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Wanted(),
+        Wanted(ids=["a"], everything=True),
+        Wanted(query=" "),
+        Wanted(query="a", k=0),
+        Wanted(query="a", k=999),
+    ],
+)
+async def test_what_names_nothing_or_two_things_is_refused(wanted: Wanted) -> None:
+    async with open_house() as house:
+        with pytest.raises(BadInput):
+            await house.app.forgetting.preview(house.me, wanted)
+
+
+async def test_what_was_forgotten_is_kept_as_ids_for_a_day_at_most() -> None:
+    async with open_house() as house:
+        store, owner = house.app.ports.store, house.me.owner
+        for content in ("One", "Two"):
+            fact = (await house.app.memory.add(house.me, NewFact(content))).fact
+            await house.app.forgetting.forget(house.me, [fact.id])
+            house.clock.advance(3600 * 25)
+        page = await store.scan(owner, Scan(INTENTS))
+        assert [(item.record.state, item.record.facts) for item in page.items] == [("done", (fact.id,))]

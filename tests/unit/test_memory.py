@@ -218,7 +218,7 @@ async def test_nothing_of_one_owner_is_another_s() -> None:
         ):
             with pytest.raises(UnknownId):
                 await act
-        assert await memory.forget(bob, [mine]) == 0
+        assert not await house.app.forgetting.forget(bob, [mine])
         await house.app.forgetting.forget_all(bob)
         assert await active(house) == {"Lives in Paris"}
         assert await active(house, bob) == set()

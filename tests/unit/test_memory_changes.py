@@ -91,7 +91,7 @@ async def test_only_an_active_fact_can_be_changed(state: str) -> None:
             case "superseded":
                 await memory.edit(house.me, id, ROME)
             case "forgotten":
-                await memory.forget(house.me, [id])
+                await house.app.forgetting.forget(house.me, [id])
             case _:
                 id = "no such id"
         before = await memory.count(house.me)

@@ -187,13 +187,14 @@ async def test_the_name_and_the_parameter_of_the_other_document_work_too() -> No
 @pytest.mark.requirement("R58", "C7")
 async def test_deleting_everything_is_confirmed_and_of_nothing_is_told_too() -> None:
     async with open_house() as house:
-        await house.app.memory.add_many(house.me, [NewFact("Likes plums"), NewFact("Likes pears")])
+        changes = await house.app.memory.add_many(house.me, [NewFact("Likes plums"), NewFact("Likes pears")])
         result, (told,) = await call(house, "delete_all_memories")
         assert (result.content, result.error) == (
             "Successfully deleted all memories. The memory file has been removed.",
             None,
         )
-        assert told == MemoryChanged(change="forgotten", ids=(), text="All 2 memories")
+        ids = tuple(changed.fact.id for changed in changes)
+        assert told == MemoryChanged(change="forgotten", ids=ids, text="Forgotten for good: 2 memories.")
         assert await house.app.memory.count(house.me) == 0
         again, nothing = await call(house, "delete_all_memories")
         assert (again.content, again.error, nothing) == ("There were no memories to delete.", None, [])

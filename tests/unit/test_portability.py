@@ -46,8 +46,8 @@ async def imported(house: House, file: bytes, format: str = "auto", *, preview: 
 
 
 async def everything(house: House) -> dict[str, Fact]:
-    facts = await house.app.memory.get(house.me, await house.app.memory.all_ids(house.me))
-    return {fact.id: fact for fact in facts if fact is not None}
+    page = await house.app.memory.list(house.me, limit=10_000)
+    return {item.record.id: item.record for item in page.items}
 
 
 async def lived_in(house: House) -> None:

@@ -1,50 +1,204 @@
-"""Forgetting for good: whatever was kept of a fact, wherever it was kept.
+"""Forgetting for good: whatever was kept of facts, wherever it was kept.
 
-Doors, the command line and `delete_all_memories` forget through here. After it
-the facts are in no record, no index, no journal, and in no file of the store.
-What was said about them in the messages of conversations stays there.
+Doors, the command line, slash commands and tools forget through here. After it
+the facts and all their versions are in no record, no index and no journal, what
+said them in conversations reads "[forgotten]", and no file of the store holds a
+trace. What is to go is written down first, by ids alone, so that a forgetting
+which was cut short is finished at the next start.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from bethink.store import Collection, DeleteAll
+import msgspec
+
+from bethink.across.receipt import Preview, Receipt, Said
+from bethink.across.traces import Found, MessageCut, Traces
+from bethink.across.wanted import Chosen, Wanted, moment_of
+from bethink.errors import Conflict
+from bethink.memory import FACTS
+from bethink.messages import UserMessage
+from bethink.store import Collection, Delete, Put, Record, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.memory import Memory
+    from bethink.across.redaction import Redaction
+    from bethink.across.wanted import Choosing
+    from bethink.clock import Clock, Ids
     from bethink.principal import Principal
-    from bethink.store import Store
+    from bethink.store import Change, Store
 
-_BATCH = 500
+_TRIES = 20
+_KEPT_US = 86_400_000_000
+"""How long it is kept that something was forgotten: longer than a run lives."""
+
+
+class Intent(Record, frozen=True, kw_only=True):
+    """What is being forgotten, by ids and places alone.
+
+    `open` until it is gone from the records, `traces` until the files are clean.
+    """
+
+    at: int
+    state: Literal["open", "traces", "done"]
+    facts: tuple[str, ...] = ()
+    cuts: tuple[MessageCut, ...] = ()
+
+
+INTENTS = Collection("forgettings", Intent, ("state", "at"), searchable=False)
+
+
+class SpokenNow(Protocol):
+    """What is being said now, and what is kept of runs; `app` wires `agent/runs`."""
+
+    def hush(self, owner: str, gone: Redaction) -> None:
+        """Have no run of the owner keep what is forgotten from now on."""
+        ...
+
+    async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
+        """The changes by which nothing of it is left in what is kept of runs."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Removes facts of all owners for good; `journals` quote what was recalled."""
+    """Removes facts of all owners for good; every call acts for one principal."""
 
     store: Store
-    memory: Memory
-    journals: Collection[Any]
+    choosing: Choosing
+    traces: Traces
+    spoken: SpokenNow = field(repr=False)
+    clock: Clock
+    new_id: Ids
 
-    async def forget(self, principal: Principal, ids: Sequence[str]) -> int:
-        """Forget these facts; how many there were.
+    async def meant(self, principal: Principal, query_or_id: str) -> Wanted:
+        """What a person or a model names in one word or more: a fact's id, else a question."""
+        (fact,) = await self.store.get(FACTS, principal.owner, [query_or_id.strip()])
+        return Wanted(query=query_or_id) if fact is None else Wanted(ids=[fact.record.id])
+
+    async def preview(self, principal: Principal, wanted: Wanted) -> Preview:
+        """What would go; nothing changes.
 
         Raises:
-            StorageError: they are gone from every record, but other readers keep
-                traces in the files; the next forgetting removes those too.
+            BadInput: `wanted` names nothing, or two things.
         """
-        count = 0
-        for start in range(0, len(ids), _BATCH):
-            count += await self.memory.forget(principal, ids[start : start + _BATCH])
-        if count:
-            await self.store.commit(principal.owner, [DeleteAll(self.journals)])
-            await self.store.scrub()
-        return count
+        at = self.clock.now_us()
+        chosen = await self.choosing.chosen(principal, wanted, at)
+        found = await self._found(principal.owner, chosen)
+        facts = [fact.record for fact in found.facts]
+        return Preview(
+            token=chosen.token(at),
+            facts=tuple(fact for fact in facts if fact.id in chosen.facts),
+            versions=tuple(fact for fact in facts if fact.id not in chosen.facts),
+            said=tuple(
+                Said(
+                    message=item.now.id,
+                    conversation=item.now.conversation,
+                    by_owner=isinstance(item.now.message, UserMessage),
+                    at=item.now.at,
+                    sentences=item.gone,
+                )
+                for item in found.messages
+            ),
+            titles=tuple(found.titles),
+        )
 
-    async def forget_all(self, principal: Principal) -> int:
-        """Forget every fact of the owner, whatever its state; how many there were."""
-        return await self.forget(principal, await self.memory.all_ids(principal))
+    async def confirm(self, principal: Principal, wanted: Wanted, token: str) -> Receipt:
+        """Forget what a preview of the same showed; `token` is the preview's.
+
+        Raises:
+            BadInput: `token` is no preview's.
+            Conflict: what would go is no longer what was shown, or see `forget`.
+            StorageError: see `forget`.
+        """
+        at = moment_of(token)
+        chosen = await self.choosing.chosen(principal, wanted, at)
+        if token != chosen.token(at):
+            message = "What would be forgotten has changed since it was shown. Look at it again."
+            raise Conflict(message)
+        return await self._begin(principal.owner, chosen)
+
+    async def forget(self, principal: Principal, ids: Sequence[str]) -> Receipt:
+        """Forget the facts with these ids, with all their versions; unknown ids are passed over.
+
+        Raises:
+            Conflict: others kept changing what says them; it is completed at the next start.
+            StorageError: they are gone from every record, but other readers keep
+                traces in the files; the next forgetting or start removes those too.
+        """
+        return await self._begin(principal.owner, Chosen(tuple(ids)))
+
+    async def forget_all(self, principal: Principal) -> Receipt:
+        """Forget every fact of the owner, whatever its state."""
+        everything = await self.choosing.chosen(principal, Wanted(everything=True), self.clock.now_us())
+        return await self._begin(principal.owner, everything)
+
+    async def finish(self, owner: str) -> None:
+        """Complete what was begun and cut short."""
+        for state in ("open", "traces"):
+            page = await self.store.scan(owner, Scan(INTENTS, {"state": state}, order="at"))
+            for item in page.items:
+                await self._complete(owner, item.record)
+
+    async def _begin(self, owner: str, chosen: Chosen) -> Receipt:
+        await self.finish(owner)
+        facts = await self.traces.versions(owner, chosen.facts)
+        now = self.clock.now_us()
+        if not facts and not chosen.cuts:
+            return Receipt(now)
+        ids = tuple(fact.record.id for fact in facts)
+        intent = Intent(id=self.new_id(), at=now, state="open", facts=ids, cuts=chosen.cuts)
+        outdated = await self._outdated(owner, now)
+        await self.store.commit(owner, [Put(INTENTS, intent, if_version=0), *outdated])
+        return await self._complete(owner, intent)
+
+    async def _complete(self, owner: str, intent: Intent) -> Receipt:
+        """Do what is left to be done; again where another writer came between."""
+        receipt = Receipt(intent.at)
+        if intent.state == "open":
+            receipt = await self._repeated(owner, intent)
+        await self.store.scrub()
+        await self.store.commit(owner, [Put(INTENTS, _in_state(intent, "done"))])
+        return receipt
+
+    async def _repeated(self, owner: str, intent: Intent) -> Receipt:
+        for _ in range(_TRIES):
+            found = await self._found(owner, Chosen(intent.facts, intent.cuts))
+            try:
+                await self._remove(owner, intent, found)
+            except Conflict:
+                continue
+            return Receipt(
+                at=intent.at,
+                facts=tuple(fact.record.id for fact in found.facts),
+                messages=tuple(item.now.id for item in found.messages),
+                titles=tuple(found.titles),
+            )
+        raise Conflict
+
+    async def _remove(self, owner: str, intent: Intent, found: Found) -> None:
+        """One commit, and no run that is live meanwhile says it again."""
+        self.spoken.hush(owner, found.redaction)
+        changes: list[Change] = [
+            Put(INTENTS, _in_state(intent, "traces")),
+            *found.changes(),
+            *await self.spoken.forget(owner, found.redaction),
+        ]
+        await self.store.commit(owner, changes)
+        # A run that began in between has read what was still there.
+        self.spoken.hush(owner, found.redaction)
+
+    async def _found(self, owner: str, chosen: Chosen) -> Found:
+        return await self.traces.of(owner, await self.traces.versions(owner, chosen.facts), chosen.cuts)
+
+    async def _outdated(self, owner: str, now: int) -> list[Delete[Any]]:
+        scan = Scan(INTENTS, {"state": "done"}, order="at", low=0, high=now - _KEPT_US)
+        page = await self.store.scan(owner, scan)
+        return [Delete(INTENTS, item.record.id) for item in page.items]
+
+
+def _in_state(intent: Intent, state: Literal["traces", "done"]) -> Intent:
+    return msgspec.structs.replace(intent, state=state)

@@ -11,31 +11,35 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bethink.across.wanted import is_token
 from bethink.agent.toolbox import Prepared, Toolbox
-from bethink.errors import NoModel
+from bethink.errors import Conflict, NoModel
 from bethink.events import (
     Event,
-    MemoryChanged,
+    MemoryRecalled,
     MessageSaved,
+    Recalled,
     RunDone,
     RunFailed,
     TextDelta,
     ToolRequested,
 )
+from bethink.memory import KIND
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage
 from bethink.tool import ToolContext
+from bethink.tools.forgetting import forgotten
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from bethink.across.forgetting import Forgetting
+    from bethink.across.receipt import Preview
     from bethink.agent.request import RunRequest
-    from bethink.memory import Memory
 
 HELP = """\
 - `/remember` *something* — keep it as a memory
 - `/recall` *a question* — look through your memories
-- `/forget` *words or an id* — show what would be forgotten; `/forget` *id* forgets it for good
+- `/forget` *words* — show what would be forgotten, and how to agree; `/forget` *id* forgets it for good
 - `/help` — this list"""
 
 MODEL_HELP = (
@@ -44,7 +48,6 @@ MODEL_HELP = (
     "for a model on this machine. Until then your memory works without one: `/remember`, `/recall`, "
     "`/forget` and `/help`."
 )
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,6 @@ class Commands:
     """The slash commands, wired to what they use."""
 
     toolbox: Toolbox
-    memory: Memory
     forgetting: Forgetting
 
     def match(self, said: str) -> Command | None:
@@ -124,20 +126,44 @@ class Commands:
                 else:
                     yield item
 
-    async def _forget(self, request: RunRequest, what: str) -> AsyncGenerator[Event, None]:
-        (fact,) = await self.memory.get(request.principal, [what])
-        if fact is not None:
-            await self.forgetting.forget(request.principal, [fact.id])
-            yield MemoryChanged(change="forgotten", ids=(fact.id,), text="One memory")
-            yield TextDelta(text="Forgotten for good. What you said about it in conversations stays in them.")
+    async def _forget(self, request: RunRequest, rest: str) -> AsyncGenerator[Event, None]:
+        """Show what would go; forget it once the same comes with the token that was shown, or an id alone."""
+        what, _, token = rest.rpartition(" ")
+        if not (what and is_token(token)):
+            what, token = rest, ""
+        wanted = await self.forgetting.meant(request.principal, what)
+        if token or wanted.ids:
+            try:
+                receipt = (
+                    await self.forgetting.confirm(request.principal, wanted, token)
+                    if token
+                    else await self.forgetting.forget(request.principal, wanted.ids)
+                )
+            except Conflict as error:
+                yield TextDelta(text=str(error))
+                return
+            yield forgotten(receipt)
+            yield TextDelta(text=f"{receipt.summary} {' '.join(receipt.outside)}")
             return
-        found = await self.memory.search(request.principal, what, k=_SHOWN)
-        if not found:
+        preview = await self.forgetting.preview(request.principal, wanted)
+        if preview.is_empty:
             yield TextDelta(text=f"No memories found matching: {what}")
             return
-        lines = [f"- {fact.content}  \n  `/forget {fact.id}`" for fact, _ in found]
-        yield TextDelta(text="Nothing is forgotten yet. To forget one of these for good, send its line:\n\n")
-        yield TextDelta(text="\n".join(lines))
+        yield _shown(preview)
+        yield TextDelta(text=f"Nothing is forgotten yet. This would go for good:\n\n{preview.told()}\n\n")
+        yield TextDelta(text=f"To forget all of it, send:\n\n`/forget {what} {preview.token}`")
+        one_by_one = [f"`/forget {fact.id}`  {fact.content}" for fact in preview.facts]
+        yield TextDelta(text="\n\nTo forget one of them:\n\n" + "\n\n".join(one_by_one) if one_by_one else "")
+
+
+def _shown(preview: Preview) -> MemoryRecalled:
+    """What was shown was told in this conversation: it goes from here too, once it is forgotten."""
+    return MemoryRecalled(
+        items=tuple(
+            Recalled(id=fact.id, kind=KIND, text=fact.content, score=0.0, at=fact.created_at)
+            for fact in (*preview.facts, *preview.versions)
+        )
+    )
 
 
 async def _say(text: str) -> AsyncGenerator[Event, None]:

@@ -158,13 +158,19 @@ class Loop:
                     results[call.id] = ToolMessage(call.id, call.name, verdict.reason, error="denied")
                     yield _finished(results[call.id])
                 case "ask":
+                    prepared, reason = await self.toolbox.foretold(
+                        prepared, request.principal, verdict.reason
+                    )
+                    if not reason:
+                        automatic.append(prepared)
+                        continue
                     waiting.append(prepared)
                     yield ApprovalNeeded(
                         call=call.id,
                         name=call.name,
                         arguments=_shown(prepared),
                         label=label,
-                        reason=verdict.reason,
+                        reason=reason,
                     )
         async with aclosing(self._run(request, automatic, results)) as events:
             async for event in events:

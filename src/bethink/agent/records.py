@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from bethink.across.traces import indexed, redacted
 from bethink.agent.journal import Journal, Numbered
 from bethink.conversations import (
     CONVERSATIONS,
@@ -21,6 +23,7 @@ from bethink.conversations import (
     RecalledRef,
     StoredMessage,
     appended,
+    sighting,
     turn_of,
 )
 from bethink.errors import BethinkError, Busy, Conflict
@@ -36,14 +39,17 @@ from bethink.events import (
     RunFailed,
     StopReason,
     TextDelta,
+    ToolFinished,
     Usage,
 )
+from bethink.memory import KIND
 from bethink.messages import AssistantMessage, Message, UserMessage
 from bethink.store import Collection, Put, Record, Versioned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.across.redaction import Redaction
     from bethink.conversations import Conversation, Conversations
     from bethink.principal import Principal
     from bethink.store import Change
@@ -76,6 +82,10 @@ class Run(Record, frozen=True, kw_only=True):
     ended_at: int | None = None
     reason: StopReason | None = None
     waiting: tuple[WaitingCall, ...] = ()
+
+    def without(self, gone: Redaction) -> Run:
+        """The record with nothing of what is forgotten in the calls that wait."""
+        return msgspec.structs.replace(self, waiting=tuple(_hushed_call(call, gone) for call in self.waiting))
 
     def without_journal(self) -> Run:
         """The record once its journal is dropped: not found among those to be dropped again."""
@@ -115,6 +125,8 @@ class Recorder:
     _recalled: tuple[RecalledRef, ...] = ()
     _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
     _usage: list[Usage] = field(default_factory=list[Usage])
+    _seen: set[str] = field(default_factory=set[str])
+    _gone: tuple[Redaction, ...] = ()
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
@@ -140,7 +152,11 @@ class Recorder:
                 self._recalled = tuple(
                     RecalledRef(id=item.id, kind=item.kind, score=item.score) for item in event.items
                 )
+                self._seen.update(item.id for item in event.items if item.kind == KIND)
+            case ToolFinished():
+                self._seen.update(event.memories)
             case MemoryChanged():
+                self._seen.update(event.ids if event.change != "forgotten" else ())
                 self._changed.append(ChangedRef(change=event.change, ids=event.ids, undo=event.undo))
             case Usage():
                 self._usage.append(event)
@@ -187,12 +203,17 @@ class Recorder:
             state="waiting" if waits else "ended",
             ended_at=None if waits else self.conversations.clock.now_us(),
             reason=done.reason,
+            waiting=self.run.waiting if waits else (),
         )
         changes.append(Put(RUNS, ended))
         last = Numbered(Place(self.journal.place.sequence + 1), done)
         await self._write(changes, last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
+
+    def hush(self, gone: Redaction) -> None:
+        """Keep nothing from now on of what is forgotten, nor any event: an answer may be cut anywhere."""
+        self._gone = (*self._gone, gone)
 
     def mark_written(self) -> None:
         """What the journal holds now came from the store."""
@@ -233,6 +254,9 @@ class Recorder:
         async with self._writing:
             held, self._held = self._held, []
             written = self._written
+            seen, self._seen = self._seen, set()
+            conversation = self.run.conversation
+            changes = [*changes, *(sighting(fact, conversation) for fact in sorted(seen))]
             events = (*self.journal.read(written), *more)
             if events:
                 self._written = events[-1].place
@@ -242,6 +266,7 @@ class Recorder:
             except BethinkError:
                 self._held = held + self._held
                 self._written = written
+                self._seen |= seen
                 raise
 
     def _entry(self, events: tuple[Numbered, ...]) -> JournalEntry:
@@ -256,12 +281,12 @@ class Recorder:
         """Append messages to the conversation, again after a renaming meanwhile."""
         if not messages and active_run == self.conversation.record.active_run:
             if changes:
-                await self.conversations.store.commit(self.principal.owner, changes)
+                await self.conversations.store.commit(self.principal.owner, self._hushed(changes))
             return
         for _ in range(_TRIES):
             held = self.conversation
             placed = [
-                msgspec.structs.replace(message, position=held.record.count + offset)
+                msgspec.structs.replace(self._said(message), position=held.record.count + offset)
                 for offset, message in enumerate(messages)
             ]
             at = self.conversations.clock.now_us()
@@ -271,7 +296,8 @@ class Recorder:
                 puts += await self._question(now)
             try:
                 await self.conversations.store.commit(
-                    self.principal.owner, [*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]
+                    self.principal.owner,
+                    self._hushed([*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]),
                 )
             except Conflict:
                 self._asked = None
@@ -297,6 +323,37 @@ class Recorder:
         if self._asked is None or (item := turn_of(now, self._asked.record)) is None:
             return []
         return [Put(MESSAGES, self._asked.record, self._asked.version, item)]
+
+    def _hushed(self, changes: Sequence[Change]) -> list[Change]:
+        """The changes as they may be committed now, whatever was forgotten since they were worked out."""
+        if not self._gone:
+            return list(changes)
+        ended = msgspec.structs.replace(self.conversation.record, active_run=None)
+        kept: list[Change] = []
+        for change in changes:
+            match change:
+                case Put(record=StoredMessage() as message):
+                    said = self._said(message)
+                    item = change.index and indexed(ended, said)
+                    kept.append(Put(MESSAGES, said, change.if_version, item))
+                case Put(record=Run() as run):
+                    kept.append(Put(RUNS, reduce(Run.without, self._gone, run), if_version=change.if_version))
+                case Put(record=JournalEntry()):
+                    pass
+                case _:
+                    kept.append(change)
+        return kept
+
+    def _said(self, message: StoredMessage) -> StoredMessage:
+        """The message without what was forgotten while the run lived."""
+        return reduce(lambda said, gone: redacted(said, gone, close=True)[0], self._gone, message)
+
+
+def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:
+    arguments, _ = gone.arguments(call.arguments, close=True)
+    label, _ = gone.cut(call.label, close=True)
+    reason, _ = gone.cut(call.reason, close=True)
+    return msgspec.structs.replace(call, arguments=arguments, label=label, reason=reason)
 
 
 def _is_final(stored: StoredMessage | None) -> bool:

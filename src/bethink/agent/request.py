@@ -10,6 +10,7 @@ from bethink.agent.answer import Spent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.across.redaction import Redaction
     from bethink.events import Recalled
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
@@ -53,3 +54,8 @@ class RunRequest:
     decided: Sequence[Decided] = ()
     recalled: tuple[Recalled, ...] = ()
     spent: Spent = field(default_factory=Spent)
+
+    def forget(self, gone: Redaction) -> None:
+        """Take what was forgotten out of what the model is told from now on."""
+        self.messages[:] = [gone.message(message, close=True)[0] for message in self.messages]
+        self.recalled = tuple(item for item in self.recalled if not gone.says(item.text, close=True))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from bethink.across.redaction import Redaction
     from bethink.agent.commands import Commands
     from bethink.agent.loop import Loop
     from bethink.agent.toolbox import Toolbox
@@ -58,6 +59,7 @@ class _Live:
     """A run of this process."""
 
     recorder: Recorder
+    request: RunRequest
     scope: anyio.CancelScope
     reason: StopReason = "max_seconds"
 
@@ -144,7 +146,7 @@ class Runs:
             at=run.started_at,
         )
         recorder.take(started)
-        self._launch(recorder, self._events(request, said.content))
+        self._launch(recorder, request, said.content)
         return run.id
 
     async def follow(
@@ -194,6 +196,13 @@ class Runs:
             await self.stored.settle(principal, record.conversation)
         elif record.state == "waiting":
             await self.stored.settle(principal, record.conversation, rejecting=True)
+
+    def hush(self, owner: str, gone: Redaction) -> None:
+        """Have no run of the owner in this process keep what is forgotten, nor tell it its model again."""
+        for live in self._live.values():
+            if live.recorder.principal.owner == owner:
+                live.recorder.hush(gone)
+                live.request.forget(gone)
 
     def interrupt(self) -> None:
         """End the runs of this process now, because it is about to stop; their readers are told."""
@@ -282,7 +291,7 @@ class Runs:
                 for item in record.waiting
             ],
         )
-        self._launch(recorder, self._events(request, ""))
+        self._launch(recorder, request, "")
 
     def _events(self, request: RunRequest, said: str) -> AsyncGenerator[Event, None]:
         if (command := self.commands.match(said)) is not None:
@@ -291,11 +300,11 @@ class Runs:
             return self.commands.no_model()
         return self.loop.run(request)
 
-    def _launch(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> None:
-        live = _Live(recorder, anyio.CancelScope())
+    def _launch(self, recorder: Recorder, request: RunRequest, said: str) -> None:
+        live = _Live(recorder, request, anyio.CancelScope())
         self._live[recorder.run.id] = live
         self.tally.started += 1
-        self._tasks.start_soon(self._drive, live, events)
+        self._tasks.start_soon(self._drive, live, self._events(request, said))
 
     async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
         recorder = live.recorder

@@ -23,10 +23,11 @@ from bethink.store import DeleteAll, Put, Scan
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from bethink.across.redaction import Redaction
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations
     from bethink.principal import Principal
-    from bethink.store import Versioned
+    from bethink.store import Change, Versioned
 
 _POLL_S = 0.1
 _PAGE = 50
@@ -150,6 +151,17 @@ class StoredRuns:
             dropped = [DeleteAll(JOURNAL, {"run": item.record.id}) for item in page.items]
             kept = [Put(RUNS, item.record.without_journal(), if_version=item.version) for item in page.items]
             await self.conversations.store.commit(principal.owner, [*dropped, *kept])
+
+    async def forget(self, owner: str, gone: Redaction) -> list[Change]:
+        """The changes after which neither journals nor calls that wait tell what is forgotten."""
+        changes: list[Change] = [DeleteAll(JOURNAL)]
+        cursor: str | None = None
+        while True:
+            scan = Scan(RUNS, {"state": "waiting"}, limit=_PAGE, after=cursor)
+            page = await self.conversations.store.scan(owner, scan)
+            changes += [Put(RUNS, item.record.without(gone), if_version=item.version) for item in page.items]
+            if (cursor := page.cursor) is None:
+                return changes
 
     async def delete(self, principal: Principal, conversation: str) -> None:
         """Remove a conversation, its messages, its runs and their journals; none of them is alive."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Sequence
 
     from bethink.events import Event
+    from bethink.principal import Principal
     from bethink.tool import Tool
 
 _ALIASES = {"search_memories": "search_memory"}
@@ -87,6 +88,18 @@ class Toolbox:
         except BadInput as error:
             return ToolMessage(call.id, call.name, str(error), error="invalid_arguments")
         return Prepared(call, tool, arguments, tool.describe(arguments))
+
+    async def foretold(self, prepared: Prepared, principal: Principal, reason: str) -> tuple[Prepared, str]:
+        """The call as its owner would approve it, and the reason with what it would do; "" for nothing."""
+        if prepared.tool.foretell is None:
+            return prepared, reason
+        try:
+            foretold = await prepared.tool.foretell(principal, prepared.arguments)
+        except BadInput:
+            # The call itself will say so: it changes nothing.
+            return prepared, ""
+        text = f"{reason}\n{foretold.text}" if foretold.text else ""
+        return replace(prepared, arguments=foretold.arguments), text
 
     def may_change(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of the calls could do more than read."""
@@ -184,6 +197,7 @@ def _finish(
             duration_ms=duration_ms,
             error=output.error,
             attachments=output.attachments,
+            memories=output.memories,
         )
     )
     queue.put_nowait(

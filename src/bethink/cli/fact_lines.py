@@ -15,6 +15,7 @@ from bethink.clock import to_datetime
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.across.receipt import Preview, Receipt, Said
     from bethink.cli.terminal import Screen
     from bethink.memory import Changed, Fact
 
@@ -74,17 +75,56 @@ class FactLines:
                 f"  {self._time(other.created_at)}  {other.state:<10}  {other.content}  ({other.id}){here}"
             )
 
-    def doomed(self, fact: Fact) -> None:
-        """A fact that would be forgotten: for the person's eyes, never a result."""
-        self.screen.note(f"  {fact.content}  ({fact.id})", "")
+    def doomed(self, preview: Preview) -> None:
+        """What would be forgotten: for the person's eyes, never a result."""
+        for line in self._going(preview):
+            self.screen.note(f"  {line}", "")
 
-    def forgotten(self, count: int, ids: Sequence[str]) -> None:
-        """The receipt: how many and which, never what they said."""
-        if self.is_json:
-            self._json({"forgotten": count, "ids": list(ids)})
+    def preview(self, preview: Preview) -> None:
+        """What would be forgotten, as the result."""
+        if not self.is_json:
+            for line in self._going(preview):
+                self.screen.line(line)
             return
-        self.screen.line(f"Forgotten for good: {count:,} {'memory' if count == 1 else 'memories'}.")
-        self.screen.note("What was said about it in conversations stays in them.")
+        self._json(
+            {
+                "token": preview.token,
+                "memories": [_document(fact) for fact in preview.facts],
+                "versions": [_document(fact) for fact in preview.versions],
+                "messages": [msgspec.to_builtins(said) | {"at": _rfc3339(said.at)} for said in preview.said],
+                "conversations": list(preview.titles),
+            }
+        )
+
+    def forgotten(self, receipt: Receipt) -> None:
+        """The receipt: how much and which, never what it said."""
+        if self.is_json:
+            self._json(
+                {
+                    "forgotten": len(receipt.facts),
+                    "at": _rfc3339(receipt.at),
+                    "ids": list(receipt.facts),
+                    "messages": list(receipt.messages),
+                    "conversations": list(receipt.titles),
+                    "doubted": list(receipt.doubted),
+                    "outside": list(receipt.outside),
+                }
+            )
+            return
+        self.screen.line(receipt.summary)
+        for line in receipt.outside:
+            self.screen.note(line)
+
+    def _going(self, preview: Preview) -> list[str]:
+        return [
+            *(f"{fact.content}  ({fact.id})" for fact in preview.facts),
+            *(f"{fact.content}  ({fact.state} version, {fact.id})" for fact in preview.versions),
+            *(self._said(said) for said in preview.said),
+        ]
+
+    def _said(self, said: Said) -> str:
+        who = "you" if said.by_owner else "Bethink"
+        return f"{who} said, {self._time(said.at)}: {' … '.join(said.sentences)}"
 
     def _properties(self, fact: Fact) -> list[tuple[str, str]]:
         properties = [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
+from bethink.across.wanted import Wanted
 from bethink.cli.exits import Exit
 from bethink.errors import BadInput, UnknownId
 
@@ -11,9 +14,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from bethink.across.receipt import Preview
     from bethink.cli.fact_lines import FactLines
     from bethink.cli.session import Session
-    from bethink.memory import Fact
 
 _WORD = "forget"
 
@@ -24,56 +27,77 @@ def forget(session: Session, lines: FactLines, options: argparse.Namespace) -> i
     Raises:
         BadInput: nothing or two things were asked for, or nobody is there to agree.
         UnknownId: no memory has one of the ids.
+        Conflict: what would go changed while it was looked at.
     """
-    if sum((bool(options.ids), options.query is not None, options.all)) != 1:
-        message = "Say what to forget: ids, or --query TEXT, or --all."
-        raise BadInput(message)
-    ids = _all(session, lines) if options.all else _chosen(session, lines, options)
-    if not ids:
+    wanted = _wanted(options, ZoneInfo(session.principal.time_zone))
+    _check_known(session, wanted.ids)
+    preview = session.call(session.app.forgetting.preview, session.principal, wanted)
+    if preview.is_empty:
+        lines.screen.note(_nothing(options))
         return Exit.OK
-    if not options.yes and not _agreed(lines, ids, everything=options.all):
+    if options.preview:
+        lines.preview(preview)
+        return Exit.OK
+    if not options.all:
+        lines.doomed(preview)
+    if not options.yes and not _agreed(lines, preview, everything=options.all):
         lines.screen.note("Nothing was forgotten.")
         return Exit.OK
-    lines.forgotten(session.call(session.app.forgetting.forget, session.principal, ids), ids)
+    lines.forgotten(session.call(session.app.forgetting.confirm, session.principal, wanted, preview.token))
     return Exit.OK
 
 
-def _all(session: Session, lines: FactLines) -> Sequence[str]:
-    ids = session.call(session.app.memory.all_ids, session.principal)
-    if not ids:
-        lines.screen.note("There were no memories to forget.")
-    return ids
+def _wanted(options: argparse.Namespace, zone: ZoneInfo) -> Wanted:
+    wanted = Wanted(
+        ids=options.ids,
+        query=options.query,
+        since=_moment(options.since, zone),
+        until=_moment(options.until, zone),
+        everything=options.all,
+        k=options.k,
+    )
+    wanted.check()
+    return wanted
 
 
-def _chosen(session: Session, lines: FactLines, options: argparse.Namespace) -> Sequence[str]:
-    """The ids that were given, or found; each memory is shown as what would go."""
-    if options.query is not None:
-        found = session.call(session.app.memory.search, session.principal, options.query, k=options.k)
-        facts: Sequence[Fact] = [fact for fact, _ in found]
-        if not facts:
-            lines.screen.note(f"No memories found matching: {options.query}")
-    else:
-        facts = _facts(session, options.ids)
-    for fact in facts:
-        lines.doomed(fact)
-    return [fact.id for fact in facts]
+def _moment(text: str | None, zone: ZoneInfo) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        message = f"{text!r} is no time: write it as 2026-05-01 or 2026-05-01T14:30."
+        raise BadInput(message) from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def _facts(session: Session, ids: Sequence[str]) -> list[Fact]:
+def _check_known(session: Session, ids: Sequence[str]) -> None:
     found = session.call(session.app.memory.get, session.principal, ids)
     missing = [id for id, fact in zip(ids, found, strict=True) if fact is None]
     if missing:
         message = f"No memory has the id {missing[0]}; nothing was forgotten."
         raise UnknownId(message)
-    return [fact for fact in found if fact is not None]
 
 
-def _agreed(lines: FactLines, ids: Sequence[str], *, everything: bool) -> bool:
+def _nothing(options: argparse.Namespace) -> str:
+    if options.query is not None:
+        return f"No memories found matching: {options.query}"
+    return "There were no memories to forget."
+
+
+def _agreed(lines: FactLines, preview: Preview, *, everything: bool) -> bool:
     if not lines.screen.can_ask:
         message = "Forgetting cannot be undone, and nobody is here to agree to it: add --yes."
         raise BadInput(message)
+    count = len(preview.facts) + len(preview.versions)
     if everything:
-        question = f"All {len(ids):,} memories go for good. Type {_WORD!r} to do it: "
+        question = f"All {count:,} memories go for good. Type {_WORD!r} to do it: "
         return (lines.screen.ask(question) or "").strip().lower() == _WORD
-    noun = "this memory" if len(ids) == 1 else f"these {len(ids):,} memories"
-    return (lines.screen.ask(f"Forget {noun} for good? [y/N] ") or "").strip().lower() in ("y", "yes")
+    match count:
+        case 0:
+            what = "what was said of it"
+        case 1:
+            what = "this memory"
+        case _:
+            what = f"these {count:,} memories"
+    return (lines.screen.ask(f"Forget {what} for good? [y/N] ") or "").strip().lower() in ("y", "yes")

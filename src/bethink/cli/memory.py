@@ -52,9 +52,14 @@ def _register_changing(family: Commands) -> None:
     retract.add_argument("ids", nargs="+", metavar="ID", help="their ids")
     forget = _add(family, "forget", "remove memories for good; this cannot be undone")
     forget.add_argument("ids", nargs="*", metavar="ID", help="their ids")
-    forget.add_argument("--query", metavar="TEXT", help="those that answer this, after showing them")
-    forget.add_argument("-k", type=int, default=10, metavar="N", help="at most this many of them (10)")
+    forget.add_argument("--query", metavar="TEXT", help="what answers this, said or remembered")
+    forget.add_argument("-k", type=int, default=20, metavar="N", help="at most this many answers (20)")
+    forget.add_argument(
+        "--since", metavar="TIME", help="what was learnt from then on: 2026-05-01, or with 14:30"
+    )
+    forget.add_argument("--until", metavar="TIME", help="what was learnt before then")
     forget.add_argument("--all", action="store_true", help="every memory there is")
+    forget.add_argument("--preview", action="store_true", help="show what would go, and change nothing")
     forget.add_argument("--yes", action="store_true", help="do not ask")
     undo = _add(family, "undo", "take back a change")
     undo.add_argument("token", metavar="TOKEN", help="the token that was printed with the change")

@@ -1,4 +1,4 @@
-"""The ways to change facts: add, edit, retract, restore, forget. Each is one atomic commit.
+"""The ways to change facts: add, edit, retract, restore. Each is one atomic commit.
 
 An undo token names a change and the fact it was made to; taking it back is
 itself a change, so that history only grows.
@@ -19,7 +19,7 @@ from bethink.index import IndexItem
 from bethink.memory.facts import FACTS, Changed, Fact, NewFact, State, anew, digest, merged, trust_of, weight
 from bethink.memory.history import history_of
 from bethink.memory.restoring import Restored, sorted_out
-from bethink.store import Delete, Page, Put, Scan
+from bethink.store import Page, Put, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -37,7 +37,6 @@ PAST_KIND = "past_fact"
 """The kind under which a superseded fact is found, when a question asks about a time."""
 _BATCH = 256
 _PROFILE_WEIGHT = 800
-_PAGE = 500
 _CONFLICT_TRIES = 20
 """Two processes that change one fact as fast as they can lose five races in a row now and then."""
 _T = TypeVar("_T")
@@ -205,27 +204,6 @@ class Memory:
             case _:
                 message = "This is no undo token: use the one that came with the change."
                 raise BadInput(message)
-
-    async def forget(self, principal: Principal, ids: Sequence[str]) -> int:
-        """Remove facts for good, with everything that the store and the index keep of them.
-
-        Returns how many there were. Other facts' links to them stay as ids of
-        nothing: an id says nothing about what it named.
-        """
-        async with self._locks[principal.owner]:
-            gone = [fact.record.id for fact in await self.store.get(FACTS, principal.owner, ids) if fact]
-            await self.store.commit(principal.owner, [Delete(FACTS, fact) for fact in gone])
-        return len(gone)
-
-    async def all_ids(self, principal: Principal) -> list[str]:
-        """The ids of every fact, whatever its state."""
-        ids: list[str] = []
-        cursor: str | None = None
-        while True:
-            page = await self.store.scan(principal.owner, Scan(FACTS, limit=_PAGE, after=cursor))
-            ids += [item.record.id for item in page.items]
-            if (cursor := page.cursor) is None:
-                return ids
 
     async def _repeated(self, principal: Principal, change: Callable[[], Awaitable[_T]]) -> _T:
         """A change that reads and commits, begun again where another process came between the two."""

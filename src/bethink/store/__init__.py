@@ -105,10 +105,15 @@ class SetVector:
 
 @dataclass(frozen=True, slots=True)
 class Delete(Generic[R]):
-    """Remove a record and its index item; nothing happens if it is not there."""
+    """Remove a record and its index item; nothing happens if it is not there.
+
+    `if_version` refuses the whole batch with `Conflict` unless the record has
+    that version now.
+    """
 
     collection: Collection[R]
     id: str
+    if_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ class _Batch:
             case Put():
                 self._put(change)
             case Delete():
+                self._check(change.collection, change.id, change.if_version)
                 self._delete(change.collection, [change.id])
             case DeleteAll():
                 check_where(change.collection, change.where)
@@ -123,13 +124,18 @@ class _Batch:
             self._changed[place] = dict(self._tables.get(place, {}))
         return self._changed[place]
 
+    def _check(self, collection: Collection[Any], id: str, if_version: int | None) -> int:
+        """The record's version now, 0 for none."""
+        kept = self._table(collection).get(id)
+        version = kept.version if kept else 0
+        if if_version is not None and if_version != version:
+            raise Conflict
+        return version
+
     def _put(self, put: Put[Any]) -> None:
         row = row_of(put.collection, put.record)
-        table = self._table(put.collection)
-        version = table[row.id].version if row.id in table else 0
-        if put.if_version is not None and put.if_version != version:
-            raise Conflict
-        table[row.id] = _Kept(row, version + 1)
+        version = self._check(put.collection, row.id, put.if_version)
+        self._table(put.collection)[row.id] = _Kept(row, version + 1)
         item = put.index
         if item is None:
             self._index_steps.append(lambda: self._index.delete(self._owner, row.id))

@@ -147,7 +147,8 @@ class SqliteStore:
         table = self._table(delete.collection)
 
         def step(connection: sqlite3.Connection, index: IndexRows) -> None:
-            if table.delete(connection, owner, delete.id) and delete.collection.searchable:
+            gone = table.delete(connection, owner, delete.id, if_version=delete.if_version)
+            if gone and delete.collection.searchable:
                 index.delete(owner, delete.id)
 
         return step

@@ -124,6 +124,19 @@ CREATE INDEX index_items_owner ON index_items (owner);
 CREATE INDEX index_items_model ON index_items (owner, model, at, id);
 """
 
+_FORGETTING = """
+CREATE TABLE sightings (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    fact, conversation, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX sightings_fact ON sightings (owner, fact, id);
+CREATE INDEX sightings_conversation ON sightings (owner, conversation, id);
+CREATE TABLE forgettings (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    state, at, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX forgettings_state ON forgettings (owner, state, at, id);
+CREATE INDEX forgettings_at ON forgettings (owner, at, id);
+"""
+
 _KEYS = {
     "conversations": ("archived", "updated_at", "project"),
     "messages": ("conversation", "position"),
@@ -174,4 +187,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
     _bodies_apart,
+    partial(_statements, _FORGETTING),
 )

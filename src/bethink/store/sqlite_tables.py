@@ -84,9 +84,17 @@ class Table:
         elif not connection.execute(self._insert, (owner, row.id, row.schema, *keys, place)).rowcount:
             raise Conflict
 
-    def delete(self, connection: sqlite3.Connection, owner: str, id: str) -> bool:
-        """Remove a row; False if it was not there."""
-        return self._remove(connection, "owner = ? AND id = ?", (owner, id))
+    def delete(self, connection: sqlite3.Connection, owner: str, id: str, *, if_version: int | None) -> bool:
+        """Remove a row; False if it was not there.
+
+        Raises:
+            Conflict: it has another version.
+        """
+        if if_version is None:
+            return self._remove(connection, "owner = ? AND id = ?", (owner, id))
+        if not self._remove(connection, "owner = ? AND id = ? AND version = ?", (owner, id, if_version)):
+            raise Conflict
+        return True
 
     def delete_all(self, connection: sqlite3.Connection, owner: str, where: Mapping[str, Key]) -> None:
         """Remove the rows whose keys equal `where`."""

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AliasChoices, Field
 
 from bethink.events import MemoryChanged
 from bethink.memory import NewFact, Source
-from bethink.tool import ToolContext, tool
+from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from bethink.memory import Fact, Memory
-    from bethink.principal import Principal
     from bethink.tool import Tool
 
-ForgetAll = Callable[["Principal"], Awaitable[int]]
-
 NOTHING_FOUND = "No memories found matching: {query}"
-DELETED = "Successfully deleted all memories. The memory file has been removed."
-NOTHING_TO_DELETE = "There were no memories to delete."
 
 
-def memory_tools(memory: Memory, forget_all: ForgetAll) -> list[Tool]:
-    """`store_memory`, `search_memory` (alias `search_memories`) and `delete_all_memories`."""
+def memory_tools(memory: Memory) -> list[Tool]:
+    """`store_memory` and `search_memory` (alias `search_memories`)."""
 
     @tool(effect="write", label="Remember: {content}")
     async def store_memory(
@@ -91,7 +85,7 @@ def memory_tools(memory: Memory, forget_all: ForgetAll) -> list[Tool]:
                 validation_alias=AliasChoices("top_k", "limit"),
             ),
         ] = 5,
-    ) -> str:
+    ) -> str | ToolOutput:
         """Search long-term memory for information about the user.
 
         Call it before you answer a question about the user, their life, or
@@ -102,23 +96,13 @@ def memory_tools(memory: Memory, forget_all: ForgetAll) -> list[Tool]:
         if not found:
             return NOTHING_FOUND.format(query=query)
         noun = "memory" if len(found) == 1 else "memories"
-        return f"Found {len(found)} {noun}:\n\n" + "\n\n".join(
-            _entry(position, fact, score) for position, (fact, score) in enumerate(found, 1)
+        entries = [_entry(position, fact, score) for position, (fact, score) in enumerate(found, 1)]
+        return ToolOutput(
+            "\n\n".join((f"Found {len(found)} {noun}:", *entries)),
+            memories=tuple(fact.id for fact, _ in found),
         )
 
-    @tool(effect="destructive", label="Delete all memories")
-    async def delete_all_memories(context: ToolContext) -> str:
-        """Delete ALL stored memories. Use only when user explicitly requests.
-
-        This cannot be undone. Never call it for "start over" or "new topic".
-        """
-        count = await forget_all(context.principal)
-        if not count:
-            return NOTHING_TO_DELETE
-        context.emit(MemoryChanged(change="forgotten", ids=(), text=f"All {count} memories"))
-        return DELETED
-
-    return [store_memory, search_memory, delete_all_memories]
+    return [store_memory, search_memory]
 
 
 def _entry(position: int, fact: Fact, score: float) -> str:

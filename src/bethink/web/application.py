@@ -9,7 +9,17 @@ import anyio
 from fastapi import FastAPI
 
 from bethink import __version__
-from bethink.web import conversations, health, memories, metrics, portability, recall, runs, settings
+from bethink.web import (
+    conversations,
+    forgetting,
+    health,
+    memories,
+    metrics,
+    portability,
+    recall,
+    runs,
+    settings,
+)
 from bethink.web.contract import extended
 from bethink.web.health import ModelProbe
 from bethink.web.problems import documented, install
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
     from bethink.app import App
 
 # Before `memories`, whose routes take any word for an id.
-_ROOMS = (health, metrics, settings, conversations, runs, portability, memories, recall)
+_ROOMS = (health, metrics, settings, conversations, runs, portability, memories, forgetting, recall)
 
 
 class _Web(FastAPI):

@@ -88,12 +88,6 @@ class MemoryChange(BaseModel):
     undo: str | None
 
 
-class Forgotten(BaseModel):
-    """How many memories are gone for good."""
-
-    forgotten: int
-
-
 class MemoryHistory(BaseModel):
     """What a memory was and what it became, oldest first."""
 
@@ -154,11 +148,11 @@ async def list_memories(
         where["category"] = category
     page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
     total = await app.memory.count(caller, where)
-    return MemoryPage(items=[_memory(item.record) for item in page.items], cursor=page.cursor, total=total)
+    return MemoryPage(items=[memory_of(item.record) for item in page.items], cursor=page.cursor, total=total)
 
 
 @router.post("", status_code=201, responses=documented(507))
-async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryChange:
+async def addmemory_of(body: MemoryDraft, app: Served, caller: Caller) -> MemoryChange:
     """Keep a memory; the very same words, if known already, are merged."""
     fact = NewFact(
         content=body.content,
@@ -167,35 +161,25 @@ async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryCh
         topics=tuple(body.topics),
         pinned=body.pinned,
     )
-    return _change(await app.memory.add(caller, fact))
-
-
-@router.delete("")
-async def forget_all_memories(app: Served, caller: Caller, *, confirm: bool = False) -> Forgotten:
-    """Forget every memory for good."""
-    if not confirm:
-        count = await app.memory.count(caller)
-        message = f"This would forget all {count:,} memories for good. Add confirm=true to do it."
-        raise BadInput(message)
-    return Forgotten(forgotten=await app.forgetting.forget_all(caller))
+    return change_of(await app.memory.add(caller, fact))
 
 
 @router.post("/undo", responses=documented(404, 409))
 async def undo_memory_change(body: UndoBody, app: Served, caller: Caller) -> MemoryChange:
     """Take back a change."""
-    return _change(await app.memory.undo(caller, body.token))
+    return change_of(await app.memory.undo(caller, body.token))
 
 
 @router.get("/{memory}", responses=documented(404))
-async def get_memory(memory: str, app: Served, caller: Caller) -> Memory:
+async def getmemory_of(memory: str, app: Served, caller: Caller) -> Memory:
     """One memory, whatever its state."""
-    return _memory(await _fact(app, caller, memory))
+    return memory_of(await fact_of(app, caller, memory))
 
 
 @router.patch("/{memory}", responses=documented(404, 409, 507))
-async def edit_memory(memory: str, body: MemoryPatch, app: Served, caller: Caller) -> MemoryChange:
+async def editmemory_of(memory: str, body: MemoryPatch, app: Served, caller: Caller) -> MemoryChange:
     """Correct a memory: new content supersedes it, the old one keeps its time."""
-    old = await _fact(app, caller, memory)
+    old = await fact_of(app, caller, memory)
     new = NewFact(
         content=old.content if body.content is None else body.content,
         category=old.category if body.category is None else body.category,
@@ -204,31 +188,21 @@ async def edit_memory(memory: str, body: MemoryPatch, app: Served, caller: Calle
         pinned=old.pinned if body.pinned is None else body.pinned,
         project=old.project,
     )
-    return _change(await app.memory.edit(caller, memory, new))
-
-
-@router.delete("/{memory}", responses=documented(404, 409))
-async def remove_memory(
-    memory: str,
-    app: Served,
-    caller: Caller,
-    *,
-    forget: Annotated[bool, Query(description="For good, instead of in a way that can be undone.")] = False,
-) -> MemoryChange | Forgotten:
-    """Take a memory out of recall, which can be undone, or forget it for good."""
-    if not forget:
-        return _change(await app.memory.retract(caller, memory))
-    await _fact(app, caller, memory)
-    return Forgotten(forgotten=await app.forgetting.forget(caller, [memory]))
+    return change_of(await app.memory.edit(caller, memory, new))
 
 
 @router.get("/{memory}/history", responses=documented(404))
 async def get_memory_history(memory: str, app: Served, caller: Caller) -> MemoryHistory:
     """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
-    return MemoryHistory(items=[_memory(fact) for fact in await app.memory.history(caller, memory)])
+    return MemoryHistory(items=[memory_of(fact) for fact in await app.memory.history(caller, memory)])
 
 
-async def _fact(app: App, caller: Principal, memory: str) -> Fact:
+async def fact_of(app: App, caller: Principal, memory: str) -> Fact:
+    """The fact with this id, whatever its state.
+
+    Raises:
+        UnknownId: there is none.
+    """
     (found,) = await app.memory.get(caller, [memory])
     if found is None:
         message = "No such memory: it may have been forgotten."
@@ -236,11 +210,13 @@ async def _fact(app: App, caller: Principal, memory: str) -> Fact:
     return found
 
 
-def _change(changed: Changed) -> MemoryChange:
-    return MemoryChange(memory=_memory(changed.fact), change=changed.change, undo=changed.undo)
+def change_of(changed: Changed) -> MemoryChange:
+    """A change as JSON."""
+    return MemoryChange(memory=memory_of(changed.fact), change=changed.change, undo=changed.undo)
 
 
-def _memory(fact: Fact) -> Memory:
+def memory_of(fact: Fact) -> Memory:
+    """A fact as JSON."""
     return Memory(**_fields(fact))
 
 

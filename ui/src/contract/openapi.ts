@@ -34,7 +34,13 @@ export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | Memory
 
 export type Fault = { parameter: string; reason: string };
 
-export type Forgotten = { forgotten: number };
+export type ForgetBody = { all?: boolean; confirm?: string | null; ids?: readonly string[]; k?: number; query?: string | null; since?: string | null; until?: string | null };
+
+export type ForgetPreview = { conversations: readonly string[]; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; token: string; versions: readonly Memory[] };
+
+export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; memories: readonly string[]; messages: readonly string[]; outside: readonly string[] };
+
+export type ForgottenSentences = { at: string; by_owner: boolean; conversation: string; message: string; sentences: readonly string[] };
 
 export type FoundMemory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
@@ -110,7 +116,7 @@ export type TextDelta = { kind: "text_delta"; text: string };
 
 export type TextSoFar = { kind: "text_so_far"; reasoning?: string; text: string };
 
-export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; name: string; text: string };
+export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; memories?: readonly string[]; name: string; text: string };
 
 export type ToolProgress = { call: string; fraction?: number | null; kind: "tool_progress"; text: string };
 

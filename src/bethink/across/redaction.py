@@ -1,0 +1,227 @@
+"""What of a text says a forgotten fact, and the text without it.
+
+`forgetting` redacts what conversations keep, `agent/records` what a live run is
+about to keep. Sentences are compared by the stems of their words, without a
+language model: a word that is not common and that only the forgotten fact used
+gives a sentence away, and so do most of the fact's words together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bethink.across.common_words import COMMON_WORDS
+from bethink.index.analysis import Analyzer
+from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+FORGOTTEN = "[forgotten]"
+"""Stands where something was said that is forgotten."""
+
+_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？]+\s*|\n+")
+_BLOCK = re.compile(r"\n\s*\n")
+_PAIR = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""A pair of Chinese or Japanese characters, say, is too little to give a sentence away."""
+_LONG_NUMBER = 3
+_MOST_CLOSE, _MOST = 2 / 3, 3 / 4
+"""The share of a fact's words that says it: in a conversation where the fact was known, and in others."""
+_WHO = "user"
+
+Span = tuple[int, int]
+"""Start and end of a part of a text, in characters."""
+
+Cut = tuple[str, tuple[str, ...]]
+"""A text without what is forgotten, and what was taken out of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Saying:
+    """One sentence of a forgotten fact; `plain` for one without any words."""
+
+    words: frozenset[str]
+    marks: frozenset[str]
+    plain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Takes what is forgotten out of texts. Made by `redaction_of`.
+
+    `marks` are words that give a sentence away, by themselves, in the
+    conversations where the fact was known. Safe to use from several threads.
+    """
+
+    sayings: tuple[_Saying, ...]
+    marks: frozenset[str]
+    analyzer: Analyzer = field(repr=False)
+    _of_word: dict[str, list[int]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        of_word: dict[str, list[int]] = {}
+        for place, saying in enumerate(self.sayings):
+            for word in saying.words:
+                of_word.setdefault(word, []).append(place)
+        object.__setattr__(self, "_of_word", of_word)
+
+    def sparing(self, kept: Iterable[str]) -> Redaction:
+        """The same, where words of the `kept` texts give nothing away by themselves."""
+        spared = {word for text in kept for word in self.analyzer.document(text)}
+        return replace(self, marks=self.marks - spared)
+
+    def says(self, text: str, *, close: bool) -> bool:
+        """Whether a sentence says what is forgotten; `close` where the fact was known."""
+        words = set(self.analyzer.document(text)) - {_WHO}
+        if close and not self.marks.isdisjoint(words):
+            return True
+        shared = Counter(place for word in words for place in self._of_word.get(word, ()))
+        if any(_is_said(self.sayings[place], count, words, close=close) for place, count in shared.items()):
+            return True
+        plain = _plain(text)
+        return any(saying.plain in plain for saying in self.sayings if saying.plain)
+
+    def spans(self, text: str, *, close: bool, blocks: bool = False) -> list[Span]:
+        """The sentences that say it, or the `blocks` of lines in which they stand."""
+        return [
+            span
+            for unit in (_parts(text, _BLOCK) if blocks else [(0, len(text))])
+            for span in self._gone(text, unit, close=close, whole=blocks)
+        ]
+
+    def cut(self, text: str, *, close: bool, blocks: bool = False) -> Cut:
+        """The text with `[forgotten]` in place of the sentences, or blocks, that say it."""
+        return without(text, self.spans(text, close=close, blocks=blocks))
+
+    def message(self, message: Message, *, close: bool) -> tuple[Message, tuple[str, ...]]:
+        """The message without it, still a valid message; the very same object where nothing goes."""
+        match message:
+            case UserMessage():
+                content, gone = self.cut(message.content, close=close)
+                changed: Message = msgspec.structs.replace(message, content=content)
+            case AssistantMessage():
+                content, said = self.cut(message.content, close=close)
+                reasoning, thought = self.cut(message.reasoning, close=close)
+                calls = [self._call(call, close=close) for call in message.tool_calls]
+                gone = (*said, *thought, *(part for _, parts in calls for part in parts))
+                changed = msgspec.structs.replace(
+                    message, content=content, reasoning=reasoning, tool_calls=tuple(call for call, _ in calls)
+                )
+            case ToolMessage():
+                content, gone = self.cut(message.content, close=close, blocks=True)
+                changed = msgspec.structs.replace(message, content=content)
+        return (changed, gone) if gone else (message, ())
+
+    def arguments(self, arguments: str, *, close: bool) -> Cut:
+        """A call's arguments, still JSON: where one says it, every text among them goes."""
+        if not arguments or not self.cut(_texts_of(arguments), close=close)[1]:
+            return arguments, ()
+        try:
+            parsed: Any = msgspec.json.decode(arguments)
+        except msgspec.DecodeError:
+            return "{}", (arguments,)
+        return msgspec.json.encode(_mapped(parsed, lambda _: FORGOTTEN)).decode(), (arguments,)
+
+    def _call(self, call: ToolCall, *, close: bool) -> tuple[ToolCall, tuple[str, ...]]:
+        arguments, gone = self.arguments(call.arguments, close=close)
+        return (msgspec.structs.replace(call, arguments=arguments) if gone else call), gone
+
+    def _gone(self, text: str, unit: Span, *, close: bool, whole: bool) -> Iterator[Span]:
+        """The sentences of a unit that say it; the `whole` unit as soon as one does."""
+        start, end = unit
+        for first, last in _parts(text[start:end], _END):
+            if self.says(text[start + first : start + last], close=close):
+                if whole:
+                    yield unit
+                    return
+                yield start + first, start + last
+
+
+def redaction_of(texts: Iterable[str], analyzer: Analyzer | None = None) -> Redaction:
+    """The redaction of facts with these contents."""
+    analyzer = analyzer or Analyzer()
+    common = set(analyzer.document(" ".join(COMMON_WORDS)))
+    sentences = [text[start:end] for text in texts for start, end in _parts(text, _END)]
+    sayings = [_saying(sentence, analyzer, common) for sentence in sentences]
+    marks = frozenset(mark for saying in sayings for mark in saying.marks)
+    return Redaction(tuple(dict.fromkeys(sayings)), marks, analyzer)
+
+
+def without(text: str, spans: Sequence[Span]) -> Cut:
+    """The text with `[forgotten]` once in place of parts that follow one another, and these parts."""
+    kept: list[str] = []
+    done = 0
+    for start, end in spans:
+        between = text[done:start]
+        if between.strip() or not kept:
+            kept += [between, FORGOTTEN]
+        done = end
+    return "".join((*kept, text[done:])), tuple(text[start:end] for start, end in spans)
+
+
+def _saying(text: str, analyzer: Analyzer, common: set[str]) -> _Saying:
+    words = frozenset(analyzer.document(text)) - {_WHO}
+    marks = frozenset(word for word in words - common if _gives_away(word))
+    return _Saying(words, marks, "" if words else _plain(text))
+
+
+def _gives_away(word: str) -> bool:
+    if word.isdecimal():
+        return len(word) >= _LONG_NUMBER
+    return len(word) > 1 and not _PAIR.match(word)
+
+
+def _is_said(saying: _Saying, shared: int, words: set[str], *, close: bool) -> bool:
+    """Whether a sentence of these words says it, `shared` of which it has in common."""
+    if shared < (_MOST_CLOSE if close else _MOST) * len(saying.words):
+        return False
+    # One word says a fact only where nothing else is said.
+    return (shared > 1 or len(words) == 1) and (close or saying.marks <= words)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!?… ")
+
+
+def _parts(text: str, boundary: re.Pattern[str]) -> list[Span]:
+    """Starts and ends of the parts between boundaries, without the white space around them."""
+    parts: list[Span] = []
+    start = 0
+    for end in (*(match.end() for match in boundary.finditer(text)), len(text)):
+        part = text[start:end]
+        if said := part.strip():
+            first = start + part.index(said[0])
+            parts.append((first, first + len(said)))
+        start = end
+    return parts
+
+
+def _texts_of(arguments: str) -> str:
+    """The texts among a call's arguments, a line each; the whole where they are no JSON."""
+    try:
+        parsed: Any = msgspec.json.decode(arguments)
+    except msgspec.DecodeError:
+        return arguments
+    texts: list[str] = []
+    _mapped(parsed, lambda text: texts.append(text) or text)
+    return "\n".join(texts)
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A JSON value with its texts changed; names of members stay."""
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_mapped(item, change) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        case dict():
+            return {name: _mapped(item, change) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+        case _:
+            return value

@@ -1,0 +1,292 @@
+"""What is kept of facts: their versions, and what conversations say of them. Read by `forgetting`.
+
+Conversations where a fact was told or shown are known by its sources and its
+sightings, and are read whole; what was said elsewhere in nearly the fact's own
+words is found by its words in the index. Nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+import msgspec
+
+from bethink.across.redaction import FORGOTTEN, Redaction, Span, redaction_of, without
+from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, title_from, turn_of
+from bethink.conversations import KIND as TURN
+from bethink.index import IndexQuery
+from bethink.memory import FACTS
+from bethink.messages import UserMessage
+from bethink.store import Delete, DeleteAll, Put, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+
+    from bethink.conversations import Conversation, StoredMessage
+    from bethink.index import Index, IndexItem
+    from bethink.memory import Fact
+    from bethink.store import Change, R, Store, Versioned
+
+_PAGE = 500
+_MANY = 200
+"""From so many facts on, reading every message once costs less than a search for each."""
+_ELSEWHERE = 50
+
+
+class MessageCut(msgspec.Struct, frozen=True):
+    """What is to go out of one version of a message, by its places alone."""
+
+    message: str
+    version: int
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A message, what becomes of it, and the sentences that go."""
+
+    was: Versioned[StoredMessage]
+    now: StoredMessage
+    gone: tuple[str, ...]
+
+    def put(self, held: Conversation | None) -> Put[StoredMessage]:
+        """The change that keeps it so; the index follows."""
+        item = held and indexed(held, self.now)
+        return Put(MESSAGES, self.now, self.was.version, item)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that is kept of some facts."""
+
+    facts: tuple[Versioned[Fact], ...]
+    messages: tuple[Redacted, ...]
+    conversations: Mapping[str, Versioned[Conversation]]
+    titles: Mapping[str, str]
+    redaction: Redaction
+
+    def changes(self) -> list[Change]:
+        """The changes by which nothing of it is left in records and index."""
+        held = {id: versioned.record for id, versioned in self.conversations.items()}
+        return [
+            *(Delete(FACTS, fact.record.id, if_version=fact.version) for fact in self.facts),
+            *(DeleteAll(SIGHTINGS, {"fact": fact.record.id}) for fact in self.facts),
+            *(item.put(held.get(item.now.conversation)) for item in self.messages),
+            *(
+                Put(
+                    CONVERSATIONS,
+                    msgspec.structs.replace(held[id], title=title),
+                    if_version=self.conversations[id].version,
+                )
+                for id, title in self.titles.items()
+            ),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What of the facts was known in one conversation, and the messages that told them."""
+
+    redaction: Redaction
+    told_in: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """What is looked for in messages: by conversation what was known there, and everything anywhere."""
+
+    facts: Mapping[str, Fact]
+    everything: Redaction
+    known: Mapping[str, _Known]
+    cuts: Mapping[str, MessageCut]
+
+    def among(self, page: Iterable[Versioned[StoredMessage]]) -> list[Redacted]:
+        """Those of the messages that say it. Called in a thread: texts may be long."""
+        found: list[Redacted] = []
+        for was in page:
+            now, gone = _cut(was, self.cuts.get(was.record.id))
+            now, more = redacted(now, self.everything, close=False)
+            gone += more
+            if here := self.known.get(was.record.conversation):
+                now, more = redacted(now, here.redaction, close=True)
+                gone += more
+            if not gone and here and was.record.id in here.told_in and isinstance(now.message, UserMessage):
+                # The fact was told here in quite other words: nobody can say in which.
+                gone = (now.message.content,)
+                now = _saying(now, FORGOTTEN)
+            if gone:
+                found.append(Redacted(was, now, gone))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """Finds what is kept of facts."""
+
+    store: Store
+    index: Index
+
+    async def versions(self, owner: str, ids: Iterable[str]) -> tuple[Versioned[Fact], ...]:
+        """The facts with these ids, with all that they were before, oldest first.
+
+        Also what repeats one of them, and what one became since where that still
+        says it: "works at Initech" goes with "worked at Initech until May", but
+        "works at Globex" is another matter.
+        """
+        chain: dict[str, Versioned[Fact]] = {}
+        asked, later = list(dict.fromkeys(ids)), set[str]()
+        while asked:
+            found = [fact for fact in await self.store.get(FACTS, owner, asked) if fact is not None]
+            chain |= {fact.record.id: fact for fact in found}
+            linked = {id for fact in found for id in fact.record.supersedes}
+            for said in {fact.record.digest for fact in found}:
+                same = await self.store.scan(owner, Scan(FACTS, {"digest": said}))
+                linked |= {item.record.id for item in same.items}
+            later |= {fact.record.superseded_by for fact in found if fact.record.superseded_by}
+            asked = [id for id in linked if id not in chain]
+            if not asked:
+                asked = await self._still_saying(owner, later - chain.keys(), chain.values())
+        return tuple(sorted(chain.values(), key=lambda fact: (fact.record.created_at, fact.record.id)))
+
+    async def _still_saying(
+        self, owner: str, later: Collection[str], chain: Iterable[Versioned[Fact]]
+    ) -> list[str]:
+        if not later:
+            return []
+        gone = redaction_of(text for fact in chain for text in _texts(fact.record))
+        found = [fact.record for fact in await self.store.get(FACTS, owner, list(later)) if fact is not None]
+        return [fact.id for fact in found if gone.says(fact.content, close=True)]
+
+    async def of(self, owner: str, facts: Sequence[Versioned[Fact]], cuts: Sequence[MessageCut]) -> Found:
+        """All that is kept of these facts, and what the `cuts` name."""
+        by_id = {fact.record.id: fact.record for fact in facts}
+        sought = _Sought(
+            facts=by_id,
+            everything=redaction_of(text for fact in by_id.values() for text in _texts(fact)),
+            known=await self._known(owner, by_id),
+            cuts={cut.message: cut for cut in cuts},
+        )
+        messages: list[Redacted] = []
+        async for page in self._messages(owner, sought):
+            messages += await anyio.to_thread.run_sync(sought.among, page)
+        places = list({*sought.known, *(item.now.conversation for item in messages)})
+        held = {one.record.id: one for one in await self.store.get(CONVERSATIONS, owner, places) if one}
+        titles = _titles([one.record for one in held.values()], sought.known, messages)
+        return Found(tuple(facts), tuple(messages), held, titles, sought.everything)
+
+    async def _known(self, owner: str, going: Mapping[str, Fact]) -> dict[str, _Known]:
+        """What of the facts was known in which conversation."""
+        places: defaultdict[str, set[str]] = defaultdict(set)
+        for fact in going.values():
+            for source in fact.sources:
+                if source.id is not None and source.kind in {"conversation", "tool"}:
+                    places[source.id].add(fact.id)
+        for where in [{}] if len(going) > _MANY else [{"fact": id} for id in going]:
+            async for sighting in self._all(owner, Scan(SIGHTINGS, where, limit=_PAGE)):
+                if sighting.fact in going:
+                    places[sighting.conversation].add(sighting.fact)
+        return {
+            place: _known([going[id] for id in ids], await self._staying(owner, place, going))
+            for place, ids in places.items()
+        }
+
+    async def _staying(self, owner: str, conversation: str, going: Mapping[str, Fact]) -> list[Fact]:
+        """The other facts that were shown in a conversation."""
+        scan = Scan(SIGHTINGS, {"conversation": conversation}, limit=_PAGE)
+        ids = [sighting.fact async for sighting in self._all(owner, scan) if sighting.fact not in going]
+        return [fact.record for fact in await self.store.get(FACTS, owner, ids) if fact is not None]
+
+    async def _messages(
+        self, owner: str, sought: _Sought
+    ) -> AsyncGenerator[Sequence[Versioned[StoredMessage]]]:
+        """The messages that may say it, each once, some at a time."""
+        if len(sought.facts) > _MANY:
+            async for page in self._pages(owner, Scan(MESSAGES, limit=_PAGE)):
+                yield page
+            return
+        for conversation in sought.known:
+            scan = Scan(MESSAGES, {"conversation": conversation}, order="position", limit=_PAGE)
+            async for page in self._pages(owner, scan):
+                yield page
+        ids = {*sought.cuts}
+        for fact in sought.facts.values():
+            asked = IndexQuery(owner, fact.content, kinds=frozenset({TURN}), limit=_ELSEWHERE)
+            ids |= {candidate.id for candidate in (await self.index.search(asked)).items}
+        found = await self.store.get(MESSAGES, owner, list(ids))
+        yield [one for one in found if one and one.record.conversation not in sought.known]
+
+    async def _all(self, owner: str, scan: Scan[R]) -> AsyncGenerator[R]:
+        async for page in self._pages(owner, scan):
+            for item in page:
+                yield item.record
+
+    async def _pages(self, owner: str, scan: Scan[R]) -> AsyncGenerator[Sequence[Versioned[R]]]:
+        while True:
+            page = await self.store.scan(owner, scan)
+            yield page.items
+            if page.cursor is None:
+                return
+            scan = replace(scan, after=page.cursor)
+
+
+def indexed(held: Conversation, stored: StoredMessage) -> IndexItem | None:
+    """What a redacted message of a conversation is found by."""
+    return None if stored.message.content == FORGOTTEN else turn_of(held, stored)
+
+
+def redacted(
+    stored: StoredMessage, redaction: Redaction, *, close: bool
+) -> tuple[StoredMessage, tuple[str, ...]]:
+    """The message as it is kept, without what is forgotten, and what was taken out."""
+    message, gone = redaction.message(stored.message, close=close)
+    note, noted = redaction.cut(stored.note or "", close=close)
+    if not gone and not noted:
+        return stored, ()
+    return msgspec.structs.replace(stored, message=message, note=note or None), (*gone, *noted)
+
+
+def _known(facts: Sequence[Fact], stays: Sequence[Fact]) -> _Known:
+    """Words that facts use which stay are no marks of those that go."""
+    told_in = {source.message for fact in facts for source in fact.sources if source.message}
+    of_others = {source.message for fact in stays for source in fact.sources}
+    redaction = redaction_of(text for fact in facts for text in _texts(fact))
+    spared = redaction.sparing(text for fact in stays for text in (fact.content, *fact.topics))
+    return _Known(spared, frozenset(told_in - of_others))
+
+
+def _cut(was: Versioned[StoredMessage], cut: MessageCut | None) -> tuple[StoredMessage, tuple[str, ...]]:
+    # Another version had another forgetting: its places are not these.
+    if cut is None or cut.version != was.version:
+        return was.record, ()
+    content, gone = without(was.record.message.content, cut.spans)
+    return _saying(was.record, content), gone
+
+
+def _saying(stored: StoredMessage, content: str) -> StoredMessage:
+    return msgspec.structs.replace(stored, message=msgspec.structs.replace(stored.message, content=content))
+
+
+def _titles(
+    held: Iterable[Conversation], known: Mapping[str, _Known], messages: Sequence[Redacted]
+) -> dict[str, str]:
+    """New titles of those that are named after what goes."""
+    first = {item.now.conversation: item for item in messages if item.now.position == 0}
+    titles = {one.id: _title(one, first.get(one.id), known.get(one.id)) for one in held}
+    return {one.id: titles[one.id] for one in held if titles[one.id] != one.title}
+
+
+def _title(held: Conversation, first: Redacted | None, known: _Known | None) -> str:
+    """A conversation's name without it: made anew where it came from the first message."""
+    if first is not None and isinstance(first.was.record.message, UserMessage):
+        was, now = first.was.record.message.content, first.now.message
+        if held.title == title_from(was) and isinstance(now, UserMessage):
+            return title_from(now.content)
+    return known.redaction.cut(held.title, close=True)[0] if known else held.title
+
+
+def _texts(fact: Fact) -> tuple[str, ...]:
+    """The contents that a fact has, and had before its last change in place."""
+    return (fact.content,) if fact.before is None else (fact.content, fact.before.content)

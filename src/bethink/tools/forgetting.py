@@ -1,0 +1,81 @@
+"""Tools that forget for good: `delete_all_memories` (spec 002, "Memory Tools") and `forget_memory`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from bethink.events import MemoryChanged
+from bethink.tool import Foretold, ToolContext, tool
+
+if TYPE_CHECKING:
+    from bethink.across.forgetting import Forgetting
+    from bethink.across.receipt import Receipt
+    from bethink.principal import Principal
+    from bethink.tool import Tool
+
+DELETED = "Successfully deleted all memories. The memory file has been removed."
+NOTHING_TO_DELETE = "There were no memories to delete."
+NOTHING_FOUND = "Nothing was forgotten: there are no memories of this: {what}"
+
+_IDS_TOLD = 100
+"""Ids in one event; the counts are exact beyond them."""
+
+
+def forgotten(receipt: Receipt) -> MemoryChanged:
+    """The receipt as an event."""
+    return MemoryChanged(change="forgotten", ids=receipt.facts[:_IDS_TOLD], text=receipt.summary)
+
+
+def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
+    """`delete_all_memories` and `forget_memory`; both ask their owner first."""
+
+    @tool(effect="destructive", label="Delete all memories")
+    async def delete_all_memories(context: ToolContext) -> str:
+        """Delete ALL stored memories. Use only when user explicitly requests.
+
+        This cannot be undone. Never call it for "start over" or "new topic".
+        """
+        receipt = await forgetting.forget_all(context.principal)
+        if not receipt:
+            return NOTHING_TO_DELETE
+        context.emit(forgotten(receipt))
+        return DELETED
+
+    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        wanted = await forgetting.meant(principal, arguments["query_or_id"])
+        preview = await forgetting.preview(principal, wanted)
+        if preview.is_empty:
+            return Foretold({**arguments, "token": ""}, "")
+        return Foretold({**arguments, "token": preview.token}, preview.told())
+
+    @tool(effect="destructive", label="Forget for good: {query_or_id}", foretell=foretell)
+    async def forget_memory(
+        context: ToolContext,
+        query_or_id: Annotated[
+            str,
+            Field(
+                description="What to forget in a few words (e.g. 'my former employer'), or a memory's id",
+                min_length=1,
+                max_length=2000,
+            ),
+        ],
+        token: Annotated[
+            str, Field(description="Leave it out: it is filled in when the user is shown what would go.")
+        ] = "",
+    ) -> str:
+        """Remove memories about one thing for good, and what was said of it in conversations.
+
+        Use only when the user explicitly asks to forget or delete something.
+        The user is shown what would go and decides. This cannot be undone; to
+        correct a memory, store the correction instead.
+        """
+        wanted = await forgetting.meant(context.principal, query_or_id)
+        receipt = await forgetting.confirm(context.principal, wanted, token) if token else None
+        if not receipt:
+            return NOTHING_FOUND.format(what=query_or_id)
+        context.emit(forgotten(receipt))
+        return receipt.summary
+
+    return [delete_all_memories, forget_memory]

@@ -1,0 +1,133 @@
+"""Taking memories out of use, which can be undone, and forgetting them for good, which cannot."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime, BaseModel, Field
+
+from bethink.across.wanted import MAX_FOUND, Wanted
+from bethink.clock import to_datetime
+from bethink.errors import BadInput
+from bethink.web.caller import Body, Caller, Served
+from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memory_of
+from bethink.web.problems import documented
+
+if TYPE_CHECKING:
+    from bethink.across.receipt import Preview, Receipt
+
+router = APIRouter(prefix="/memories", tags=["memories"])
+
+
+class Forgotten(BaseModel):
+    """The receipt: what is gone for good, by ids and counts. It quotes nothing and is kept nowhere."""
+
+    forgotten: int = Field(description="How many memories, their earlier and later versions included.")
+    at: datetime
+    memories: list[str]
+    messages: list[str] = Field(description="Messages in which what said it reads `[forgotten]` now.")
+    conversations: list[str] = Field(description="Conversations that got another title.")
+    doubted: list[str] = Field(description="Memories that rested on what is gone.")
+    outside: list[str] = Field(description="What no forgetting here can reach.")
+
+
+class ForgottenSentences(BaseModel):
+    """What would go out of one message."""
+
+    message: str
+    conversation: str
+    by_owner: bool
+    at: datetime
+    sentences: list[str]
+
+
+class ForgetPreview(BaseModel):
+    """What would go. Nothing has: send the same again with `confirm` set to `token`."""
+
+    token: str
+    memories: list[Memory]
+    versions: list[Memory] = Field(description="What these were before or became since: they go too.")
+    messages: list[ForgottenSentences]
+    conversations: list[str] = Field(description="Conversations that would get another title.")
+
+
+class ForgetBody(Body):
+    """What to forget, in one way: `ids`, `query`, `since` and `until`, or `all`."""
+
+    ids: Annotated[list[str], Field(max_length=1000)] = Field(default_factory=list)
+    query: Annotated[str | None, Field(max_length=2000, description="A question or words.")] = None
+    k: Annotated[int, Field(ge=1, le=MAX_FOUND, description="What `query` finds at most.")] = 20
+    since: Annotated[AwareDatetime | None, Field(description="What was learnt from then on.")] = None
+    until: Annotated[AwareDatetime | None, Field(description="What was learnt before.")] = None
+    all: bool = False
+    confirm: Annotated[
+        str | None, Field(max_length=100, description="The token of the preview that was agreed to.")
+    ] = None
+
+
+@router.post("/forget", responses=documented(409, 503))
+async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> ForgetPreview | Forgotten:
+    """Show what would be forgotten; with its token as `confirm`, forget it for good."""
+    wanted = Wanted(body.ids, body.query, body.since, body.until, everything=body.all, k=body.k)
+    if body.confirm is None:
+        return _preview(await app.forgetting.preview(caller, wanted))
+    return _receipt(await app.forgetting.confirm(caller, wanted, body.confirm))
+
+
+@router.delete("")
+async def forget_all_memories(app: Served, caller: Caller, *, confirm: bool = False) -> Forgotten:
+    """Forget every memory for good."""
+    if not confirm:
+        count = await app.memory.count(caller)
+        message = f"This would forget all {count:,} memories for good. Add confirm=true to do it."
+        raise BadInput(message)
+    return _receipt(await app.forgetting.forget_all(caller))
+
+
+@router.delete("/{memory}", responses=documented(404, 409))
+async def remove_memory(
+    memory: str,
+    app: Served,
+    caller: Caller,
+    *,
+    forget: Annotated[bool, Query(description="For good, instead of in a way that can be undone.")] = False,
+) -> MemoryChange | Forgotten:
+    """Take a memory out of recall, which can be undone, or forget it for good."""
+    if not forget:
+        return change_of(await app.memory.retract(caller, memory))
+    await fact_of(app, caller, memory)
+    return _receipt(await app.forgetting.forget(caller, [memory]))
+
+
+def _receipt(receipt: Receipt) -> Forgotten:
+    """A receipt as JSON."""
+    return Forgotten(
+        forgotten=len(receipt.facts),
+        at=to_datetime(receipt.at),
+        memories=list(receipt.facts),
+        messages=list(receipt.messages),
+        conversations=list(receipt.titles),
+        doubted=list(receipt.doubted),
+        outside=list(receipt.outside),
+    )
+
+
+def _preview(preview: Preview) -> ForgetPreview:
+    return ForgetPreview(
+        token=preview.token,
+        memories=[memory_of(fact) for fact in preview.facts],
+        versions=[memory_of(fact) for fact in preview.versions],
+        messages=[
+            ForgottenSentences(
+                message=said.message,
+                conversation=said.conversation,
+                by_owner=said.by_owner,
+                at=to_datetime(said.at),
+                sentences=list(said.sentences),
+            )
+            for said in preview.said
+        ],
+        conversations=list(preview.titles),
+    )
