@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, TooLarge, UnknownId
-from bethink.events import StopReason, Usage
+from bethink.events import ClaimKind, Mark, StopReason, Usage
 from bethink.index import IndexItem
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.store import Collection, Delete, DeleteAll, Page, Put, Record, Scan, Versioned
@@ -71,13 +71,23 @@ class ChangedRef(msgspec.Struct, frozen=True, kw_only=True):
     undo: str | None = None
 
 
+class UnbackedRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim in the message's text that nothing backs: its kind, and the sentence from `start` to `end`."""
+
+    claim: ClaimKind
+    start: int
+    end: int
+
+
 class StoredMessage(Record, frozen=True, kw_only=True):
     """A message at its place in a conversation.
 
     `speaker` names who said it in a conversation that came from elsewhere. `aside`
     is what belongs to a slash command: no talk, so not recalled. `stop_reason`,
-    `note` (what went wrong, for a person), `recalled`, `changed` and `usage` are
-    what a run left on its last assistant message.
+    `note` (what went wrong, for a person), `recalled`, `used`, `unbacked`,
+    `changed` and `usage` are what a run left on its last assistant message. The
+    places of `used` and `unbacked` are characters of its text: what changes the
+    text drops them.
     """
 
     conversation: str
@@ -90,6 +100,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     stop_reason: StopReason | None = None
     note: str | None = None
     recalled: tuple[RecalledRef, ...] = ()
+    used: tuple[Mark, ...] = ()
+    unbacked: tuple[UnbackedRef, ...] = ()
     changed: tuple[ChangedRef, ...] = ()
     usage: tuple[Usage, ...] = ()
 

@@ -75,10 +75,11 @@ class TextSoFar(_Event, frozen=True, tag="text_so_far"):
 
 
 class Recalled(msgspec.Struct, frozen=True, kw_only=True):
-    """One memory that was given to the model. `at` is microseconds UTC.
+    """One memory that was given to the model. Times are microseconds UTC.
 
-    `score` is 0..1: how well it answers the message, 0 for one that is always given.
-    `speaker` is who said it, where it is a turn of a conversation.
+    `score` is 0..1: how well it answers the message, 0 for one that is always
+    given. `speaker` is who said it, where it is a turn of a conversation;
+    `valid_until` says that it is past, `doubt` why it may not hold.
     """
 
     id: str
@@ -88,6 +89,8 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     source: str | None = None
     speaker: str | None = None
+    valid_until: int | None = None
+    doubt: str | None = None
 
 
 class MemoryRecalled(_Event, frozen=True, tag="memory_recalled"):
@@ -155,6 +158,33 @@ class MemoryChanged(_Event, frozen=True, tag="memory_changed"):
     undo: str | None = None
 
 
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an answer leans on the memory `id`: behind `after` characters of its text."""
+
+    id: str
+    after: int
+
+
+class MemoryUsed(_Event, frozen=True, tag="memory_used"):
+    """Memories that the answer names as what it rests on, each once, in the order of their first mark.
+
+    `marks` are places in the run's last message. What was given and not named may have helped too.
+    """
+
+    ids: tuple[str, ...]
+    marks: tuple[Mark, ...]
+
+
+ClaimKind = Literal["saved", "changed", "deleted", "scheduled", "sent"]
+
+
+class ClaimUnbacked(_Event, frozen=True, tag="claim_unbacked"):
+    """The answer's sentence `text` says that something was done, and no tool call of this run did it."""
+
+    text: str
+    claim: ClaimKind
+
+
 class Usage(_Event, frozen=True, tag="usage"):
     """What one request to a model cost. `estimated` when the provider did not count."""
 
@@ -209,6 +239,8 @@ Event = (
     | ToolProgress
     | ToolFinished
     | MemoryChanged
+    | MemoryUsed
+    | ClaimUnbacked
     | Usage
     | Warned
     | MessageSaved

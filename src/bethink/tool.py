@@ -37,7 +37,9 @@ Trust = Literal["owner", "untrusted"]
 class ToolContext:
     """What a call knows of its run; `emit` sends an event into the run at once.
 
-    `message` is the id of the owner's message that the run answers.
+    `message` is the id of the owner's message that the run answers. `label`
+    gives the short name under which the answer may cite a memory, by its id;
+    it is empty where nobody reads citations.
     """
 
     principal: Principal
@@ -46,6 +48,7 @@ class ToolContext:
     message: str
     call: str = ""
     emit: Callable[[Event], None] = lambda _event: None
+    label: Callable[[str], str] = lambda _id: ""
 
 
 @dataclass(frozen=True, slots=True)

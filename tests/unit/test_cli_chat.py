@@ -33,7 +33,7 @@ def test_a_new_conversation_remembers(bethink: CommandLine) -> None:
     assert masked(ended.out) == snapshot("From what I remember: User lives in Paris. (…)\n")
     assert masked(ended.err) == snapshot("""\
 warning: Recall goes by words only
-memory used: User lives in Paris. · User lives in Paris. The tools answered: Memory stored: Use…
+memory recalled: User lives in Paris. · User lives in Paris. The tools answered: Memory stored: Use…
 conversation <1>
 """)
 

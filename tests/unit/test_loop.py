@@ -8,6 +8,7 @@ import anyio
 import msgspec
 import pytest
 
+from bethink.agent.citations import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN
 from bethink.errors import BadInput, InvalidResponse, RateLimited, TooLarge
 from bethink.events import (
@@ -241,7 +242,11 @@ async def test_a_call_without_a_result_is_told_to_be_unknown() -> None:
         context = house.app.runs.loop
         assert context is not None
         asked = context.context.request(
-            house.me, [*history, UserMessage("Did it work?")], recalled=(), context_tokens=32_000
+            house.me,
+            [*history, UserMessage("Did it work?")],
+            recalled=(),
+            labels=Labels(),
+            context_tokens=32_000,
         )
     (unknown,) = [message for message in asked.messages if isinstance(message, ToolMessage)]
     assert unknown.content == OUTCOME_UNKNOWN

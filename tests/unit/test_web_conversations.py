@@ -116,6 +116,8 @@ async def test_a_message_has_the_fields_of_its_role() -> None:
             "stop_reason": "answered",
             "note": None,
             "recalled": [],
+            "used": [],
+            "unbacked": [],
         }
     )
     assert (shown["interrupted"], shown["waiting"], shown["message_count"]) == (None, [], 4)

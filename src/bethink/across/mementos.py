@@ -58,8 +58,13 @@ def _of_fact(fact: Fact) -> Memento | None:
         source=_named(fact.sources[0]) if fact.sources else None,
         valid_from=fact.valid_from,
         valid_until=fact.valid_until,
-        doubt=_DOUBTS[fact.doubts[0].kind] if fact.doubts else None,
+        doubt=doubt_of(fact),
     )
+
+
+def doubt_of(fact: Fact) -> str | None:
+    """Why the fact may not hold, in a few words; None where nothing speaks against it."""
+    return _DOUBTS[fact.doubts[0].kind] if fact.doubts else None
 
 
 def _named(source: Source) -> str:

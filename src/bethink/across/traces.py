@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversation, StoredMessage
     from bethink.index import Index, IndexItem
     from bethink.memory import Fact
+    from bethink.messages import Message
     from bethink.store import Change, R, Store, Versioned
 
 _PAGE = 500
@@ -245,7 +246,8 @@ def redacted(
     note, noted = redaction.cut(stored.note or "", close=close)
     if not gone and not noted:
         return stored, ()
-    return msgspec.structs.replace(stored, message=message, note=note or None), (*gone, *noted)
+    kept = _with(stored, message) if gone else stored
+    return msgspec.structs.replace(kept, note=note or None), (*gone, *noted)
 
 
 def _known(facts: Sequence[Fact], stays: Sequence[Fact]) -> _Known:
@@ -266,7 +268,12 @@ def _cut(was: Versioned[StoredMessage], cut: MessageCut | None) -> tuple[StoredM
 
 
 def _saying(stored: StoredMessage, content: str) -> StoredMessage:
-    return msgspec.structs.replace(stored, message=msgspec.structs.replace(stored.message, content=content))
+    return _with(stored, msgspec.structs.replace(stored.message, content=content))
+
+
+def _with(stored: StoredMessage, message: Message) -> StoredMessage:
+    """The same with another text, without what names places of the old one."""
+    return msgspec.structs.replace(stored, message=message, used=(), unbacked=())
 
 
 def _titles(

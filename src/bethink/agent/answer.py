@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from bethink.agent.citations import Citations, Labels
 from bethink.agent.context import tokens_of
 from bethink.errors import InvalidResponse
-from bethink.events import ReasoningDelta, StopReason, TextDelta, Usage, Warned
+from bethink.events import MemoryUsed, ReasoningDelta, StopReason, TextDelta, Usage, Warned
 from bethink.llm import Delta, Finish, ToolCallDelta
 from bethink.messages import AssistantMessage, Message, ToolCall
 
@@ -39,15 +40,20 @@ class Bounds:
 
 @dataclass(slots=True)
 class Answer:
-    """One answer of the model, growing delta by delta."""
+    """One answer of the model, growing delta by delta; `labels` are those of the run's memories."""
 
     job: str
     prices: Mapping[str, tuple[float, float]]
+    labels: Labels = field(default_factory=Labels)
+    citations: Citations = field(init=False)
     _texts: list[str] = field(default_factory=list[str])
     _reasonings: list[str] = field(default_factory=list[str])
     _calls: dict[int, list[str]] = field(default_factory=dict[int, "list[str]"])
     _finish: Finish | None = None
     used: Usage | None = None
+
+    def __post_init__(self) -> None:
+        self.citations = Citations(self.labels, self._texts)
 
     @property
     def begun(self) -> bool:
@@ -58,8 +64,7 @@ class Answer:
         """Add a delta; the event that a reader sees of it, if any."""
         match delta:
             case TextDelta():
-                self._texts.append(delta.text)
-                return delta
+                return self._said(delta, self.citations.take(delta.text))
             case ReasoningDelta():
                 self._reasonings.append(delta.text)
                 return delta
@@ -72,7 +77,14 @@ class Answer:
                 call[2] += delta.arguments
             case Finish():
                 self._finish = delta
+                return self._said(None, self.citations.end())
         return None
+
+    def _said(self, delta: TextDelta | None, text: str) -> TextDelta | None:
+        if not text:
+            return None
+        self._texts.append(text)
+        return delta if delta is not None and text is delta.text else TextDelta(text=text)
 
     def message(self) -> AssistantMessage:
         """The answer as a message.
@@ -87,6 +99,11 @@ class Answer:
             ToolCall(id, name, arguments) for _, (id, name, arguments) in sorted(self._calls.items())
         )
         return AssistantMessage("".join(self._texts), calls, "".join(self._reasonings))
+
+    def used_memories(self) -> list[MemoryUsed]:
+        """The memories that it cites, as an event; none where it cites nothing."""
+        marks = tuple(self.citations.marks)
+        return [MemoryUsed(ids=tuple(dict.fromkeys(mark.id for mark in marks)), marks=marks)] if marks else []
 
     @property
     def stop_reason(self) -> StopReason:

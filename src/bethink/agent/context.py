@@ -12,9 +12,10 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from bethink.across.mementos import doubt_of
 from bethink.across.recall import MAX_K
 from bethink.agent.selection import selected
-from bethink.clock import to_datetime
+from bethink.clock import to_datetime, to_us
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
 from bethink.llm import LlmRequest, ToolSchema
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from bethink.across.recall import Hit, Recall
+    from bethink.agent.citations import Labels
     from bethink.clock import Clock
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
@@ -103,6 +105,7 @@ class Context:
         messages: Sequence[Message],
         *,
         recalled: Sequence[Recalled],
+        labels: Labels,
         context_tokens: int,
     ) -> LlmRequest:
         """The request for the next step, within a window of `context_tokens`.
@@ -114,7 +117,7 @@ class Context:
             ContextTooLong: the last turn alone is too long.
         """
         answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
-        block = f"{recalled_block(recalled)}\n\n" if recalled else ""
+        block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
         room = context_tokens - self._fixed_tokens - answer - _tokens(block)
         return LlmRequest(
             system=f"{self.prompt}\n# Now\n{self._now(principal)}\n",
@@ -129,16 +132,29 @@ class Context:
         return f"It is {local:%A, %d %B %Y}, {local:%H:%M} in the person's time zone ({principal.time_zone})."
 
 
-def recalled_block(recalled: Iterable[Recalled]) -> str:
+def recalled_block(recalled: Iterable[Recalled], labels: Labels) -> str:
     """The memories as a block of data: JSON lines, so that no text can close the block."""
-    lines = [msgspec.json.encode(_shown(item)).decode().replace("<", "\\u003c") for item in recalled]
+    lines = [
+        msgspec.json.encode(_given(item, labels.of(item.id))).decode().replace("<", "\\u003c")
+        for item in recalled
+    ]
     return "\n".join(("<recalled_memories>", *lines, "</recalled_memories>"))
 
 
-def _shown(item: Recalled) -> dict[str, str]:
-    said = {"speaker": item.speaker} if item.speaker else {}
-    date = f"{to_datetime(item.at):%Y-%m-%d}"
-    return {"id": item.id, "kind": item.kind, "date": date, **said, "text": item.text}
+def _given(item: Recalled, label: str) -> dict[str, str]:
+    """What the model reads of a memory: what is past and what is doubtful says so."""
+    given = {"id": label, "kind": item.kind, "date": _day(item.at)}
+    if item.speaker:
+        given["speaker"] = item.speaker
+    if item.valid_until is not None:
+        given["true_until"] = _day(item.valid_until)
+    if item.doubt:
+        given["doubt"] = item.doubt
+    return given | {"text": item.text}
+
+
+def _day(us: int) -> str:
+    return f"{to_datetime(us):%Y-%m-%d}"
 
 
 def unknown_outcome(call: str, name: str) -> ToolMessage:
@@ -220,17 +236,27 @@ def _cut(item: Recalled) -> Recalled:
 
 def _of_fact(fact: Fact) -> Recalled:
     source = fact.sources[0].kind if fact.sources else None
-    return Recalled(id=fact.id, kind="fact", text=fact.content, score=0.0, at=fact.created_at, source=source)
+    return Recalled(
+        id=fact.id,
+        kind="fact",
+        text=fact.content,
+        score=0.0,
+        at=fact.created_at,
+        source=source,
+        valid_until=fact.valid_until,
+        doubt=doubt_of(fact),
+    )
 
 
 def _of_hit(hit: Hit) -> Recalled:
-    at = round(hit.at.timestamp() * 1_000_000)
     return Recalled(
         id=hit.id,
         kind=hit.kind,
         text=hit.text,
         score=hit.score,
-        at=at,
+        at=to_us(hit.at),
         source=hit.source,
         speaker=hit.speaker,
+        valid_until=None if hit.valid_until is None else to_us(hit.valid_until),
+        doubt=hit.doubt,
     )

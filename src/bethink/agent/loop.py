@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bethink.agent.answer import Answer
+from bethink.agent.claims import receipts
 from bethink.agent.policy import judge
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import ContextTooLong, LlmError, StorageError
@@ -73,7 +74,7 @@ class Loop:
             async for event in self._resume(request):
                 yield event
         while (stop := request.spent.exceeded(self.bounds)) is None:
-            answer = Answer(job="chat", prices=self.bounds.prices)
+            answer = Answer(job="chat", prices=self.bounds.prices, labels=request.labels)
             async with aclosing(self._ask(request, answer)) as events:
                 async for event in events:
                     yield event
@@ -84,6 +85,8 @@ class Loop:
             (saved,) = await request.save([message], durably=self.toolbox.may_change(message.tool_calls))
             yield MessageSaved(id=saved, role="assistant")
             if not message.tool_calls:
+                for event in (*answer.used_memories(), *receipts(request.messages, self.toolbox.effect_of)):
+                    yield event
                 yield RunDone(reason=answer.stop_reason, message=saved)
                 return
             waiting: list[Prepared] = []
@@ -129,7 +132,11 @@ class Loop:
 
     async def _stream(self, request: RunRequest, answer: Answer, room: int) -> AsyncGenerator[Event, None]:
         asked = self.context.request(
-            request.principal, request.messages, recalled=request.recalled, context_tokens=room
+            request.principal,
+            request.messages,
+            recalled=request.recalled,
+            labels=request.labels,
+            context_tokens=room,
         )
         async with aclosing(self.llm.stream(asked)) as deltas:
             async for delta in deltas:
@@ -208,6 +215,7 @@ class Loop:
             conversation=request.conversation,
             run=request.run,
             message=request.message,
+            label=request.labels.of,
         )
         async with aclosing(self.toolbox.run(calls, context)) as items:
             async for item in items:

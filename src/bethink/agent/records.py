@@ -22,6 +22,7 @@ from bethink.conversations import (
     ChangedRef,
     RecalledRef,
     StoredMessage,
+    UnbackedRef,
     appended,
     sighting,
     turn_of,
@@ -29,9 +30,12 @@ from bethink.conversations import (
 from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import (
     ApprovalNeeded,
+    ClaimUnbacked,
     Event,
+    Mark,
     MemoryChanged,
     MemoryRecalled,
+    MemoryUsed,
     MessageSaved,
     Place,
     ReasoningDelta,
@@ -123,6 +127,8 @@ class Recorder:
     _asked: Versioned[StoredMessage] | None = None
     _note: str | None = None
     _recalled: tuple[RecalledRef, ...] = ()
+    _used: tuple[Mark, ...] = ()
+    _unbacked: list[ClaimUnbacked] = field(default_factory=list[ClaimUnbacked])
     _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
     _usage: list[Usage] = field(default_factory=list[Usage])
     _seen: set[str] = field(default_factory=set[str])
@@ -158,6 +164,10 @@ class Recorder:
             case MemoryChanged():
                 self._seen.update(event.ids if event.change != "forgotten" else ())
                 self._changed.append(ChangedRef(change=event.change, ids=event.ids, undo=event.undo))
+            case MemoryUsed():
+                self._used = event.marks
+            case ClaimUnbacked():
+                self._unbacked.append(event)
             case Usage():
                 self._usage.append(event)
             case ApprovalNeeded():
@@ -230,6 +240,8 @@ class Recorder:
             stop_reason=reason,
             note=self._note,
             recalled=self._recalled,
+            used=self._used,
+            unbacked=tuple(_place(claim, last.message.content) for claim in self._unbacked),
             changed=tuple(self._changed),
             usage=tuple(self._usage),
         )
@@ -354,6 +366,11 @@ def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:
     label, _ = gone.cut(call.label, close=True)
     reason, _ = gone.cut(call.reason, close=True)
     return msgspec.structs.replace(call, arguments=arguments, label=label, reason=reason)
+
+
+def _place(claim: ClaimUnbacked, text: str) -> UnbackedRef:
+    start = max(0, text.find(claim.text))
+    return UnbackedRef(claim=claim.claim, start=start, end=start + len(claim.text))
 
 
 def _is_final(stored: StoredMessage | None) -> bool:

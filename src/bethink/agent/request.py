@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from bethink.agent.answer import Spent
+from bethink.agent.citations import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,7 @@ class RunRequest:
     save: Save
     decided: Sequence[Decided] = ()
     recalled: tuple[Recalled, ...] = ()
+    labels: Labels = field(default_factory=Labels)
     spent: Spent = field(default_factory=Spent)
 
     def forget(self, gone: Redaction) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from bethink.agent.citations import unlabelled
 from bethink.agent.context import tokens_of, unknown_outcome
 from bethink.agent.journal import Journal, Numbered, behind
 from bethink.agent.loop import rejected
@@ -61,7 +62,7 @@ class StoredRuns:
         cursor: str | None = None
         while tokens > 0:
             page = await self.conversations.messages(principal, conversation, limit=_PAGE, before=cursor)
-            messages += (item.record.message for item in page.items)
+            messages += (unlabelled(item.record.message) for item in page.items)
             tokens -= sum(tokens_of(item.record.message) for item in page.items)
             if (cursor := page.cursor) is None:
                 break

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bethink.events import Event
     from bethink.principal import Principal
-    from bethink.tool import Tool
+    from bethink.tool import Effect, Tool
 
 _ALIASES = {"search_memories": "search_memory"}
 """Names of spec 000 for tools of spec 002."""
@@ -100,6 +100,11 @@ class Toolbox:
             return prepared, ""
         text = f"{reason}\n{foretold.text}" if foretold.text else ""
         return replace(prepared, arguments=foretold.arguments), text
+
+    def effect_of(self, name: str) -> Effect | None:
+        """The strongest thing that the tool of this name can do; None where there is none."""
+        tool = self._by_name.get(name)
+        return tool and tool.effect
 
     def may_change(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of the calls could do more than read."""

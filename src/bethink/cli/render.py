@@ -12,8 +12,10 @@ from bethink.cli.terminal import one_line, printable
 from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
+    ClaimUnbacked,
     MemoryChanged,
     MemoryRecalled,
+    MemoryUsed,
     MessageSaved,
     ReasoningDelta,
     RunDone,
@@ -29,9 +31,11 @@ from bethink.events import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bethink.agent.journal import Numbered
     from bethink.cli.terminal import Screen
-    from bethink.events import Place, StopReason
+    from bethink.events import ClaimKind, Place, Recalled, StopReason
 
 _MS_PER_S = 1000
 _SHOWN_MEMORIES = 3
@@ -64,6 +68,14 @@ _CHANGES = {
     "retracted": "Retracted",
     "restored": "Restored",
     "forgotten": "Forgotten for good",
+}
+
+_CLAIMS: dict[ClaimKind, str] = {
+    "saved": "nothing was saved in this answer",
+    "changed": "nothing was changed in this answer",
+    "deleted": "nothing was deleted in this answer",
+    "scheduled": "nothing was scheduled in this answer",
+    "sent": "nothing was sent in this answer",
 }
 
 
@@ -126,6 +138,7 @@ class Words:
     _answer: str = ""
     _reasoning: str = ""
     _warnings: set[str] = field(default_factory=set[str])
+    _given: dict[str, Recalled] = field(default_factory=dict[str, "Recalled"])
     _running: dict[str, ToolRequested] = field(default_factory=dict[str, ToolRequested])
 
     def show(self, numbered: Numbered) -> None:
@@ -139,8 +152,10 @@ class Words:
                 self._show_answer(event)
             case ToolRequested() | ToolProgress() | ToolFinished() | ApprovalNeeded() | ApprovalDecided():
                 self._show_call(event)
-            case MemoryRecalled() | MemoryChanged():
+            case MemoryRecalled() | MemoryChanged() | MemoryUsed():
                 self._show_memory(event)
+            case ClaimUnbacked():
+                self.screen.note(f"not done: “{one_line(event.text)}”: {_CLAIMS[event.claim]}", "yellow")
             case Warned() | RunFailed() | RunDone():
                 self._show_end(event)
             case RunStarted() | ReasoningDelta() | Usage():
@@ -218,22 +233,29 @@ class Words:
         if self._running:
             self.screen.status(self._labels())
 
-    def _show_memory(self, event: MemoryRecalled | MemoryChanged) -> None:
-        if isinstance(event, MemoryChanged):
-            undo = f" (undo: bethink memory undo {event.undo})" if event.undo else ""
-            self.screen.note(f"memory updated: {changed(event.change)}: {one_line(event.text)}{undo}")
-            return
-        if not event.items:
-            return
+    def _show_memory(self, event: MemoryRecalled | MemoryChanged | MemoryUsed) -> None:
+        match event:
+            case MemoryChanged():
+                undo = f" (undo: bethink memory undo {event.undo})" if event.undo else ""
+                self.screen.note(f"memory updated: {changed(event.change)}: {one_line(event.text)}{undo}")
+            case MemoryRecalled(items=items):
+                self._given |= {item.id: item for item in items}
+                self._show_texts("memory recalled", [item.id for item in items])
+            case MemoryUsed(ids=ids):
+                self._show_texts("memory used", ids)
+
+    def _show_texts(self, what: str, ids: Sequence[str]) -> None:
+        """The memories by their texts, where they were given; one that a tool found, by its id."""
+        given = [(id, self._given.get(id)) for id in ids]
         if self.is_verbose:
-            for item in event.items:
-                self.screen.note(
-                    f"memory used: {item.score:.2f} {one_line(item.text)} [{item.kind} {item.id}]"
-                )
+            for id, item in given:
+                about = f"{item.score:.2f} {one_line(item.text)} [{item.kind} {id}]" if item else f"[{id}]"
+                self.screen.note(f"{what}: {about}")
             return
-        shown = " · ".join(one_line(item.text, 60) for item in event.items[:_SHOWN_MEMORIES])
-        more = len(event.items) - _SHOWN_MEMORIES
-        self.screen.note(f"memory used: {shown}" + (f" · {more} more" if more > 0 else ""))
+        texts = [one_line(item.text, 60) if item else id for id, item in given[:_SHOWN_MEMORIES]]
+        more = [f"{len(given) - len(texts)} more"] if len(given) > len(texts) else []
+        if texts:
+            self.screen.note(f"{what}: {' · '.join((*texts, *more))}")
 
     def _show_detail(self, event: RunStarted | ReasoningDelta | Usage) -> None:
         match event:

@@ -96,7 +96,10 @@ def memory_tools(memory: Memory) -> list[Tool]:
         if not found:
             return NOTHING_FOUND.format(query=query)
         noun = "memory" if len(found) == 1 else "memories"
-        entries = [_entry(position, fact, score) for position, (fact, score) in enumerate(found, 1)]
+        entries = [
+            _entry(position, fact, score, label=context.label(fact.id))
+            for position, (fact, score) in enumerate(found, 1)
+        ]
         return ToolOutput(
             "\n\n".join((f"Found {len(found)} {noun}:", *entries)),
             memories=tuple(fact.id for fact, _ in found),
@@ -105,8 +108,8 @@ def memory_tools(memory: Memory) -> list[Tool]:
     return [store_memory, search_memory]
 
 
-def _entry(position: int, fact: Fact, score: float) -> str:
+def _entry(position: int, fact: Fact, score: float, *, label: str) -> str:
     shown = {"Category": fact.category, "Importance": f"{fact.importance:g}", "Similarity": f"{score:.2f}"}
     head = " | ".join(f"**{name}:** {value}" for name, value in shown.items())
-    lines = [f"{position}. {head}", f"   Content: {fact.content}"]
+    lines = [f"{position}. {head}", f"   Content: {fact.content}" + (f" [{label}]" if label else "")]
     return "\n".join([*lines, f"   Topics: {', '.join(fact.topics)}"] if fact.topics else lines)

@@ -9,8 +9,10 @@ from pydantic import BaseModel, Field
 
 from bethink.events import (
     ApprovalNeeded,
+    ClaimUnbacked,
     MemoryChanged,
     MemoryRecalled,
+    MemoryUsed,
     MessageSaved,
     RunDone,
     RunFailed,
@@ -21,7 +23,15 @@ from bethink.events import (
     ToolRequested,
     Usage,
 )
-from bethink.web.messages import MessageChanged, MessageRecalled, UsageTotal, total
+from bethink.web.messages import (
+    MessageChanged,
+    MessageClaim,
+    MessageMark,
+    MessageRecalled,
+    UsageTotal,
+    total,
+    used,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -78,6 +88,8 @@ class ChatAnswer(BaseModel):
     usage: UsageTotal | None
     tools_run: list[ToolRun]
     recalled: list[MessageRecalled]
+    used: list[MessageMark]
+    unbacked: list[MessageClaim]
     changed: list[MessageChanged]
     waiting: list[Waiting]
 
@@ -92,6 +104,8 @@ class _Collected:
     arguments: dict[str, str] = field(default_factory=dict[str, str])
     tools_run: list[ToolRun] = field(default_factory=list[ToolRun])
     recalled: list[MessageRecalled] = field(default_factory=list[MessageRecalled])
+    used: list[MessageMark] = field(default_factory=list[MessageMark])
+    unbacked: list[MessageClaim] = field(default_factory=list[MessageClaim])
     changed: list[MessageChanged] = field(default_factory=list[MessageChanged])
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     usage: list[Usage] = field(default_factory=list[Usage])
@@ -122,6 +136,10 @@ class _Collected:
                 self.recalled = [
                     MessageRecalled(id=item.id, kind=item.kind, score=item.score) for item in items
                 ]
+            case MemoryUsed(marks=marks):
+                self.used = used(marks)
+            case ClaimUnbacked():
+                self.unbacked.append(MessageClaim(claim=event.claim, text=event.text))
             case MemoryChanged():
                 change = MessageChanged(change=event.change, ids=list(event.ids), undo=event.undo)
                 self.changed.append(change)
@@ -171,6 +189,8 @@ async def collected(
         usage=total(so_far.usage),
         tools_run=so_far.tools_run,
         recalled=so_far.recalled,
+        used=so_far.used,
+        unbacked=so_far.unbacked,
         changed=so_far.changed,
         waiting=so_far.waiting,
     )

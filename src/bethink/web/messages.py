@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
-from bethink.events import StopReason
+from bethink.events import ClaimKind, StopReason
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bethink.conversations import ChangedRef, RecalledRef, StoredMessage
-    from bethink.events import Usage
+    from bethink.events import Mark, Usage
     from bethink.messages import Attachment
 
 LabelOf = Callable[[ToolCall], str]
@@ -45,6 +45,20 @@ class MessageRecalled(BaseModel):
     id: str
     kind: str
     score: float
+
+
+class MessageMark(BaseModel):
+    """Where the answer leans on a memory: behind `after` characters of its content."""
+
+    id: str
+    after: int
+
+
+class MessageClaim(BaseModel):
+    """A sentence that says something was done, which no tool call of its run did."""
+
+    claim: ClaimKind
+    text: str
 
 
 class MessageChanged(BaseModel):
@@ -87,6 +101,8 @@ class ModelMessage(_Message):
     stop_reason: StopReason | None
     note: str | None = Field(description="What went wrong, for a person.")
     recalled: list[MessageRecalled]
+    used: list[MessageMark] = Field(description="Memories that the answer cites, in the order of its text.")
+    unbacked: list[MessageClaim]
     changed: list[MessageChanged]
     usage: UsageTotal | None
 
@@ -131,6 +147,11 @@ def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
                 stop_reason=stored.stop_reason,
                 note=stored.note,
                 recalled=recalled(stored.recalled),
+                used=used(stored.used),
+                unbacked=[
+                    MessageClaim(claim=ref.claim, text=said.content[ref.start : ref.end])
+                    for ref in stored.unbacked
+                ],
                 changed=changed(stored.changed),
                 usage=total(stored.usage),
             )
@@ -166,6 +187,11 @@ def total(usage: Sequence[Usage]) -> UsageTotal | None:
 def recalled(refs: Iterable[RecalledRef]) -> list[MessageRecalled]:
     """The memories that were given to the model."""
     return [MessageRecalled(id=ref.id, kind=ref.kind, score=ref.score) for ref in refs]
+
+
+def used(marks: Iterable[Mark]) -> list[MessageMark]:
+    """The memories that the answer cites."""
+    return [MessageMark(id=mark.id, after=mark.after) for mark in marks]
 
 
 def changed(refs: Iterable[ChangedRef]) -> list[MessageChanged]:

@@ -14,9 +14,11 @@ export type BadImportLine = { line: number; reason: string };
 
 export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
 
-export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; usage: UsageTotal | null; waiting: readonly Waiting[] };
+export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[]; waiting: readonly Waiting[] };
 
 export type ChatBody = { message: Said; stream?: boolean };
+
+export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
 
 export type Conversation = { active_run: string | null; archived: boolean; created_at: string; id: string; message_count: number; project: string | null; title: string; updated_at: string };
 
@@ -30,7 +32,7 @@ export type Decided = { goes_on: boolean; run: string };
 
 export type DecisionBody = { always?: false; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
 
-export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | Usage | Warned | MessageSaved | RunFailed | RunDone;
+export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | Warned | MessageSaved | RunFailed | RunDone;
 
 export type Fault = { parameter: string; reason: string };
 
@@ -47,6 +49,8 @@ export type FoundMemory = { category: string; content: string; created_at: strin
 export type Health = { conversation_manager_initialized?: boolean; parts: Parts; status: "ok" | "degraded"; version: string };
 
 export type Interrupted = { at: string; message: string; run: string };
+
+export type Mark = { after: number; id: string };
 
 export type Memory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
@@ -70,17 +74,23 @@ export type MemoryRecalled = { items: readonly Recalled[]; kind: "memory_recalle
 
 export type MemorySource = { at: string | null; id: string | null; kind: string; message: string | null };
 
+export type MemoryUsed = { ids: readonly string[]; kind: "memory_used"; marks: readonly Mark[] };
+
 export type MessageAttachment = { media_type: string; name: string; url: string };
 
 export type MessageCall = { arguments: string; id: string; label: string; name: string };
 
 export type MessageChanged = { change: string; ids: readonly string[]; undo: string | null };
 
+export type MessageClaim = { claim: "saved" | "changed" | "deleted" | "scheduled" | "sent"; text: string };
+
+export type MessageMark = { after: number; id: string };
+
 export type MessageRecalled = { id: string; kind: string; score: number };
 
 export type MessageSaved = { id: string; kind: "message_saved"; role: "assistant" | "tool" };
 
-export type ModelMessage = { at: string; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; stop_reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; usage: UsageTotal | null };
+export type ModelMessage = { at: string; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; stop_reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
 
 export type NewConversation = { project?: string | null; title?: string | null };
 
@@ -96,7 +106,7 @@ export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
 
 export type RecallAnswer = { items: readonly RecalledItem[]; warnings: readonly string[] };
 
-export type Recalled = { at: number; id: string; kind: string; score: number; source?: string | null; speaker?: string | null; text: string };
+export type Recalled = { at: number; doubt?: string | null; id: string; kind: string; score: number; source?: string | null; speaker?: string | null; text: string; valid_until?: number | null };
 
 export type RecalledItem = { at: string; id: string; kind: string; score: number; source: string | null; text: string };
 

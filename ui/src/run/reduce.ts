@@ -8,7 +8,7 @@ import type {
   StopReason,
   ToolFinished,
 } from "../api/types";
-import type { MemoryChanged, Recalled, Usage } from "../contract/openapi";
+import type { ClaimUnbacked, Mark, MemoryChanged, Recalled, Usage } from "../contract/openapi";
 
 /** `unknown` is a call that was started and whose outcome nobody saw. */
 export type ToolState = "running" | "waiting" | "done" | "failed" | "unknown";
@@ -41,6 +41,8 @@ export type Part =
 export type RecalledItem = Pick<Recalled, "id" | "kind" | "score"> & Partial<Recalled>;
 /** A stored answer does not repeat the text of what it changed. */
 export type Change = Pick<MemoryChanged, "ids" | "undo"> & { change: string; text?: string };
+/** A sentence of the answer that says something was done, which no tool call did. */
+export type Unbacked = Omit<ClaimUnbacked, "kind">;
 export type Spent = Omit<Usage, "kind">;
 
 export type Run = {
@@ -54,6 +56,9 @@ export type Run = {
   endedAt: number | null;
   parts: readonly Part[];
   recalled: readonly RecalledItem[];
+  /** Where the last text leans on memories. */
+  used: readonly Mark[];
+  unbacked: readonly Unbacked[];
   changed: readonly Change[];
   usage: readonly Spent[];
   failure: { code: string; message: string } | null;
@@ -69,6 +74,8 @@ export const emptyRun: Run = {
   endedAt: null,
   parts: [],
   recalled: [],
+  used: [],
+  unbacked: [],
   changed: [],
   usage: [],
   failure: null,
@@ -206,6 +213,12 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
     case "memory_changed": {
       const { kind: _, ...change } = event;
       return { ...run, changed: [...run.changed, change] };
+    }
+    case "memory_used":
+      return { ...run, used: event.marks };
+    case "claim_unbacked": {
+      const { kind: _, ...claim } = event;
+      return { ...run, unbacked: [...run.unbacked, claim] };
     }
     case "usage": {
       const { kind: _, ...spent } = event;

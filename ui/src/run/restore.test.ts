@@ -18,6 +18,8 @@ const bare = {
   stop_reason: null,
   note: null,
   recalled: [],
+  used: [],
+  unbacked: [],
   changed: [],
   usage: null,
 };
@@ -51,6 +53,8 @@ const answer: StoredMessage = {
   ...bare,
   stop_reason: "answered",
   recalled: [{ id: "f1", kind: "fact", score: 0.8 }],
+  used: [{ id: "f1", after: 4 }],
+  unbacked: [{ claim: "sent", text: "Done." }],
   changed: [{ change: "added", ids: ["f2"], undo: "u1" }],
   usage: { input_tokens: 5, output_tokens: 1, cost_usd: null, estimated: true },
 };
@@ -64,6 +68,8 @@ describe("restore", () => {
       id: "r1",
       end: "answered",
       recalled: [{ id: "f1" }],
+      used: [{ id: "f1", after: 4 }],
+      unbacked: [{ claim: "sent" }],
       changed: [{ undo: "u1" }],
     });
     expect(turn?.run.parts).toMatchObject([

@@ -50,6 +50,8 @@ function withAnswer(run: Run, message: ModelMessage): Run {
     ...run,
     parts,
     recalled: [...run.recalled, ...message.recalled],
+    used: message.used,
+    unbacked: [...run.unbacked, ...message.unbacked],
     changed: [...run.changed, ...message.changed],
     usage: [...run.usage, ...spent],
     end: message.stop_reason ?? run.end,
