@@ -329,6 +329,9 @@ class _Spoken:
 
     runs: Callable[[], Runs]
 
+    async def write(self, owner: str) -> None:
+        await self.runs().write(owner)
+
     def hush(self, owner: str, gone: Redaction) -> None:
         self.runs().hush(owner, gone)
 

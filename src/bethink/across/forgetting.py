@@ -54,6 +54,10 @@ INTENTS = Collection("forgettings", Intent, ("state", "at"), searchable=False)
 class SpokenNow(Protocol):
     """What is being said now, and what is kept of runs; `app` wires `agent/runs`."""
 
+    async def write(self, owner: str) -> None:
+        """Have all that was said so far kept, so that it is found."""
+        ...
+
     def hush(self, owner: str, gone: Redaction) -> None:
         """Have no run of the owner keep what is forgotten from now on."""
         ...
@@ -192,6 +196,7 @@ class Forgetting:
         self.spoken.hush(owner, found.redaction)
 
     async def _found(self, owner: str, chosen: Chosen) -> Found:
+        await self.spoken.write(owner)
         return await self.traces.of(owner, await self.traces.versions(owner, chosen.facts), chosen.cuts)
 
     async def _outdated(self, owner: str, now: int) -> list[Delete[Any]]:

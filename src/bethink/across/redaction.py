@@ -121,13 +121,14 @@ class Redaction:
 
     def arguments(self, arguments: str, *, close: bool) -> Cut:
         """A call's arguments, still JSON: where one says it, every text among them goes."""
-        if not arguments or not self.cut(_texts_of(arguments), close=close)[1]:
+        said = _texts_of(arguments)
+        if not self.spans(said, close=close):
             return arguments, ()
         try:
             parsed: Any = msgspec.json.decode(arguments)
         except msgspec.DecodeError:
             return "{}", (arguments,)
-        return msgspec.json.encode(_mapped(parsed, lambda _: FORGOTTEN)).decode(), (arguments,)
+        return msgspec.json.encode(_mapped(parsed, lambda _: FORGOTTEN)).decode(), tuple(said.splitlines())
 
     def _call(self, call: ToolCall, *, close: bool) -> tuple[ToolCall, tuple[str, ...]]:
         arguments, gone = self.arguments(call.arguments, close=close)

@@ -20,6 +20,7 @@ from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
     ChangedRef,
+    Conversation,
     RecalledRef,
     StoredMessage,
     UnbackedRef,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.across.redaction import Redaction
-    from bethink.conversations import Conversation, Conversations
+    from bethink.conversations import Conversations
     from bethink.principal import Principal
     from bethink.store import Change
 
@@ -350,6 +351,10 @@ class Recorder:
                     kept.append(Put(MESSAGES, said, change.if_version, item))
                 case Put(record=Run() as run):
                     kept.append(Put(RUNS, reduce(Run.without, self._gone, run), if_version=change.if_version))
+                case Put(record=Conversation() as held):
+                    title = reduce(lambda title, gone: gone.cut(title, close=True)[0], self._gone, held.title)
+                    named = msgspec.structs.replace(held, title=title)
+                    kept.append(Put(CONVERSATIONS, named, if_version=change.if_version))
                 case Put(record=JournalEntry()):
                     pass
                 case _:

@@ -197,12 +197,15 @@ class Runs:
         elif record.state == "waiting":
             await self.stored.settle(principal, record.conversation, rejecting=True)
 
+    async def write(self, owner: str) -> None:
+        """Write what the owner's runs of this process have said so far."""
+        await asyncio.gather(*(live.recorder.flush() for live in self._of(owner)))
+
     def hush(self, owner: str, gone: Redaction) -> None:
-        """Have no run of the owner in this process keep what is forgotten, nor tell it its model again."""
-        for live in self._live.values():
-            if live.recorder.principal.owner == owner:
-                live.recorder.hush(gone)
-                live.request.forget(gone)
+        """Have none of them keep what is forgotten, nor tell it its model again."""
+        for live in self._of(owner):
+            live.recorder.hush(gone)
+            live.request.forget(gone)
 
     def interrupt(self) -> None:
         """End the runs of this process now, because it is about to stop; their readers are told."""
@@ -255,6 +258,9 @@ class Runs:
             return False
         await self._go_on(principal, record)
         return True
+
+    def _of(self, owner: str) -> list[_Live]:
+        return [live for live in self._live.values() if live.recorder.principal.owner == owner]
 
     async def _ended(self, principal: Principal, run: str) -> None:
         """Wait for the end of a run that was told to end."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from bethink.across.wanted import is_token
 from bethink.events import MemoryChanged
 from bethink.tool import Foretold, ToolContext, tool
 
@@ -72,7 +73,8 @@ def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
         correct a memory, store the correction instead.
         """
         wanted = await forgetting.meant(context.principal, query_or_id)
-        receipt = await forgetting.confirm(context.principal, wanted, token) if token else None
+        # Without a preview there is nothing that anybody agreed to.
+        receipt = await forgetting.confirm(context.principal, wanted, token) if is_token(token) else None
         if not receipt:
             return NOTHING_FOUND.format(what=query_or_id)
         context.emit(forgotten(receipt))

@@ -1,0 +1,63 @@
+"""Forgets in a process of its own, which ends itself as a power cut would at a step that is named.
+
+Called with the data directory, a fact's id, and how many calls of the store are
+let through; `kill` before the next one, `kill_after` right behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bethink.app import open_app, open_ports
+from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.settings import Settings
+from bethink.store import Change, Store
+
+
+class DyingStore:
+    """A store whose process ends at one of its writes."""
+
+    def __init__(self, inner: Store, writes: int, *, after: bool) -> None:
+        self._inner = inner
+        self._writes = writes
+        self._after = after
+        self.get, self.scan, self.count = inner.get, inner.scan, inner.count
+
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        await self._counted(self._inner.commit(owner, changes))
+
+    async def scrub(self) -> None:
+        await self._counted(self._inner.scrub())
+
+    async def _counted(self, writing: Awaitable[None]) -> None:
+        self._writes -= 1
+        if self._writes < 0 and not self._after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        await writing
+        if self._writes < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main(directory: str, fact: str, writes: str, after: str) -> None:
+    settings = Settings(data_dir=Path(directory))
+    async with (
+        open_ports(settings) as ports,
+        open_app(
+            settings,
+            replace(
+                ports,
+                embeddings=HashingEmbeddings(),
+                store=DyingStore(ports.store, int(writes), after=after == "after"),
+            ),
+        ) as app,
+    ):
+        await app.forgetting.forget(app.accounts.authenticate(audience="test"), [fact])
+
+
+asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,135 @@
+"""Forgetting on real files: nothing is left in any of them, and no power cut stops it half way."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bethink.app import App, open_app, open_ports
+from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.llm.script import Reply, Rule, ScriptedCall
+from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted_process import ScriptedProcess, scripted_process
+from bethink.memory import NewFact
+from bethink.settings import Settings
+from tests.server_process import running
+from tests.traces import left_of
+
+# Processes start and are killed here, on machines that have other things to do.
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
+
+WORDS = ("zembrovia", "quillfeather", "oblisk", "thistledown")
+"""Words that nobody else uses, with what stemming leaves of them."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedProcess]:
+    with scripted_process() as process:
+        yield process
+
+
+@pytest.mark.requirement("C22", "R188")
+async def test_nothing_of_what_was_told_searched_corrected_and_quoted_is_left_in_any_file(
+    model: ScriptedProcess, tmp_path: Path
+) -> None:
+    """One journey through the real server: told, kept, found, quoted, corrected, then forgotten."""
+    topics = ["oblisking"]
+    stored = ScriptedCall(
+        "store_memory", {"content": "User was a clerk at Zembrovia under Ms Quillfeather", "topics": topics}
+    )
+    searched = ScriptedCall("search_memory", {"query": "former employer Zembrovia"})
+    await model.plays(
+        Rule(when="I was a clerk", after_tool=False, tool_calls=(stored,)),
+        Rule(when="I was a clerk", after_tool=True, text="So you worked at Zembrovia. I will remember it."),
+        Rule(when="Where was I", after_tool=False, tool_calls=(searched,), reasoning="Zembrovia, I think."),
+        Rule(when="Where was I", after_tool=True, text="At Zembrovia. Do you want to go back?"),
+        Rule(when="weather", text="Sunny."),
+    )
+    async with running(tmp_path, model) as bethink:
+        told, other = await bethink.new(), await bethink.new()
+        await bethink.answer(told, "I was a clerk at Zembrovia, Ms Quillfeather was my boss. It rained.")
+        await bethink.answer(other, "Where was I employed?")
+        await bethink.answer(other, "How is the weather?")
+        (fact,) = (await bethink.get("/memories"))["items"]
+        edit = {"content": "User was a clerk at Zembrovia until the Thistledown affair"}
+        await bethink.http.patch(f"/memories/{fact['id']}", json=edit)
+        await bethink.http.post("/memories", json={"content": "User has a dog called Rex"})
+        assert {line.split()[0] for line in left_of(WORDS, tmp_path)} == {*WORDS}
+        preview = (await bethink.http.post("/memories/forget", json={"query": "clerk at Zembrovia"})).json()
+        assert [memory["content"] for memory in preview["memories"]] == [edit["content"]]
+        assert [memory["id"] for memory in preview["versions"]] == [fact["id"]]
+        body = {"query": "clerk at Zembrovia", "confirm": preview["token"]}
+        receipt = (await bethink.http.post("/memories/forget", json=body)).json()
+        assert receipt["forgotten"] == 2
+        assert left_of(WORDS, tmp_path) == []
+        kept = [message["content"] for message in (await bethink.get(f"/conversations/{told}"))["messages"]]
+        assert kept == ["[forgotten] It rained.", "", "[forgotten]", "[forgotten] I will remember it."]
+        quoted = [
+            message["content"] for message in (await bethink.get(f"/conversations/{other}"))["messages"]
+        ]
+        assert quoted[-3:] == ["[forgotten] Do you want to go back?", "How is the weather?", "Sunny."]
+        again = (await bethink.http.post("/memories/forget", json={"query": "clerk at Zembrovia"})).json()
+        assert (again["memories"], again["messages"]) == ([], [])
+        assert await bethink.stop() == 0
+    assert left_of(WORDS, tmp_path) == []
+
+
+@asynccontextmanager
+async def opened(directory: Path, llm: ScriptedLlm | None = None) -> AsyncGenerator[App]:
+    settings = Settings(data_dir=directory)
+    async with (
+        open_ports(settings) as ports,
+        open_app(settings, replace(ports, embeddings=HashingEmbeddings(), llm=llm)) as app,
+    ):
+        yield app
+
+
+async def lived_in(directory: Path) -> str:
+    """A data directory in which a fact was told, quoted and corrected; the fact's id."""
+    stored = ScriptedCall("store_memory", {"content": "User was a clerk at Zembrovia"})
+    llm = ScriptedLlm([Reply(tool_calls=(stored,)), "So you worked at Zembrovia. Noted."])
+    async with opened(directory, llm) as app:
+        me = app.accounts.authenticate(audience="test")
+        conversation = await app.conversations.create(me)
+        run = await app.runs.start(me, conversation.id, "I was a clerk at Zembrovia. It rained.")
+        async for _ in app.runs.follow(me, run):
+            pass
+        (fact,) = (await app.memory.list(me)).items
+        correction = NewFact("User was a clerk at Zembrovia until the Thistledown affair")
+        return (await app.memory.edit(me, fact.record.id, correction)).fact.id
+
+
+async def forgets_and_dies(directory: Path, fact: str, writes: int, after: str) -> int:
+    script = Path(__file__).with_name("forget_and_die.py")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(script), str(directory), fact, str(writes), after)
+    )
+    return await process.wait()
+
+
+@pytest.mark.parametrize("after", ["before", "after"])
+async def test_a_power_cut_at_any_step_leaves_nothing_undone_at_the_next_start(
+    after: str, tmp_path: Path
+) -> None:
+    steps = 0
+    while True:
+        directory = tmp_path / str(steps)
+        fact = await lived_in(directory)
+        ended = await forgets_and_dies(directory, fact, steps, after)
+        begun = steps > 0 or after == "after"
+        async with opened(directory) as app:
+            me = app.accounts.authenticate(audience="test")
+            assert await app.memory.count(me) == (0 if begun else 2)
+        assert bool(left_of(WORDS, directory)) is not begun
+        if ended == 0:
+            break
+        assert ended == -signal.SIGKILL
+        steps += 1
+    assert steps == 4, "the intent, the removal, the scrubbing, the end"
