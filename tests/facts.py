@@ -8,6 +8,7 @@ from tests.house import House
 
 PARIS = NewFact("Lives in Paris")
 ROME = NewFact("Lives in Rome")
+TEA = NewFact("Likes tea")
 
 
 async def active(house: House, me: Principal | None = None) -> set[str]:

@@ -256,7 +256,7 @@ def _wire(
         facts = await memory.get(principal, [hit.id for hit in hits])
         return [(fact, hit.score) for fact, hit in zip(facts, hits, strict=True) if fact is not None]
 
-    memory = Memory(ports.store, ports.embeddings, ports.clock, new_id, find)
+    memory = Memory(ports.store, ports.index, ports.embeddings, ports.clock, new_id, find)
 
     async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
@@ -276,6 +276,7 @@ def _wire(
         Choosing(ports.store, recall, settings.recall_min_score),
         Traces(ports.store, ports.index),
         _Spoken(lambda: runs),
+        memory.parting,
         ports.clock,
         new_id,
     )

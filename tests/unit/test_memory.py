@@ -14,7 +14,7 @@ from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.memory import FACTS, Changed, Fact, NewFact, Source
 from bethink.memory.facts import clean, digest
 from bethink.principal import Principal
-from tests.facts import PARIS, ROME, active, the
+from tests.facts import PARIS, ROME, TEA, active, the
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio
@@ -41,6 +41,7 @@ async def test_a_fact_is_kept_with_what_was_said_of_it() -> None:
         topics=("home",),
         sources=(Source(kind="conversation", id="talk", message="first", at=now),),
         pinned=True,
+        slot="|home",
     )
 
 
@@ -120,12 +121,12 @@ async def test_fifty_additions_at_once_of_different_words_are_all_kept() -> None
 
 async def test_many_are_added_in_order_and_equal_ones_among_them_merged() -> None:
     async with open_house() as house:
-        changes = await house.app.memory.add_many(house.me, [PARIS, ROME, NewFact("lives in paris")])
+        changes = await house.app.memory.add_many(house.me, [PARIS, TEA, NewFact("lives in paris")])
         assert [change.change for change in changes] == ["added", "added", "merged"]
         assert changes[0].fact.id == changes[2].fact.id
         assert await house.app.memory.count(house.me) == 2
         await house.app.memory.undo(house.me, changes[2].undo or "")
-        assert await active(house) == {"Lives in Paris", "Lives in Rome"}
+        assert await active(house) == {"Lives in Paris", "Likes tea"}
 
 
 async def test_one_unfit_fact_among_many_keeps_all_of_them_out() -> None:

@@ -23,6 +23,7 @@ from bethink.messages import UserMessage
 from bethink.store import Collection, Delete, Put, Record, Scan
 
 if TYPE_CHECKING:
+    from collections.abc import Collection as Some
     from collections.abc import Sequence
 
     from bethink.across.redaction import Redaction
@@ -67,6 +68,14 @@ class SpokenNow(Protocol):
         ...
 
 
+class Parting(Protocol):
+    """Tells the facts that stay; `app` wires `memory`."""
+
+    async def __call__(self, owner: str, going: Some[str]) -> Sequence[Change]:
+        """The changes by which none of them contradicts any more what is going."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Forgetting:
     """Removes facts of all owners for good; every call acts for one principal."""
@@ -75,6 +84,7 @@ class Forgetting:
     choosing: Choosing
     traces: Traces
     spoken: SpokenNow = field(repr=False)
+    parting: Parting = field(repr=False)
     clock: Clock
     new_id: Ids
 
@@ -190,6 +200,7 @@ class Forgetting:
             Put(INTENTS, _in_state(intent, "traces")),
             *found.changes(),
             *await self.spoken.forget(owner, found.redaction),
+            *await self.parting(owner, {fact.record.id for fact in found.facts}),
         ]
         await self.store.commit(owner, changes)
         # A run that began in between has read what was still there.

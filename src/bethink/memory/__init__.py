@@ -8,7 +8,8 @@ taken back, and only `forget` removes for good.
 from __future__ import annotations
 
 from bethink.memory.facts import CATEGORIES, FACTS, Changed, Doubt, Fact, NewFact, Source
-from bethink.memory.service import KIND, PAST_KIND, Find, Memory
+from bethink.memory.service import Find, Memory
+from bethink.memory.writing import KIND, PAST_KIND
 
 __all__ = [
     "CATEGORIES",

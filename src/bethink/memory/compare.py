@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from bethink.memory.slot_values import fit
@@ -37,13 +38,17 @@ class Relation:
     replaces: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """A fact's sentence, read: made once, compared with many."""
 
     content: str
     statement: Statement
-    slot: Slot | None
+
+    @cached_property
+    def slot(self) -> Slot | None:
+        """The slot that it fills."""
+        return slot_of(self.statement) if len(self.content) <= MAX_CHARS else None
 
 
 _LEAST_COSINE = 0.3
@@ -53,8 +58,7 @@ _DIFFERENT = Relation("different", "they speak of different things")
 
 def reading(content: str) -> Reading:
     """What `compared` needs of a fact."""
-    statement = read(content)
-    return Reading(content, statement, slot_of(statement) if len(content) <= MAX_CHARS else None)
+    return Reading(content, read(content))
 
 
 def relation(old: str, new: str, cosine: float | None = None) -> Relation:
@@ -68,7 +72,7 @@ def compared(old: Reading, new: Reading, cosine: float | None = None) -> Relatio
         return Relation("same", "the very same words")
     if max(len(old.content), len(new.content)) > MAX_CHARS:
         return _DIFFERENT
-    if old.slot and new.slot and old.slot.key == new.slot.key:
+    if new.slot and old.slot and old.slot.key == new.slot.key:
         return _of_slots(old.slot, new.slot)
     if cosine is not None and cosine < _LEAST_COSINE:
         return _DIFFERENT

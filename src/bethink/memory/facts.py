@@ -21,6 +21,7 @@ CATEGORIES = ("preferences", "personal_info", "goals", "plans", "context", "gene
 
 MAX_CONTENT_CHARS = 8_000
 MAX_TOPICS = 32
+MAX_DEPENDS_ON = 32
 MAX_TOPIC_CHARS = 64
 _MAX_SOURCES = 100
 _MAX_RAW_CHARS = 4 * MAX_CONTENT_CHARS
@@ -46,12 +47,16 @@ ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", 
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a fact came from. `id` is the conversation's or import's, `message` the message's."""
+    """Where a fact came from. `id` is the conversation's or import's, `message` the message's.
+
+    `said` is what it said where the fact was put in fuller words since.
+    """
 
     kind: Literal["conversation", "tool", "import", "person"]
     id: str | None = None
     message: str | None = None
     at: int = 0
+    said: str | None = None
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +154,16 @@ class NewFact:
     suggested: bool = False
     at: int | None = None
 
+    @property
+    def trusted(self) -> Trust:
+        """Whose word it is."""
+        return self.trust or trust_of(self.source)
+
+    @property
+    def is_suggested(self) -> bool:
+        """Whether it waits for its owner's review: as it was asked, or since it is not the owner's word."""
+        return self.suggested or self.trusted == "untrusted"
+
     def checked(self) -> NewFact:
         """The same with white space and control characters put in order.
 
@@ -166,6 +181,9 @@ class NewFact:
             raise _too_long(len(content))
         if not 0 <= self.importance <= 1:
             message = f"importance is {self.importance}: give a number from 0 to 1."
+            raise BadInput(message)
+        if len(self.depends_on) > MAX_DEPENDS_ON:
+            message = f"A memory depends on at most {MAX_DEPENDS_ON} others."
             raise BadInput(message)
         category = clean(self.category[:MAX_CONTENT_CHARS]).lower().replace(" ", "_")
         category = category[:MAX_TOPIC_CHARS] or "general"
@@ -212,17 +230,30 @@ def trust_of(source: Source) -> Trust:
     return "untrusted" if source.kind == "tool" else "owner"
 
 
-def merged(known: Fact, new: NewFact, now: int) -> Fact:
-    """A fact that was said once more: the higher importance, the topics and sources of both."""
-    source = msgspec.structs.replace(new.source, at=new.source.at or now)
+def merged(known: Fact, new: NewFact, now: int, *, is_fuller: bool = False) -> Fact:
+    """A fact that was said once more, with the sources of both.
+
+    The owner's restatement brings its importance, if it is higher, its topics
+    and time too, and its words where it `is_fuller`; the words that give way
+    stay with the sources that said them. Others' add themselves as a source only.
+    """
+    source = msgspec.structs.replace(new.source, at=new.source.at or new.at or now)
+    if new.trusted == "untrusted" and known.trust == "owner":
+        return anew(known, sources=_with_source(known.sources, source))
+    sources = known.sources
+    if is_fuller:
+        sources = tuple(msgspec.structs.replace(one, said=one.said or known.content) for one in known.sources)
     return anew(
         known,
+        content=new.content if is_fuller else known.content,
         category=new.category if known.category == "general" else known.category,
         importance=max(known.importance, new.importance),
         topics=tuple(dict.fromkeys((*known.topics, *new.topics)))[:MAX_TOPICS],
-        sources=_with_source(known.sources, source),
-        trust="owner" if "owner" in {known.trust, trust_of(source)} else "untrusted",
+        sources=_with_source(sources, source),
+        trust=new.trusted,
         pinned=known.pinned or new.pinned,
+        valid_from=known.valid_from if new.valid_from is None else new.valid_from,
+        valid_until=known.valid_until if new.valid_until is None else new.valid_until,
     )
 
 
@@ -230,13 +261,20 @@ def anew(known: Fact, **changes: object) -> Fact:
     """The fact with changes of what `Before` keeps, and what it was."""
     was = Before(**{name: getattr(known, name) for name in Before.__struct_fields__})
     changed = msgspec.structs.replace(known, **changes, before=was)
-    return msgspec.structs.replace(changed, weight=weight(changed.importance, pinned=changed.pinned))
+    return msgspec.structs.replace(
+        changed,
+        digest=digest(changed.content),
+        weight=weight(changed.importance, pinned=changed.pinned),
+    )
+
+
+def has_source(sources: Sequence[Source], source: Source) -> bool:
+    """Whether the same message or import is among them."""
+    return any((one.kind, one.id, one.message) == (source.kind, source.id, source.message) for one in sources)
 
 
 def _with_source(sources: Sequence[Source], source: Source) -> tuple[Source, ...]:
-    if any(
-        (kept.kind, kept.id, kept.message) == (source.kind, source.id, source.message) for kept in sources
-    ):
+    if has_source(sources, source):
         return tuple(sources)
     # Where it was first learnt stays, whatever number of times it was said since.
     return (*sources[:1], *sources[1:][-(_MAX_SOURCES - 2) :], source)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from bethink.memory.compare import reading
 from bethink.memory.facts import FACTS, Fact, digest, weight
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ async def sorted_out(
     new: dict[str, Fact] = {}
     said: set[str] = set()
     for given, found in zip(facts, here, strict=True):
+        slot = reading(given.content).slot
         fact = msgspec.structs.replace(
-            given, digest=digest(given.content), weight=weight(given.importance, pinned=given.pinned)
+            given,
+            digest=digest(given.content),
+            weight=weight(given.importance, pinned=given.pinned),
+            slot=slot and slot.key,
         )
         known = found.record if found else new.get(fact.id)
         if known is not None:

@@ -1,52 +1,36 @@
-"""The ways to change facts: add, edit, retract, restore. Each is one atomic commit.
+"""The facts of all owners, as doors, tools and the command line read and change them.
 
-An undo token names a change and the fact it was made to; taking it back is
-itself a change, so that history only grows.
+Each change is one atomic commit, and comes with a token that takes it back.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
-from bethink.errors import BadInput, Conflict, EmbeddingsUnavailable, UnknownId
-from bethink.index import IndexItem
-from bethink.memory.facts import FACTS, Changed, Fact, NewFact, State, anew, digest, merged, trust_of, weight
+from bethink.memory.dates import dated
+from bethink.memory.draft import Draft
+from bethink.memory.facts import FACTS, Changed, Fact, NewFact, digest
+from bethink.memory.gate import Asked, Gate
 from bethink.memory.history import history_of
 from bethink.memory.restoring import Restored, sorted_out
-from bethink.store import Page, Put, Scan
+from bethink.memory.undoing import Undoing
+from bethink.memory.writing import Writing, text_of
+from bethink.store import Page, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
+    from bethink.index import Index
+    from bethink.memory.writing import Vector
     from bethink.principal import Principal
-    from bethink.store import Key, Store
+    from bethink.store import Change, Key, Store
 
-KIND = "fact"
-PAST_KIND = "past_fact"
-"""The kind under which a superseded fact is found, when a question asks about a time."""
 _BATCH = 256
 _PROFILE_WEIGHT = 800
-_CONFLICT_TRIES = 20
-"""Two processes that change one fact as fast as they can lose five races in a row now and then."""
-_T = TypeVar("_T")
-_NOT_FOUND: dict[State, str] = {
-    "suggested": "No such suggestion: it may have been decided already.",
-    "merged": "There is nothing to take back: the memory that was merged is gone.",
-    "active": "No such memory: it may have been retracted, corrected or forgotten.",
-    "retracted": "There is nothing to take back: the memory is gone or active again.",
-    "superseded": "There is nothing to take back: the memory that was corrected is gone.",
-}
 
 
 class Find(Protocol):
@@ -62,38 +46,53 @@ class Memory:
     """The facts of all owners; every call acts for one principal."""
 
     store: Store
+    index: Index
     embeddings: Embeddings
     clock: Clock
     new_id: Ids
     find: Find = field(repr=False)
-    _locks: defaultdict[str, asyncio.Lock] = field(
-        default_factory=lambda: defaultdict(asyncio.Lock), repr=False
-    )
+    _writing: Writing = field(init=False, repr=False)
+    _gate: Gate = field(init=False, repr=False)
+    _undoing: Undoing = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        set_once = object.__setattr__
+        set_once(
+            self,
+            "_writing",
+            Writing(self.store, self.index, self.embeddings, self.clock, self.new_id),
+        )
+        set_once(self, "_gate", Gate(self._writing))
+        set_once(self, "_undoing", Undoing(self._writing, self._gate))
 
     async def add(self, principal: Principal, fact: NewFact) -> Changed:
-        """Keep a fact; durable when it returns.
+        """Let a fact through the gate; durable when it returns.
 
-        The very same words, if known already, are merged: nothing is repeated,
-        and the sources of both are kept.
+        What is known already is merged, with the sources of both; what it
+        corrects is superseded, what it contradicts is put in doubt with it;
+        what is not the owner's own word waits for review. See `Changed`.
 
         Raises:
             BadInput: the fact is not fit to be kept; the sentence says why.
+            HoldsSecret: it holds a password, a key or the like.
         """
         (changed,) = await self.add_many(principal, [fact])
         return changed
 
     async def add_many(self, principal: Principal, facts: Sequence[NewFact]) -> list[Changed]:
-        """Keep facts, in order; each batch of 256 is durable before the next is begun.
+        """Let facts through the gate, in order; each batch of 256 is durable before the next is begun.
 
         Raises:
             BadInput: one of them is not fit to be kept; then none is.
+            HoldsSecret: one of them holds a secret; then none is kept.
         """
-        checked = [fact.checked() for fact in facts]
+        now = self.clock.now_us()
+        checked = [dated(fact.checked(), principal.time_zone, now) for fact in facts]
         results: list[Changed] = []
         for start in range(0, len(checked), _BATCH):
             batch = checked[start : start + _BATCH]
-            vectors = await self._vectors([_text(fact.content, fact.topics) for fact in batch])
-            results += await self._repeated(principal, partial(self._add_batch, principal, batch, vectors))
+            vectors = await self._writing.vectors([text_of(fact) for fact in batch])
+            results += await self._writing.repeated(principal, partial(self._add, batch, vectors))
         return results
 
     async def restore_many(
@@ -101,17 +100,18 @@ class Memory:
     ) -> list[Restored]:
         """Put back facts as they were exported, all or none; what is here already stays as it is."""
 
-        async def restore() -> list[Restored]:
+        async def restore(draft: Draft) -> list[Restored]:
             outcomes, new = await sorted_out(self.store, principal, facts)
-            await self._put(principal, *((fact, 0) for fact in new if not preview))
+            for fact in new if not preview else ():
+                draft.put(fact)
+            await self._writing.commit(draft)
             return outcomes
 
-        return await self._repeated(principal, restore)
+        return await self._writing.repeated(principal, restore)
 
     async def said(self, principal: Principal, content: str) -> list[Fact]:
         """Facts of any state that say the very same."""
-        scan = Scan(FACTS, where={"digest": digest(content)})
-        return [item.record for item in (await self.store.scan(principal.owner, scan)).items]
+        return [one.record for one in await self._writing.said(principal.owner, digest(content))]
 
     async def search(self, principal: Principal, query: str, *, k: int = 10) -> Sequence[tuple[Fact, float]]:
         """Active facts that answer `query`, best first, each with a score 0..1."""
@@ -168,19 +168,39 @@ class Memory:
         Raises:
             UnknownId: this owner has no active fact with that id.
             BadInput: the correction is not fit to be kept, or another fact says it.
-            Conflict: another process kept changing the fact meanwhile.
+            Conflict: another process kept changing facts meanwhile.
         """
-        checked = correction.checked()
-        return await self._repeated(principal, lambda: self._edit(principal, fact, checked))
+        checked = dated(correction.checked(), principal.time_zone, self.clock.now_us())
+        return await self._commit(principal, lambda draft: self._undoing.edit(draft, fact, checked))
 
     async def retract(self, principal: Principal, fact: str) -> Changed:
-        """Take a fact out of recall; it can be restored.
+        """Take a fact out of recall, or a suggestion away; it can be restored.
 
         Raises:
-            UnknownId: this owner has no active fact with that id.
-            Conflict: another process kept changing the fact meanwhile.
+            UnknownId: this owner has no fact with that id in use or under review.
+            Conflict: another process kept changing facts meanwhile.
         """
-        return await self._repeated(principal, lambda: self._retract(principal, fact))
+        return await self._commit(
+            principal, lambda draft: self._undoing.retract(draft, fact, "active", "suggested")
+        )
+
+    async def accept(self, principal: Principal, fact: str) -> Changed:
+        """Make a suggestion the owner's own: it passes the gate as if they had said it.
+
+        Raises:
+            UnknownId: this owner has no such suggestion.
+            Conflict: another process kept changing facts meanwhile.
+        """
+        return await self._commit(principal, lambda draft: self._undoing.accept(draft, fact))
+
+    async def reject(self, principal: Principal, fact: str) -> Changed:
+        """Take a suggestion away; the same words are not suggested again.
+
+        Raises:
+            UnknownId: this owner has no such suggestion.
+            Conflict: another process kept changing facts meanwhile.
+        """
+        return await self._commit(principal, lambda draft: self._undoing.retract(draft, fact, "suggested"))
 
     async def undo(self, principal: Principal, token: str) -> Changed:
         """Take back the change that a token names.
@@ -188,190 +208,36 @@ class Memory:
         Raises:
             UnknownId: the fact is gone, or was changed again since.
             BadInput: this is no undo token, or another fact says the same now.
-            Conflict: another process kept changing the fact meanwhile.
+            Conflict: another process kept changing facts meanwhile.
         """
-        match token.split(":"):
-            case ["added", fact]:
-                return await self._repeated(principal, lambda: self._retract(principal, fact))
-            case ["suggested", fact]:
-                return await self._repeated(principal, lambda: self._retract(principal, fact, "suggested"))
-            case ["retracted", fact]:
-                return await self._repeated(principal, lambda: self._restore(principal, fact))
-            case ["superseded", fact]:
-                return await self._repeated(principal, lambda: self._reinstate(principal, fact))
-            case ["merged", fact, version] if version.isascii() and version.isdecimal():
-                return await self._repeated(principal, lambda: self._unmerge(principal, fact, version))
-            case _:
-                message = "This is no undo token: use the one that came with the change."
-                raise BadInput(message)
+        return await self._commit(principal, lambda draft: self._undoing.undo(draft, token))
 
-    async def _repeated(self, principal: Principal, change: Callable[[], Awaitable[_T]]) -> _T:
-        """A change that reads and commits, begun again where another process came between the two."""
-        async with self._locks[principal.owner]:
-            for _ in range(_CONFLICT_TRIES):
-                try:
-                    return await change()
-                except Conflict:
-                    continue
-        raise Conflict
+    async def parting(self, owner: str, going: Collection[str]) -> Sequence[Change]:
+        """The changes by which nothing that stays contradicts facts that are to go for good.
 
-    async def _add_batch(
-        self, principal: Principal, batch: Sequence[NewFact], vectors: NDArray[np.float32] | None
+        They belong into the commit that removes those.
+        """
+        draft = await Draft.begun(self.store, owner, self.clock.now_us())
+        for fact in await draft.read(going):
+            if fact.state == "active":
+                await draft.left(fact)
+        return await self._writing.changes(draft, but=going)
+
+    async def _add(
+        self, batch: Sequence[NewFact], vectors: Sequence[Vector] | None, draft: Draft
     ) -> list[Changed]:
-        now = self.clock.now_us()
-        puts: dict[str, Put[Fact]] = {}
-        results: list[Changed] = []
-        for position, new in enumerate(batch):
-            said = digest(new.content)
-            pending = puts.get(said)
-            known = (pending.record, pending.if_version) if pending else await self._same(principal, said)
-            if known is None:
-                fact, version = self._fact(new, now), 0
-                change = "suggested" if new.suggested else "added"
-                results.append(Changed(fact, change, undo=f"{change}:{fact.id}"))
-            else:
-                fact, version = merged(known[0], new, now), known[1] or 0
-                results.append(Changed(fact, "merged", undo=_merge_token(fact, version)))
-            puts[said] = Put(FACTS, fact, version, self._index_item(fact, vectors, position))
-        await self.store.commit(principal.owner, list(puts.values()))
+        asked = [
+            Asked.of(new, None if vectors is None else vectors[place]) for place, new in enumerate(batch)
+        ]
+        results = await self._gate.add(draft, asked)
+        at_hand = {text_of(one.new): one.vector for one in asked if one.vector is not None}
+        await self._writing.commit(draft, at_hand)
         return results
 
-    async def _same(self, principal: Principal, said: str) -> tuple[Fact, int] | None:
-        scan = Scan(FACTS, where={"digest": said, "state": "active"}, limit=1)
-        page = await self.store.scan(principal.owner, scan)
-        return next(((item.record, item.version) for item in page.items), None)
+    async def _commit(self, principal: Principal, change: Callable[[Draft], Awaitable[Changed]]) -> Changed:
+        async def committed(draft: Draft) -> Changed:
+            result = await change(draft)
+            await self._writing.commit(draft)
+            return result
 
-    async def _found(self, principal: Principal, fact: str, state: State) -> tuple[Fact, int]:
-        (found,) = await self.store.get(FACTS, principal.owner, [fact])
-        if found is None or found.record.state != state:
-            raise UnknownId(_NOT_FOUND[state])
-        return found.record, found.version
-
-    async def _edit(self, principal: Principal, fact: str, correction: NewFact) -> Changed:
-        old, version = await self._found(principal, fact, "active")
-        said = digest(correction.content)
-        if said == old.digest:
-            new = anew(
-                old,
-                content=correction.content,
-                category=correction.category,
-                importance=correction.importance,
-                topics=correction.topics,
-                pinned=correction.pinned,
-            )
-            await self._put(principal, (new, version))
-            return Changed(new, "merged", undo=_merge_token(new, version))
-        await self._check_unsaid(principal, said)
-        now = self.clock.now_us()
-        new = msgspec.structs.replace(self._fact(correction, now), supersedes=(old.id,))
-        await self._put(principal, (_superseded(old, new.id, now), version), (new, 0))
-        return Changed(new, "superseded", undo=f"superseded:{new.id}")
-
-    async def _retract(self, principal: Principal, fact: str, state: State = "active") -> Changed:
-        old, version = await self._found(principal, fact, state)
-        now = msgspec.structs.replace(old, state="retracted")
-        await self._put(principal, (now, version))
-        return Changed(now, "retracted", undo=f"retracted:{fact}")
-
-    async def _restore(self, principal: Principal, fact: str) -> Changed:
-        """Bring back a retracted fact, and supersede again what it had corrected."""
-        found, version = await self._found(principal, fact, "retracted")
-        await self._check_unsaid(principal, found.digest)
-        now = msgspec.structs.replace(found, state="active")
-        at = self.clock.now_us()
-        again = [
-            (_superseded(old.record, fact, at), old.version)
-            for old in await self.store.get(FACTS, principal.owner, found.supersedes)
-            if old is not None and old.record.state == "active"
-        ]
-        await self._put(principal, (now, version), *again)
-        return Changed(now, "restored", undo=f"{'superseded' if again else 'added'}:{fact}")
-
-    async def _reinstate(self, principal: Principal, correction: str) -> Changed:
-        """Retract a correction and bring back what it had corrected."""
-        new, version = await self._found(principal, correction, "active")
-        (corrected,) = new.supersedes or ("",)
-        found, found_version = await self._found(principal, corrected, "superseded")
-        await self._check_unsaid(principal, found.digest)
-        old = msgspec.structs.replace(found, state="active", superseded_by=None, valid_until=None)
-        away = msgspec.structs.replace(new, state="retracted")
-        await self._put(principal, (away, version), (old, found_version))
-        return Changed(old, "restored", undo=f"retracted:{correction}")
-
-    async def _unmerge(self, principal: Principal, fact: str, version: str) -> Changed:
-        """Give a fact back what its last merge or edit in place changed."""
-        found, now = await self._found(principal, fact, "active")
-        if found.before is None or str(now) != version:
-            message = "This change cannot be taken back any more: the memory was changed again since."
-            raise UnknownId(message)
-        old = anew(found, **msgspec.structs.asdict(found.before))
-        await self._put(principal, (old, now))
-        return Changed(old, "restored", undo=_merge_token(old, now))
-
-    async def _check_unsaid(self, principal: Principal, said: str) -> None:
-        if await self._same(principal, said):
-            message = "Another memory says exactly this already; retract one of the two instead."
-            raise BadInput(message)
-
-    async def _put(self, principal: Principal, *facts: tuple[Fact, int]) -> None:
-        """Commit facts in place of their versions, each with what it is found by."""
-        found = [fact for fact, _ in facts if fact.state != "retracted"]
-        vectors = await self._vectors([_text(fact.content, fact.topics) for fact in found])
-        items = {fact.id: self._index_item(fact, vectors, place) for place, fact in enumerate(found)}
-        await self.store.commit(
-            principal.owner, [Put(FACTS, fact, version, items.get(fact.id)) for fact, version in facts]
-        )
-
-    async def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        if not texts:
-            return None
-        try:
-            return await self.embeddings.embed(texts)
-        except EmbeddingsUnavailable:
-            return None
-
-    def _fact(self, new: NewFact, now: int) -> Fact:
-        return Fact(
-            id=self.new_id(),
-            content=new.content,
-            digest=digest(new.content),
-            weight=weight(new.importance, pinned=new.pinned),
-            created_at=now,
-            category=new.category,
-            importance=new.importance,
-            topics=new.topics,
-            state="suggested" if new.suggested else "active",
-            valid_from=new.valid_from,
-            valid_until=new.valid_until,
-            sources=(msgspec.structs.replace(new.source, at=new.source.at or new.at or now),),
-            trust=new.trust or trust_of(new.source),
-            depends_on=new.depends_on,
-            project=new.project,
-            pinned=new.pinned,
-        )
-
-    def _index_item(self, fact: Fact, vectors: NDArray[np.float32] | None, position: int) -> IndexItem | None:
-        if fact.state not in {"active", "superseded"}:
-            return None
-        return IndexItem(
-            kind=KIND if fact.state == "active" else PAST_KIND,
-            text=_text(fact.content, fact.topics),
-            at=fact.created_at,
-            vector=None if vectors is None else vectors[position],
-            model=None if vectors is None else self.embeddings.model,
-            project=fact.project,
-        )
-
-
-def _text(content: str, topics: Sequence[str]) -> str:
-    """What a fact is found by, in words and in meaning."""
-    return " ".join((content, *topics))
-
-
-def _superseded(old: Fact, by: str, now: int) -> Fact:
-    return msgspec.structs.replace(old, state="superseded", superseded_by=by, valid_until=now)
-
-
-def _merge_token(fact: Fact, version: int) -> str:
-    """Names the version that the merge makes: after another change the token is void."""
-    return f"merged:{fact.id}:{version + 1}"
+        return await self._writing.repeated(principal, committed)

@@ -37,7 +37,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a sentence says. `text` is in plain letters, its owner named as `user`.
+    """What a sentence says. `text` is in plain letters, its owner named as `user`; `keys` are the terms'.
 
     `denied` where an odd number of its words deny, `over` where it says that
     something has ended, `past` where its verb tells of the past.
@@ -45,14 +45,10 @@ class Statement:
 
     text: str
     terms: tuple[Term, ...]
+    keys: tuple[str, ...]
     denied: bool
     over: bool
     past: bool
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """What counts, in order."""
-        return tuple(term.key for term in self.terms)
 
 
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
@@ -150,6 +146,7 @@ _NOT_PAST = frozenset(("named", "called", "based", "located", "interested", "mar
 _SHORT_WORD = 4
 """Red, bed, need: no verb of the past is as short."""
 _NOON = 12
+_MARK = re.compile(r"[^\s\w]")
 
 
 def read(text: str) -> Statement:
@@ -158,9 +155,11 @@ def read(text: str) -> Statement:
     words, over = _OVER.subn(lambda match: match["what"] or " ", said)
     words = _LIKES.sub("like", _DISLIKES.sub("not like", words))
     words, denied = _DENYING.subn(" ", words)
+    terms = tuple(_terms(_dated(words)))
     return Statement(
         said,
-        tuple(_terms(_dated(words))),
+        terms,
+        tuple(term.key for term in terms),
         denied=(denied + over) % 2 == 1,
         over=over > 0,
         past=_is_past(said),
@@ -195,7 +194,8 @@ def _terms(text: str) -> Iterator[Term]:
     between: list[str] = []
     ended = 0
     for match in _TOKEN.finditer(text):
-        between += re.findall(r"[^\s\w]", text[ended : match.start()])
+        if (gap := text[ended : match.start()]) and not gap.isspace():
+            between += _MARK.findall(gap)
         ended = match.end()
         word = _word(match)
         if word in _DROPPED or word == "user's" or (word == "user" and not raw):

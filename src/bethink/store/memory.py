@@ -156,8 +156,11 @@ def _versioned(collection: Collection[R], kept: _Kept) -> Versioned[R]:
 
 
 def _matching(table: _Table, collection: Collection[Any], where: Mapping[str, Key]) -> list[_Kept]:
-    wanted = [(collection.keys.index(name), value) for name, value in where.items()]
-    return [one for one in table.values() if all(one.row.keys[place] == value for place, value in wanted)]
+    kept = list(table.values())
+    for name, value in where.items():
+        place = collection.keys.index(name)
+        kept = [one for one in kept if one.row.keys[place] == value]
+    return kept
 
 
 def _position(scan: Scan[Any], row: Row) -> Position:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """Of export files; a file with a greater one is refused."""
 
-DERIVED = frozenset({"digest", "weight"})
+DERIVED = frozenset({"digest", "weight", "slot"})
 _TIMES = frozenset({"created_at", "valid_from", "valid_until", "at"})
 _CONTENT = ("content", "memory", "text", "fact")
 _SAID_AT = ("created_at", "date", "timestamp", "time")

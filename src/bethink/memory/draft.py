@@ -1,0 +1,161 @@
+"""Facts as one commit will leave them: read, changed, put together. `gate` and `undoing` work on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.memory.facts import FACTS, Doubt, Fact
+from bethink.store import Collection, Put, Record, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bethink.index import IndexItem
+    from bethink.store import Change, Store, Versioned
+
+_PAGE = 500
+
+
+class Revision(Record, frozen=True, kw_only=True):
+    """One an owner; its version counts the changes of their facts."""
+
+
+REVISIONS = Collection("meta", Revision, searchable=False)
+_REVISION = "facts"
+
+
+@dataclass(slots=True)
+class Draft:
+    """One owner's facts, within one commit.
+
+    What it read holds until the commit, or the commit is refused: every change
+    of facts counts on the owner's revision, so that two processes which say the
+    same at once cannot both be the first to say it.
+    """
+
+    store: Store
+    owner: str
+    at: int
+    _revision: int
+    _facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
+    _versions: dict[str, int] = field(default_factory=dict[str, int])
+    _changed: dict[str, None] = field(default_factory=dict[str, None])
+    _knows_derived: bool = False
+
+    @classmethod
+    async def begun(cls, store: Store, owner: str, at: int) -> Draft:
+        """A draft to which everything read from now on belongs."""
+        (found,) = await store.get(REVISIONS, owner, [_REVISION])
+        return cls(store, owner, at, 0 if found is None else found.version)
+
+    def saw(self, *found: Versioned[Fact]) -> None:
+        """Keep what was read of the store; what was changed meanwhile stays changed."""
+        for one in found:
+            self._facts.setdefault(one.record.id, one.record)
+            self._versions.setdefault(one.record.id, one.version)
+
+    async def read(self, ids: Iterable[str]) -> list[Fact]:
+        """The facts with these ids, in their order, as they are in the draft, without those that are not."""
+        wanted = list(dict.fromkeys(ids))
+        unread = [id for id in wanted if id not in self._facts]
+        if unread:
+            self.saw(*(one for one in await self.store.get(FACTS, self.owner, unread) if one is not None))
+        return [self._facts[id] for id in wanted if id in self._facts]
+
+    def put(self, fact: Fact) -> None:
+        """Have the commit keep this fact."""
+        self._facts[fact.id] = fact
+        self._versions.setdefault(fact.id, 0)
+        self._changed[fact.id] = None
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._facts
+
+    def get(self, id: str) -> Fact:
+        """A fact that was read or put."""
+        return self._facts[id]
+
+    def version(self, id: str) -> int:
+        """The fact's version before the commit, 0 of a new one."""
+        return self._versions[id]
+
+    @property
+    def changed(self) -> list[Fact]:
+        """What the commit will keep."""
+        return [self._facts[id] for id in self._changed]
+
+    def changes(self, facts: Iterable[tuple[Fact, IndexItem | None]]) -> list[Change]:
+        """The commit that keeps these facts, each with what finds it."""
+        puts = [Put(FACTS, fact, self._versions[fact.id], item) for fact, item in facts]
+        return [*puts, Put(REVISIONS, Revision(id=_REVISION), self._revision)]
+
+    async def left(self, fact: Fact) -> None:
+        """Tell the others that a fact no longer holds: lift its objections, doubt what rests on it."""
+        for other in await self.read(_contradicted(fact)):
+            self._doubt(other, without=fact.id)
+        for other in await self._resting_on(fact.id):
+            self._doubt(other, Doubt(kind="depends", fact=fact.id, at=self.at))
+
+    async def returned(self, fact: Fact) -> None:
+        """Tell the others that a fact holds again."""
+        for other in await self.read(_contradicted(fact)):
+            if other.state == "active":
+                self._doubt(other, Doubt(kind="contradicts", fact=fact.id, at=self.at))
+            else:
+                self._doubt(self.get(fact.id), without=other.id)
+        for other in await self._resting_on(fact.id):
+            self._doubt(other, without=fact.id)
+
+    def contradict(self, one: Fact, other: Fact) -> None:
+        """Put each of two facts in doubt by the other."""
+        self._doubt(one, Doubt(kind="contradicts", fact=other.id, at=self.at))
+        self._doubt(other, Doubt(kind="contradicts", fact=one.id, at=self.at))
+
+    def object_to(self, fact: Fact, other: Fact) -> None:
+        """Put a fact in doubt by another, which stands."""
+        self._doubt(fact, Doubt(kind="contradicts", fact=other.id, at=self.at))
+
+    def doubt_what_it_rests_on(self, fact: Fact) -> None:
+        """Put a new fact in doubt where one that it depends on holds no longer."""
+        for id in fact.depends_on:
+            if self._facts[id].state != "active":
+                self._doubt(fact, Doubt(kind="depends", fact=id, at=self.at))
+
+    def _doubt(self, fact: Fact, doubt: Doubt | None = None, *, without: str | None = None) -> None:
+        now = self._facts.get(fact.id, fact)
+        about = without if doubt is None else doubt.fact
+        kept = tuple(
+            one for one in now.doubts if one.fact != about or (doubt is not None and one.kind != doubt.kind)
+        )
+        doubts = kept if doubt is None else (*kept, doubt)
+        if doubts != now.doubts:
+            self.put(msgspec.structs.replace(now, doubts=doubts))
+
+    async def _resting_on(self, id: str) -> list[Fact]:
+        """Active facts that depend on a fact, or on one that does, and so on."""
+        if not self._knows_derived:
+            await self._read_derived()
+        derived = [fact for fact in self._facts.values() if fact.depends_on]
+        resting: dict[str, Fact] = {}
+        found = {id}
+        while found:
+            more = [one for one in derived if one.id not in resting and found & {*one.depends_on}]
+            resting |= {one.id: one for one in more}
+            found = {one.id for one in more}
+        return [one for one in resting.values() if one.state == "active" and one.id != id]
+
+    async def _read_derived(self) -> None:
+        cursor: str | None = None
+        while not self._knows_derived:
+            scan = Scan(FACTS, where={"derived": 1, "state": "active"}, limit=_PAGE, after=cursor)
+            page = await self.store.scan(self.owner, scan)
+            self.saw(*page.items)
+            cursor = page.cursor
+            self._knows_derived = cursor is None
+
+
+def _contradicted(fact: Fact) -> list[str]:
+    return [doubt.fact for doubt in fact.doubts if doubt.kind == "contradicts" and doubt.fact is not None]

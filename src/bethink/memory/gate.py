@@ -1,0 +1,281 @@
+"""The one gate for writing facts: what becomes of a new one, beside what is known already.
+
+It is kept, taken as a restatement, put in the place of what it corrects, put in
+doubt together with what it contradicts, or left to its owner's review. Each
+comes with a token that takes exactly that back (`undoing`). Deterministic; no
+language model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.errors import BadInput
+from bethink.index import IndexQuery
+from bethink.index.analysis import STOP_WORDS
+from bethink.memory.compare import Reading, Relation, compared, reading
+from bethink.memory.facts import FACTS, Changed, ChangeKind, Fact, NewFact, anew, digest, merged
+from bethink.memory.writing import KIND, SUGGESTED_KIND
+from bethink.store import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bethink.memory.draft import Draft
+    from bethink.memory.writing import Vector, Writing
+    from bethink.store import Versioned
+
+_CANDIDATES = 6
+_SEARCHED_CHARS = 500
+_NEAR_COSINE = 0.55
+"""Below this two restatements in English are not found with all-MiniLM-L6-v2; more would cost time only."""
+_ROOT_CHARS = 4
+_NEAR_WORDS = 0.5
+"""The share of a statement's words that one nearby has too."""
+_LIVING = frozenset(("active", "suggested"))
+
+
+@dataclass(slots=True)
+class Asked:
+    """A new fact at the gate. `near` are ids of facts to compare it with, each with its cosine if known."""
+
+    new: NewFact
+    vector: Vector | None
+    reading: Reading
+    roots: frozenset[str]
+    near: dict[str, float | None] = field(default_factory=dict[str, "float | None"])
+
+    @classmethod
+    def of(cls, new: NewFact, vector: Vector | None) -> Asked:
+        """A new fact, read."""
+        return cls(new, vector, reading(new.content), _roots(new.content))
+
+    def may_concern(self, fact: Fact, cosine: float | None) -> bool:
+        """Whether a closer look is worth its time: near in meaning, of the same slot or of the same words."""
+        if (cosine or 0.0) >= _NEAR_COSINE or (
+            fact.slot and self.reading.slot and fact.slot == self.reading.slot.key
+        ):
+            return True
+        roots = _roots(fact.content)
+        return len(roots & self.roots) >= _NEAR_WORDS * min(len(roots), len(self.roots))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the facts nearby say: which says the same, and which say something else of the same."""
+
+    same: tuple[Fact, Relation] | None = None
+    contradicted: tuple[tuple[Fact, Relation], ...] = ()
+
+
+@dataclass(slots=True)
+class Result:
+    """A `Changed` in the making: the facts are those of the finished draft."""
+
+    fact: str
+    change: ChangeKind
+    undo: str | None = None
+    others: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Decides about new facts, within a draft."""
+
+    writing: Writing
+
+    async def add(self, draft: Draft, batch: Sequence[Asked]) -> list[Changed]:
+        """Take in new facts, in order; those of one batch see each other. Nothing is committed yet."""
+        await self.look_around(draft, batch)
+        readings = {asked.new.content: asked.reading for asked in batch}
+        results: list[Result] = []
+        earlier: defaultdict[object, list[str]] = defaultdict(list)
+        for asked in batch:
+            heads = [*_heads(asked.reading)]
+            asked.near |= {id: None for head in heads for id in earlier[head] if id not in asked.near}
+            results.append(await self._admit(draft, asked, self.judge(draft, asked, readings)))
+            for head in heads:
+                earlier[head].append(results[-1].fact)
+            # A long batch must not keep everybody else waiting.
+            await asyncio.sleep(0)
+        return [changed(draft, result) for result in results]
+
+    def judge(
+        self, draft: Draft, asked: Asked, readings: dict[str, Reading], *, but: str | None = None
+    ) -> Verdict:
+        """How a new fact stands to those around it, the fact `but` apart."""
+        same: tuple[Fact, Relation] | None = None
+        contradicted: list[tuple[Fact, Relation]] = []
+        for id, cosine in asked.near.items():
+            fact = draft.get(id)
+            if id == but or fact.state not in _LIVING or fact.project != asked.new.project:
+                continue
+            if not asked.may_concern(fact, cosine):
+                continue
+            if fact.content not in readings:
+                readings[fact.content] = reading(fact.content)
+            told = compared(readings[fact.content], asked.reading, cosine)
+            if told.verdict == "contradicts":
+                contradicted.append((fact, told))
+            elif told.verdict != "different" and (same is None or _rank(fact, told) < _rank(*same)):
+                same = fact, told
+        return Verdict(same, tuple(contradicted))
+
+    async def look_around(self, draft: Draft, batch: Sequence[Asked]) -> None:
+        """Find what each new fact is to be compared with."""
+        await asyncio.gather(*(self._find_near(draft, asked) for asked in batch))
+        rests_on = {id for asked in batch for id in asked.new.depends_on}
+        await draft.read(rests_on.union(*(asked.near for asked in batch)))
+        if unknown := sorted(id for id in rests_on if id not in draft):
+            message = f"depends_on names {unknown[0][:40]!r}: there is no memory with that id."
+            raise BadInput(message)
+
+    async def _find_near(self, draft: Draft, asked: Asked) -> None:
+        """The very same words, the same slot, and what is nearest in words and in meaning."""
+        slot = asked.reading.slot
+        said, filled, found = await asyncio.gather(
+            self.writing.said(draft.owner, digest(asked.new.content)),
+            self._filling(draft.owner, None if slot is None else slot.key),
+            self.writing.index.search(
+                IndexQuery(
+                    owner=draft.owner,
+                    text=asked.new.content[:_SEARCHED_CHARS],
+                    vector=asked.vector,
+                    model=None if asked.vector is None else self.writing.embeddings.model,
+                    kinds=frozenset((KIND, SUGGESTED_KIND)),
+                    limit=_CANDIDATES,
+                )
+            ),
+        )
+        cosines = {one.id: one.dense for one in found.items}
+        draft.saw(*said, *filled)
+        for one in (*said, *filled):
+            asked.near[one.record.id] = cosines.get(one.record.id)
+        for one in found.items:
+            asked.near.setdefault(one.id, one.dense)
+
+    async def _filling(self, owner: str, slot: str | None) -> Sequence[Versioned[Fact]]:
+        if slot is None:
+            return ()
+        scan = Scan(FACTS, where={"slot": slot, "state": "active"}, limit=_CANDIDATES)
+        return (await self.writing.store.scan(owner, scan)).items
+
+    async def _admit(self, draft: Draft, asked: Asked, verdict: Verdict) -> Result:
+        new = asked.new
+        if verdict.same is not None:
+            known, told = verdict.same
+            if known.state == "active" or new.is_suggested:
+                return self._merge(draft, known, new, told=told)
+            draft.put(self._restated(known, new, told, at=draft.at))
+            return await self.promote(draft, known.id, verdict)
+        if new.is_suggested and (refused := _refused(draft, asked)) is not None:
+            return Result(refused.id, "retracted")
+        fact = self.writing.fact(new, draft.at)
+        draft.put(fact)
+        draft.doubt_what_it_rests_on(fact)
+        if fact.state == "suggested":
+            for other, _ in verdict.contradicted:
+                draft.object_to(fact, other)
+            return Result(fact.id, "suggested", f"suggested:{fact.id}")
+        return await self.settle(draft, fact.id, verdict)
+
+    def _merge(self, draft: Draft, known: Fact, new: NewFact, *, told: Relation) -> Result:
+        draft.put(self._restated(known, new, told, at=draft.at))
+        return Result(known.id, "merged", merge_token(known.id, draft.version(known.id)))
+
+    def _restated(self, known: Fact, new: NewFact, told: Relation, *, at: int) -> Fact:
+        now = merged(known, new, at, is_fuller=told.fuller == "new")
+        return now if now.content == known.content else self.writing.in_its_slot(now)
+
+    async def promote(self, draft: Draft, id: str, verdict: Verdict) -> Result:
+        """Make a suggestion the owner's own fact."""
+        known = draft.get(id)
+        own = known if known.trust == "owner" else anew(known, trust="owner")
+        draft.put(msgspec.structs.replace(own, state="active", doubts=()))
+        result = await self.settle(draft, id, verdict)
+        result.undo = f"accepted:{id}"
+        return result
+
+    async def settle(self, draft: Draft, id: str, verdict: Verdict) -> Result:
+        """Let a fact that is now active supersede what it corrects, and doubt what it contradicts."""
+        result = Result(id, "added", f"added:{id}")
+        for other, told in verdict.contradicted:
+            fact = draft.get(id)
+            result.others.append(other.id)
+            if other.state == "suggested":
+                draft.object_to(other, fact)
+            elif told.replaces and _is_news(fact, other, draft.at):
+                await supersede(draft, other, by=fact)
+                result.change, result.undo = "superseded", f"superseded:{id}"
+            else:
+                draft.contradict(fact, other)
+        return result
+
+
+async def supersede(draft: Draft, old: Fact, *, by: Fact) -> None:
+    """Put a fact away as past truth: until what took its place began, as far as that is known."""
+    begun = by.valid_from if by.valid_from is not None and by.valid_from >= (old.valid_from or 0) else None
+    until = begun or said_at(by)
+    if old.valid_until is not None:
+        until = min(until, old.valid_until)
+    draft.put(anew(old, state="superseded", superseded_by=by.id, valid_until=until))
+    now = draft.get(by.id)
+    if old.id not in now.supersedes:
+        draft.put(msgspec.structs.replace(now, supersedes=(*now.supersedes, old.id)))
+    await draft.left(old)
+
+
+def said_at(fact: Fact) -> int:
+    """When it was last said."""
+    return max((source.at for source in fact.sources), default=0) or fact.created_at
+
+
+def merge_token(fact: str, version: int) -> str:
+    """Names the version that the merge makes: after another change the token is void."""
+    return f"merged:{fact}:{version + 1}"
+
+
+def changed(draft: Draft, result: Result) -> Changed:
+    """The result, with the facts as the draft leaves them."""
+    others = tuple(draft.get(id) for id in result.others)
+    return Changed(draft.get(result.fact), result.change, result.undo, others)
+
+
+def _rank(fact: Fact, told: Relation) -> tuple[bool, bool]:
+    return fact.state != "active", told.verdict != "same"
+
+
+def _is_news(fact: Fact, other: Fact, now: int) -> bool:
+    """Whether it tells of the present, and later than the other did."""
+    begun = fact.valid_from is None or fact.valid_from <= now
+    holds = fact.valid_until is None or fact.valid_until > now
+    return begun and holds and said_at(fact) >= said_at(other)
+
+
+def _roots(content: str) -> frozenset[str]:
+    """The beginnings of its words: a quick look at what it speaks of."""
+    words = content[:_SEARCHED_CHARS].casefold().split()
+    return frozenset(word[:_ROOT_CHARS] for word in words if word not in STOP_WORDS and word != "user")
+
+
+def _heads(read: Reading) -> Iterator[object]:
+    """What two facts of one batch share if one of them can be the same as the other or contradict it."""
+    keys = read.statement.keys
+    yield frozenset(keys)
+    yield keys[:2]
+    if keys[:1] == ("have",):
+        yield "have", keys[-1]
+    if read.slot is not None:
+        yield read.slot.key
+
+
+def _refused(draft: Draft, asked: Asked) -> Fact | None:
+    """What the owner took back before in the very same words."""
+    said = digest(asked.new.content)
+    near = (draft.get(id) for id in asked.near)
+    return next((fact for fact in near if fact.state == "retracted" and fact.digest == said), None)

@@ -1,0 +1,199 @@
+"""Changes of facts that are there, and how each change is taken back by its token. `Memory` calls.
+
+A token names a change and the fact it was made to; taking it back is itself a
+change, so that history only grows. What a fact superseded or put in doubt is
+told by its links, so that it can be taken back at any later time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.errors import BadInput, UnknownId
+from bethink.memory.facts import Changed, Fact, NewFact, Source, State, anew, digest, has_source
+from bethink.memory.gate import Asked, Gate, Result, changed, merge_token, supersede
+from bethink.memory.writing import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.memory.draft import Draft
+    from bethink.memory.writing import Writing
+
+NO_TOKEN = "This is no undo token: use the one that came with the change."  # noqa: S105 - a sentence
+_GONE = "No such memory: it may have been retracted, corrected or forgotten."
+_NO_SUGGESTION = "No such suggestion: it may have been decided already."
+_NOT_RETRACTED = "There is nothing to take back: the memory is gone or active again."
+_NOT_SUPERSEDED = "There is nothing to take back: the memory that was corrected is gone."
+_CHANGED_SINCE = "This change cannot be taken back any more: the memory was changed again since."
+_SAID_ALREADY = "Another memory says exactly this already; retract one of the two instead."
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """Edits, retracts, accepts and takes back, each within a draft."""
+
+    writing: Writing
+    gate: Gate
+
+    async def edit(self, draft: Draft, id: str, correction: NewFact) -> Changed:
+        """Supersede a fact with its correction, or put it anew where it says the same."""
+        old = await self.writing.found(draft, id, "active", missing=_GONE)
+        if digest(correction.content) == old.digest:
+            new = anew(
+                old,
+                content=correction.content,
+                category=correction.category,
+                importance=correction.importance,
+                topics=correction.topics,
+                pinned=correction.pinned,
+            )
+            draft.put(new)
+            return Changed(new, "merged", merge_token(id, draft.version(id)))
+        await self._check_unsaid(draft, digest(correction.content))
+        new = self.writing.fact(correction, draft.at)
+        draft.put(new)
+        await supersede(draft, old, by=new)
+        asked = await self._asked(draft, correction)
+        contradicted = self.gate.judge(draft, asked, {}, but=new.id).contradicted
+        for other, _ in contradicted:
+            draft.contradict(draft.get(new.id), other)
+        others = [id, *(other.id for other, _ in contradicted)]
+        return changed(draft, Result(new.id, "superseded", f"superseded:{new.id}", others))
+
+    async def retract(self, draft: Draft, id: str, *states: State) -> Changed:
+        """Take a fact of one of these states out of use; of a suggestion, reject it."""
+        (old,) = await draft.read([id]) or (None,)
+        if old is None or old.state not in states:
+            raise UnknownId(_NO_SUGGESTION if states == ("suggested",) else _GONE)
+        draft.put(msgspec.structs.replace(old, state="retracted"))
+        await draft.left(old)
+        undo = "rejected" if old.state == "suggested" else "retracted"
+        return Changed(draft.get(id), "retracted", f"{undo}:{id}")
+
+    async def accept(self, draft: Draft, id: str) -> Changed:
+        """Make a suggestion the owner's own, through the gate like anything that is said."""
+        suggestion = await self.writing.found(draft, id, "suggested", missing=_NO_SUGGESTION)
+        asked = await self._asked(draft, _said_by_owner(suggestion))
+        verdict = self.gate.judge(draft, asked, {}, but=id)
+        known = None if verdict.same is None else verdict.same[0]
+        if known is None or known.state != "active":
+            return changed(draft, await self.gate.promote(draft, id, verdict))
+        more = [one for one in suggestion.sources if not has_source(known.sources, one)]
+        draft.put(anew(known, sources=(*known.sources, *more)))
+        draft.put(msgspec.structs.replace(suggestion, state="merged", superseded_by=known.id))
+        return Changed(draft.get(known.id), "merged", f"accepted:{id}:{draft.version(known.id) + 1}")
+
+    async def undo(self, draft: Draft, token: str) -> Changed:
+        """Take back the change that a token names."""
+        match token.split(":"):
+            case ["added", id]:
+                return await self.retract(draft, id, "active")
+            case ["suggested", id]:
+                return await self.retract(draft, id, "suggested")
+            case ["retracted", id]:
+                return await self._restore(draft, id)
+            case ["rejected", id]:
+                return await self._review_again(draft, id, "retracted")
+            case ["accepted", id]:
+                return await self._unaccept(draft, id)
+            case ["accepted", id, version]:
+                return await self._part(draft, id, version)
+            case ["superseded", id]:
+                return await self._reinstate(draft, id)
+            case ["merged", id, version] if version.isascii() and version.isdecimal():
+                return await self._unmerge(draft, id, version)
+            case _:
+                raise BadInput(NO_TOKEN)
+
+    async def _restore(self, draft: Draft, id: str) -> Changed:
+        """Bring back a retracted fact, and supersede again what it had corrected."""
+        found = await self.writing.found(draft, id, "retracted", missing=_NOT_RETRACTED)
+        await self._check_unsaid(draft, found.digest)
+        draft.put(msgspec.structs.replace(found, state="active"))
+        again = [old for old in await draft.read(found.supersedes) if old.state == "active"]
+        for old in again:
+            await supersede(draft, old, by=draft.get(id))
+        await draft.returned(draft.get(id))
+        undo = f"{'superseded' if again else 'added'}:{id}"
+        return changed(draft, Result(id, "restored", undo, [old.id for old in again]))
+
+    async def _reinstate(self, draft: Draft, id: str) -> Changed:
+        """Retract a correction and bring back what it had corrected."""
+        new = await self.writing.found(draft, id, "active", missing=_GONE)
+        back = await self._bring_back(draft, new)
+        draft.put(msgspec.structs.replace(draft.get(id), state="retracted"))
+        await draft.left(new)
+        return changed(draft, Result(back[0], "restored", f"retracted:{id}", back[1:]))
+
+    async def _bring_back(self, draft: Draft, new: Fact) -> list[str]:
+        superseded = [old for old in await draft.read(new.supersedes) if old.superseded_by == new.id]
+        if not superseded:
+            raise UnknownId(_NOT_SUPERSEDED)
+        for old in superseded:
+            await self._check_unsaid(draft, old.digest)
+            until = None if old.before is None else old.before.valid_until
+            draft.put(msgspec.structs.replace(old, state="active", superseded_by=None, valid_until=until))
+            await draft.returned(draft.get(old.id))
+        return [old.id for old in superseded]
+
+    async def _unaccept(self, draft: Draft, id: str) -> Changed:
+        """Leave to review again what was accepted, and bring back what it had superseded."""
+        accepted = await self.writing.found(draft, id, "active", missing=_GONE)
+        back = await self._bring_back(draft, accepted) if accepted.supersedes else []
+        await draft.left(accepted)
+        return await self._review_again(draft, id, "active", others=back)
+
+    async def _part(self, draft: Draft, id: str, version: str) -> Changed:
+        """Leave to review again what was accepted as a restatement of a fact."""
+        found = await self.writing.found(draft, id, "merged", missing=_CHANGED_SINCE)
+        known = (await draft.read([found.superseded_by or ""]))[0:1]
+        for one in known:
+            if one.before is not None and str(draft.version(one.id)) == version:
+                draft.put(anew(one, **msgspec.structs.asdict(one.before)))
+        return await self._review_again(draft, id, "merged")
+
+    async def _review_again(
+        self, draft: Draft, id: str, state: State, *, others: Sequence[str] = ()
+    ) -> Changed:
+        found = await self.writing.found(draft, id, state, missing=_NOT_RETRACTED)
+        trust = "owner" if found.before is None else found.before.trust
+        draft.put(
+            msgspec.structs.replace(
+                draft.get(id), state="suggested", superseded_by=None, supersedes=(), doubts=(), trust=trust
+            )
+        )
+        return changed(draft, Result(id, "restored", f"suggested:{id}", [*others]))
+
+    async def _unmerge(self, draft: Draft, id: str, version: str) -> Changed:
+        """Give a fact back what its last merge or edit in place changed."""
+        found = await self.writing.found(draft, id, "active", missing=_GONE)
+        if found.before is None or str(draft.version(id)) != version:
+            raise UnknownId(_CHANGED_SINCE)
+        old = self.writing.in_its_slot(anew(found, **msgspec.structs.asdict(found.before)))
+        draft.put(old)
+        return Changed(old, "restored", merge_token(id, draft.version(id)))
+
+    async def _check_unsaid(self, draft: Draft, said: str) -> None:
+        if any(one.record.state == "active" for one in await self.writing.said(draft.owner, said)):
+            raise BadInput(_SAID_ALREADY)
+
+    async def _asked(self, draft: Draft, new: NewFact) -> Asked:
+        vectors = await self.writing.vectors([text_of(new)])
+        asked = Asked.of(new, vectors[0] if vectors else None)
+        await self.gate.look_around(draft, [asked])
+        return asked
+
+
+def _said_by_owner(suggestion: Fact) -> NewFact:
+    """A suggestion, as its owner states it by accepting it."""
+    return NewFact(
+        content=suggestion.content,
+        topics=suggestion.topics,
+        source=suggestion.sources[0] if suggestion.sources else Source(kind="person"),
+        project=suggestion.project,
+        trust="owner",
+    )

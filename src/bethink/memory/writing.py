@@ -1,0 +1,159 @@
+"""How facts get into the store: with what finds them, in one commit, begun again where it was refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from bethink.errors import Conflict, EmbeddingsUnavailable, UnknownId
+from bethink.index import IndexItem
+from bethink.memory.compare import reading
+from bethink.memory.draft import Draft
+from bethink.memory.facts import FACTS, Fact, NewFact, State, digest, weight
+from bethink.store import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.clock import Clock, Ids
+    from bethink.embeddings import Embeddings
+    from bethink.index import Index
+    from bethink.principal import Principal
+    from bethink.store import Change, Store, Versioned
+
+    Vector = NDArray[np.float32]
+
+KIND = "fact"
+PAST_KIND = "past_fact"
+"""The kind under which a superseded fact is found, when a question asks about a time."""
+SUGGESTED_KIND = "suggested_fact"
+"""The kind under which the gate finds what waits for review; recall does not look there."""
+_KINDS: dict[State, str] = {"active": KIND, "superseded": PAST_KIND, "suggested": SUGGESTED_KIND}
+_CONFLICT_TRIES = 20
+"""Two processes that change one fact as fast as they can lose five races in a row now and then."""
+_PAUSE_S = 0.001
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Commits facts, one change of an owner at a time."""
+
+    store: Store
+    index: Index
+    embeddings: Embeddings
+    clock: Clock
+    new_id: Ids
+    _locks: defaultdict[str, asyncio.Lock] = field(
+        default_factory=lambda: defaultdict(asyncio.Lock), repr=False
+    )
+
+    async def repeated(self, principal: Principal, change: Callable[[Draft], Awaitable[_T]]) -> _T:
+        """A change that reads and commits, begun again where another process came between the two.
+
+        Raises:
+            Conflict: another process kept changing the same.
+        """
+        async with self._locks[principal.owner]:
+            for lost in range(_CONFLICT_TRIES):
+                try:
+                    return await change(await Draft.begun(self.store, principal.owner, self.clock.now_us()))
+                except Conflict:
+                    await asyncio.sleep(lost * _PAUSE_S)
+        raise Conflict
+
+    async def commit(self, draft: Draft, vectors: Mapping[str, Vector] | None = None) -> None:
+        """Keep what the draft changed; `vectors` of texts are those that are at hand.
+
+        Raises:
+            Conflict: another process changed facts of the owner meanwhile.
+        """
+        await self.store.commit(draft.owner, await self.changes(draft, vectors))
+
+    async def changes(
+        self, draft: Draft, vectors: Mapping[str, Vector] | None = None, *, but: Collection[str] = ()
+    ) -> list[Change]:
+        """What `commit` commits, the facts `but` apart."""
+        facts = [fact for fact in draft.changed if fact.id not in but]
+        known = dict(vectors or {})
+        texts = dict.fromkeys(text_of(fact) for fact in facts if fact.state in _KINDS)
+        missing = [text for text in texts if text not in known]
+        known |= zip(missing, await self.vectors(missing) or (), strict=False)
+        return draft.changes([(fact, self._item(fact, known.get(text_of(fact)))) for fact in facts])
+
+    async def vectors(self, texts: Sequence[str]) -> list[Vector] | None:
+        """The texts' vectors; None while there is no embedding model."""
+        if not texts:
+            return []
+        try:
+            return list(await self.embeddings.embed(texts))
+        except EmbeddingsUnavailable:
+            return None
+
+    async def said(self, owner: str, said: str) -> list[Versioned[Fact]]:
+        """Facts of any state with this digest."""
+        return [*(await self.store.scan(owner, Scan(FACTS, where={"digest": said}))).items]
+
+    async def found(self, draft: Draft, fact: str, state: State, *, missing: str) -> Fact:
+        """The fact, if it has this state.
+
+        Raises:
+            UnknownId: it is not there, or in another state; `missing` says so.
+        """
+        found = await draft.read([fact])
+        if not found or found[0].state != state:
+            raise UnknownId(missing)
+        return found[0]
+
+    def fact(self, new: NewFact, now: int) -> Fact:
+        """The record of a new fact."""
+        return self.in_its_slot(
+            Fact(
+                id=self.new_id(),
+                content=new.content,
+                digest=digest(new.content),
+                weight=weight(new.importance, pinned=new.pinned),
+                created_at=now,
+                category=new.category,
+                importance=new.importance,
+                topics=new.topics,
+                state="suggested" if new.is_suggested else "active",
+                valid_from=new.valid_from,
+                valid_until=new.valid_until,
+                sources=(msgspec.structs.replace(new.source, at=new.source.at or new.at or now),),
+                trust=new.trusted,
+                depends_on=new.depends_on,
+                project=new.project,
+                pinned=new.pinned,
+            )
+        )
+
+    def in_its_slot(self, fact: Fact) -> Fact:
+        """The fact, found by the slot that its content fills."""
+        slot = reading(fact.content).slot
+        return msgspec.structs.replace(fact, slot=slot and slot.key)
+
+    def _item(self, fact: Fact, vector: Vector | None) -> IndexItem | None:
+        if fact.state not in _KINDS:
+            return None
+        return IndexItem(
+            kind=_KINDS[fact.state],
+            text=text_of(fact),
+            at=fact.created_at,
+            vector=vector,
+            model=None if vector is None else self.embeddings.model,
+            project=fact.project,
+        )
+
+
+def text_of(fact: Fact | NewFact) -> str:
+    """What a fact is found by, in words and in meaning."""
+    return " ".join((fact.content, *fact.topics))
