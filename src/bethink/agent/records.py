@@ -265,6 +265,9 @@ class Recorder:
 
     async def _write(self, changes: Sequence[Change], *more: Numbered, active_run: str | None) -> None:
         async with self._writing:
+            if self.run.state != "running":
+                # The end was written while this waited; nothing may be behind it.
+                return
             held, self._held = self._held, []
             written = self._written
             seen, self._seen = self._seen, set()

@@ -131,10 +131,10 @@ class StoredRuns:
                     raise Busy
                 return held
             await self._finish(principal, held, run=run, reason="interrupted")
-        elif rejecting:
+        elif run.state == "waiting":
+            if not rejecting:
+                return held
             await self._finish(principal, held, run=run, reason="cancelled")
-        else:
-            return held
         return await self.conversations.get(principal, conversation)
 
     async def purge(self, principal: Principal) -> None:
