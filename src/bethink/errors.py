@@ -4,7 +4,8 @@ BethinkError
 ├── BadInput                     the caller can mend it
 │   ├── UnknownId
 │   ├── TooLarge
-│   └── NotAllowed
+│   ├── NotAllowed
+│   └── HoldsSecret
 ├── Conflict                     somebody else changed it first, or it is in use
 │   └── Busy
 ├── StorageError                 the data directory cannot be used as asked
@@ -73,6 +74,22 @@ class NotAllowed(BadInput):
 
     code = "not_allowed"
     status = 403
+
+
+class HoldsSecret(BadInput):
+    """This holds a secret, and secrets are not kept in memory.
+
+    ``secret`` is its kind, in words; the secret itself is never repeated.
+    """
+
+    code = "secret"
+
+    def __init__(self, secret: str | None = None) -> None:
+        super().__init__(
+            f"This looks like {secret or 'a secret'}: secrets are not kept in memory, since what is "
+            "remembered is shown to models. Keep it in a password manager, and remember only what it is for."
+        )
+        self.secret = secret
 
 
 class Conflict(BethinkError):

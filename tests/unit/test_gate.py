@@ -338,3 +338,10 @@ async def test_a_time_that_cannot_be_is_told(more: dict[str, Any], says: str) ->
             await say(house, "User likes tea", **more)
         kept = await say(house, "User was born on 31 February 1990")
     assert kept.fact.content == "User was born on 31 February 1990"
+
+
+async def test_what_holds_until_a_day_or_held_once_is_still_recalled() -> None:
+    async with open_house() as house:
+        await say(house, "User rents a flat in Lyon until June")
+        await say(house, "User lived in Rome from 2015 to 2018")
+        assert set(await found(house, "Where did the user live, or rent a flat?")) == await active(house)

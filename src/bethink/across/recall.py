@@ -207,7 +207,7 @@ class Recall:
         kept = [
             (candidate, memento)
             for candidate, memento in await self._resolve(principal, found.items)
-            if memento.valid_until is None or (moment is not None and memento.valid_until > moment)
+            if moment is None or memento.valid_until is None or memento.valid_until > moment
         ]
         ranked = _ranked(kept, found.lexical_ideal)
         if not found.lexical_ideal and question.is_unbounded:

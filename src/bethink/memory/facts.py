@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.errors import BadInput, TooLarge
+from bethink.errors import BadInput, HoldsSecret, TooLarge
+from bethink.memory.secrets import secret_in
 from bethink.store import Collection, Record
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ class NewFact:
         Raises:
             BadInput: no content, importance outside 0..1 or unfit topics.
             TooLarge: the content is too long for one fact.
+            HoldsSecret: it holds a password, a key, a card number or the like.
         """
         if len(self.content) > _MAX_RAW_CHARS:
             raise _too_long(len(self.content))
@@ -187,7 +189,10 @@ class NewFact:
             raise BadInput(message)
         category = clean(self.category[:MAX_CONTENT_CHARS]).lower().replace(" ", "_")
         category = category[:MAX_TOPIC_CHARS] or "general"
-        return replace(self, content=content, category=category, topics=_checked_topics(self.topics))
+        topics = _checked_topics(self.topics)
+        if secret := secret_in(content) or secret_in(" ".join(topics)):
+            raise HoldsSecret(secret)
+        return replace(self, content=content, category=category, topics=topics)
 
 
 @dataclass(frozen=True, slots=True)
