@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
+import msgspec
 
 from bethink.agent.citations import unlabelled
 from bethink.agent.context import tokens_of, unknown_outcome
@@ -186,7 +187,8 @@ class StoredRuns:
         self, principal: Principal, held: Versioned[Conversation], *, run: Run, reason: StopReason
     ) -> None:
         """End a run that nobody drives any more, with what its journal still holds of it."""
-        recorder = Recorder(principal, run, held, self.conversations, Journal())
+        taken = msgspec.structs.replace(run, state="running")
+        recorder = Recorder(principal, taken, held, self.conversations, Journal())
         for numbered in await self.events(principal, run.id, Place(0)):
             recorder.take(numbered.event)
         recorder.mark_written()
