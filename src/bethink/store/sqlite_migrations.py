@@ -137,6 +137,12 @@ CREATE INDEX forgettings_state ON forgettings (owner, state, at, id);
 CREATE INDEX forgettings_at ON forgettings (owner, at, id);
 """
 
+_REPETITIONS = """
+DROP INDEX facts_digest;
+CREATE INDEX facts_digest ON facts (owner, digest, id);
+"""
+"""Without the id at its end SQLite reads the table in the order of ids instead."""
+
 _KEYS = {
     "conversations": ("archived", "updated_at", "project"),
     "messages": ("conversation", "position"),
@@ -188,4 +194,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _SLOTS),
     _bodies_apart,
     partial(_statements, _FORGETTING),
+    partial(_statements, _REPETITIONS),
 )
