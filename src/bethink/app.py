@@ -276,7 +276,7 @@ def _wire(
         Choosing(ports.store, recall, settings.recall_min_score),
         Traces(ports.store, ports.index),
         _Spoken(lambda: runs),
-        memory.parting,
+        memory,
         ports.clock,
         new_id,
     )

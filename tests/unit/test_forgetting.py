@@ -234,3 +234,17 @@ async def test_what_was_forgotten_is_kept_as_ids_for_a_day_at_most() -> None:
             house.clock.advance(3600 * 25)
         page = await store.scan(owner, Scan(INTENTS))
         assert [(item.record.state, item.record.facts) for item in page.items] == [("done", (fact.id,))]
+
+
+async def test_what_rests_on_a_forgotten_fact_is_put_in_doubt_and_named_in_the_receipt() -> None:
+    async with open_house() as house:
+        memory = house.app.memory
+        office = (await memory.add(house.me, NewFact("The office of the user is in Lyon"))).fact
+        way = NewFact("Takes the 7:40 train to the office", depends_on=(office.id,))
+        train = (await memory.add(house.me, way)).fact
+        receipt = await house.app.forgetting.forget(house.me, [office.id])
+        assert (receipt.facts, receipt.doubted) == ((office.id,), (train.id,))
+        (kept,) = (await memory.list(house.me)).items
+        assert [(doubt.kind, doubt.fact) for doubt in kept.record.doubts] == [("depends", office.id)]
+        found = await house.app.recall.search(house.me, "train to the office", kinds={"fact"})
+        assert [(hit.id, hit.doubt) for hit in found] == [(train.id, "what it rests on has changed")]

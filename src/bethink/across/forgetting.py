@@ -18,17 +18,18 @@ from bethink.across.receipt import Preview, Receipt, Said
 from bethink.across.traces import Found, MessageCut, Traces
 from bethink.across.wanted import Chosen, Wanted, moment_of
 from bethink.errors import Conflict
-from bethink.memory import FACTS
+from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.store import Collection, Delete, Put, Record, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Some
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from bethink.across.redaction import Redaction
     from bethink.across.wanted import Choosing
     from bethink.clock import Clock, Ids
+    from bethink.memory import Memory
     from bethink.principal import Principal
     from bethink.store import Change, Store
 
@@ -68,14 +69,6 @@ class SpokenNow(Protocol):
         ...
 
 
-class Parting(Protocol):
-    """Tells the facts that stay; `app` wires `memory`."""
-
-    async def __call__(self, owner: str, going: Some[str]) -> Sequence[Change]:
-        """The changes by which none of them contradicts any more what is going."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Forgetting:
     """Removes facts of all owners for good; every call acts for one principal."""
@@ -84,7 +77,7 @@ class Forgetting:
     choosing: Choosing
     traces: Traces
     spoken: SpokenNow = field(repr=False)
-    parting: Parting = field(repr=False)
+    memory: Memory = field(repr=False)
     clock: Clock
     new_id: Ids
 
@@ -179,32 +172,36 @@ class Forgetting:
         return receipt
 
     async def _repeated(self, owner: str, intent: Intent) -> Receipt:
-        for _ in range(_TRIES):
-            found = await self._found(owner, Chosen(intent.facts, intent.cuts))
-            try:
-                await self._remove(owner, intent, found)
-            except Conflict:
-                continue
-            return Receipt(
-                at=intent.at,
-                facts=tuple(fact.record.id for fact in found.facts),
-                messages=tuple(item.now.id for item in found.messages),
-                titles=tuple(found.titles),
-            )
+        async with self.memory.alone(owner):
+            for _ in range(_TRIES):
+                found = await self._found(owner, Chosen(intent.facts, intent.cuts))
+                try:
+                    return await self._remove(owner, intent, found)
+                except Conflict:
+                    continue
         raise Conflict
 
-    async def _remove(self, owner: str, intent: Intent, found: Found) -> None:
+    async def _remove(self, owner: str, intent: Intent, found: Found) -> Receipt:
         """One commit, and no run that is live meanwhile says it again."""
         self.spoken.hush(owner, found.redaction)
+        going = {fact.record.id for fact in found.facts}
+        parting = await self.memory.parting(owner, going)
         changes: list[Change] = [
             Put(INTENTS, _in_state(intent, "traces")),
             *found.changes(),
             *await self.spoken.forget(owner, found.redaction),
-            *await self.parting(owner, {fact.record.id for fact in found.facts}),
+            *parting,
         ]
         await self.store.commit(owner, changes)
         # A run that began in between has read what was still there.
         self.spoken.hush(owner, found.redaction)
+        return Receipt(
+            at=intent.at,
+            facts=tuple(fact.record.id for fact in found.facts),
+            messages=tuple(item.now.id for item in found.messages),
+            titles=tuple(found.titles),
+            doubted=tuple(_doubted(parting, going)),
+        )
 
     async def _found(self, owner: str, chosen: Chosen) -> Found:
         await self.spoken.write(owner)
@@ -218,3 +215,14 @@ class Forgetting:
 
 def _in_state(intent: Intent, state: Literal["traces", "done"]) -> Intent:
     return msgspec.structs.replace(intent, state=state)
+
+
+def _doubted(changes: Sequence[Change], going: Some[str]) -> Iterator[str]:
+    """The facts that rested on what is going."""
+    for change in changes:
+        match change:
+            case Put(record=Fact(id=id, doubts=doubts)):
+                if any(doubt.kind == "depends" and doubt.fact in going for doubt in doubts):
+                    yield id
+            case _:
+                pass

@@ -20,6 +20,7 @@ from bethink.memory.writing import Writing, text_of
 from bethink.store import Page, Scan
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
@@ -211,6 +212,10 @@ class Memory:
             Conflict: another process kept changing facts meanwhile.
         """
         return await self._commit(principal, lambda draft: self._undoing.undo(draft, token))
+
+    def alone(self, owner: str) -> asyncio.Lock:
+        """While it is held, nothing else in this process changes facts of the owner."""
+        return self._writing.alone(owner)
 
     async def parting(self, owner: str, going: Collection[str]) -> Sequence[Change]:
         """The changes by which nothing that stays contradicts facts that are to go for good.

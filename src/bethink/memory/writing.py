@@ -56,13 +56,17 @@ class Writing:
         default_factory=lambda: defaultdict(asyncio.Lock), repr=False
     )
 
+    def alone(self, owner: str) -> asyncio.Lock:
+        """While it is held, nothing else in this process changes facts of the owner."""
+        return self._locks[owner]
+
     async def repeated(self, principal: Principal, change: Callable[[Draft], Awaitable[_T]]) -> _T:
         """A change that reads and commits, begun again where another process came between the two.
 
         Raises:
             Conflict: another process kept changing the same.
         """
-        async with self._locks[principal.owner]:
+        async with self.alone(principal.owner):
             for lost in range(_CONFLICT_TRIES):
                 try:
                     return await change(await Draft.begun(self.store, principal.owner, self.clock.now_us()))
