@@ -23,10 +23,14 @@ from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
 from bethink.agent.answer import Bounds
+from bethink.agent.between_turns import BetweenTurns
 from bethink.agent.commands import Commands
-from bethink.agent.context import Context, system_prompt
+from bethink.agent.context import Context
+from bethink.agent.extraction import Extraction
 from bethink.agent.loop import Loop
+from bethink.agent.prompts import Prompts, read_prompts
 from bethink.agent.runs import Runs
+from bethink.agent.tally import Tally
 from bethink.agent.toolbox import Toolbox
 from bethink.bus.sqlite import open_bus
 from bethink.clock import Clock, Ids, SystemClock
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from bethink.across.redaction import Redaction
+    from bethink.agent.request import Turn
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
     from bethink.embeddings.minilm_build import Progress
@@ -90,6 +95,8 @@ class App:
     portability: Portability
     toolbox: Toolbox
     runs: Runs
+    extraction: Extraction
+    between_turns: BetweenTurns
     background: Background
 
 
@@ -167,15 +174,16 @@ async def open_app(
         BadInput: a setting names something that is not there.
     """
     await anyio.to_thread.run_sync(_check_time_zone, settings.time_zone)
-    prompt = await anyio.to_thread.run_sync(system_prompt)
+    prompts = await anyio.to_thread.run_sync(read_prompts)
     async with AsyncExitStack() as stack:
         if ports is None:
             ports = await stack.enter_async_context(open_ports(settings))
         background = Background(ports, settings.models)
-        app = _wire(settings, ports, background, tools=tools, prompt=prompt)
+        app = _wire(settings, ports, background, tools=tools, prompts=prompts)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
+        await stack.enter_async_context(app.between_turns.opened())
         await stack.enter_async_context(app.runs.opened())
         await _finish_forgetting(app.forgetting)
         yield app
@@ -247,7 +255,7 @@ def _plain(secret: SecretStr | None) -> str | None:
 
 
 def _wire(
-    settings: Settings, ports: Ports, background: Background, *, tools: Sequence[Tool], prompt: str
+    settings: Settings, ports: Ports, background: Background, *, tools: Sequence[Tool], prompts: Prompts
 ) -> App:
     new_id = Ids(ports.clock)
 
@@ -290,7 +298,7 @@ def _wire(
         memory,
         recall,
         ports.clock,
-        prompt=prompt,
+        prompt=prompts.system,
         tools=toolbox.schemas if settings.tools_enabled else (),
         limit=settings.recall_limit,
         profile_limit=settings.recall_profile_limit,
@@ -299,15 +307,35 @@ def _wire(
         max_output_tokens=settings.model_max_output_tokens,
         temperature=settings.model_temperature,
     )
+    bounds, tally = _bounds(settings), Tally()
+    extraction = Extraction(
+        settings.extraction,
+        ports.llm,
+        memory,
+        conversations,
+        prompt=prompts.extraction,
+        prices=bounds.prices,
+        forget=forgetting.forget,
+        on_usage=tally.take,
+        on_written=background.ask_vectors,
+    )
+    between_turns = BetweenTurns(extraction)
+
+    def ended(owner: str, turn: Turn | None) -> None:
+        background.ask_vectors(owner)
+        between_turns.go_on(owner, turn)
+
     runs = Runs(
         conversations,
         ports.bus,
         Commands(toolbox, forgetting),
         toolbox,
-        Loop(ports.llm, toolbox, context, _bounds(settings)) if ports.llm else None,
+        Loop(ports.llm, toolbox, context, bounds) if ports.llm else None,
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
-        on_turn=background.ask_vectors,
+        on_start=between_turns.pause,
+        on_end=ended,
+        tally=tally,
     )
     return App(
         settings=settings,
@@ -320,6 +348,8 @@ def _wire(
         portability=Portability(ports.store, memory, ports.embeddings, ports.clock),
         toolbox=toolbox,
         runs=runs,
+        extraction=extraction,
+        between_turns=between_turns,
         background=background,
     )
 

@@ -12,7 +12,7 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
@@ -166,6 +166,11 @@ class Settings(BaseModel):
     )
     recall_timeout_s: float = Field(
         default=5, gt=0, description="Longest search for memories; after it the answer goes without them."
+    )
+    extraction: Literal["off", "suggest", "store"] = Field(
+        default="off",
+        description="Have the model look for facts in finished turns: `suggest` leaves them to your review,"
+        " `store` keeps them. Costs one more request a turn.",
     )
     memory_search_limit: int = Field(
         default=10, ge=1, le=50, description="Results of a memory search, unless asked."

@@ -74,8 +74,11 @@ def test_a_text_reads_the_same_in_one_piece_and_in_many(pieces: list[str]) -> No
     assert many_marks == one_marks
 
 
-def test_without_memories_a_text_passes_untouched() -> None:
-    assert read(["See ", "[m1]", " there "], Labels()) == (["See ", "[m1]", " there ", ""], [])
+async def test_without_memories_a_text_passes_untouched() -> None:
+    async with open_house(ScriptedLlm(["See [m1] there"])) as house:
+        events = await house.say("What is written there?")
+    assert text_of(events) == "See [m1] there"
+    assert not any(isinstance(event, MemoryUsed) for event in events)
 
 
 async def test_an_answer_tells_which_memories_it_rests_on() -> None:

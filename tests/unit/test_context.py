@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.agent.citations import Labels
-from bethink.agent.context import OUTCOME_UNKNOWN, Context, recalled_block, system_prompt, tokens_of
+from bethink.agent.context import OUTCOME_UNKNOWN, Context, recalled_block, tokens_of
+from bethink.agent.prompts import read_prompts
 from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
@@ -313,9 +314,9 @@ def test_tokens_are_counted_in_bytes_so_that_no_script_is_cheap() -> None:
     ],
 )
 def test_the_reviewed_prompt_has_its_rules(about: str, rule: str) -> None:
-    assert rule in system_prompt(), about
+    assert rule in read_prompts().system, about
 
 
 @pytest.mark.requirement("R24")
 def test_the_reviewed_prompt_is_short_enough_for_a_small_window() -> None:
-    assert tokens_of(UserMessage(system_prompt())) < 1_200
+    assert tokens_of(UserMessage(read_prompts().system)) < 1_200

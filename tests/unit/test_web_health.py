@@ -54,6 +54,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "store": "ok",
         "embeddings": "ok",
         "model": "ok",
+        "extraction": "off",
         "bus": "ok",
     }
 
@@ -117,7 +118,7 @@ async def test_metrics_count_runs_calls_and_tokens() -> None:
         "bethink_runs_started_total 1",
         'bethink_runs_ended_total{reason="answered"} 1',
         'bethink_tool_calls_total{tool="store_memory",outcome="ok"} 1',
-        f'bethink_tokens_total{{model="scripted:\\"x\\"",direction="in"}} {tokens}',
+        f'bethink_tokens_total{{model="scripted:\\"x\\"",job="chat",direction="in"}} {tokens}',
     ):
         assert f"{line}\n" in shown.text
 

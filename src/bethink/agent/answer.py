@@ -45,15 +45,16 @@ class Answer:
     job: str
     prices: Mapping[str, tuple[float, float]]
     labels: Labels = field(default_factory=Labels)
-    citations: Citations = field(init=False)
     _texts: list[str] = field(default_factory=list[str])
     _reasonings: list[str] = field(default_factory=list[str])
     _calls: dict[int, list[str]] = field(default_factory=dict[int, "list[str]"])
     _finish: Finish | None = None
+    _citations: Citations | None = None
     used: Usage | None = None
 
     def __post_init__(self) -> None:
-        self.citations = Citations(self.labels, self._texts)
+        if self.labels:
+            self._citations = Citations(self.labels, self._texts)
 
     @property
     def begun(self) -> bool:
@@ -64,7 +65,12 @@ class Answer:
         """Add a delta; the event that a reader sees of it, if any."""
         match delta:
             case TextDelta():
-                return self._said(delta, self.citations.take(delta.text))
+                text, cites = delta.text, self._citations
+                # Asked for every token: only what may be a mark, or follows one, goes the longer way.
+                if cites is not None and (cites.held or "[" in text or text[-1:] == " "):
+                    return self._said(cites.take(text))
+                self._texts.append(text)
+                return delta
             case ReasoningDelta():
                 self._reasonings.append(delta.text)
                 return delta
@@ -77,14 +83,14 @@ class Answer:
                 call[2] += delta.arguments
             case Finish():
                 self._finish = delta
-                return self._said(None, self.citations.end())
+                return self._said(self._citations.end() if self._citations else "")
         return None
 
-    def _said(self, delta: TextDelta | None, text: str) -> TextDelta | None:
+    def _said(self, text: str) -> TextDelta | None:
         if not text:
             return None
         self._texts.append(text)
-        return delta if delta is not None and text is delta.text else TextDelta(text=text)
+        return TextDelta(text=text)
 
     def message(self) -> AssistantMessage:
         """The answer as a message.
@@ -102,7 +108,7 @@ class Answer:
 
     def used_memories(self) -> list[MemoryUsed]:
         """The memories that it cites, as an event; none where it cites nothing."""
-        marks = tuple(self.citations.marks)
+        marks = tuple(self._citations.marks) if self._citations else ()
         return [MemoryUsed(ids=tuple(dict.fromkeys(mark.id for mark in marks)), marks=marks)] if marks else []
 
     @property

@@ -18,7 +18,7 @@ from bethink.events import Mark
 from bethink.messages import Message, ToolMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _LABEL: Final = re.compile(r"[mM]\d{1,4}")
 _MARK: Final = re.compile(
@@ -47,6 +47,11 @@ class Labels:
             self._by_id[id], self._by_label[label] = label, id
         return self._by_id[id]
 
+    def give(self, ids: Iterable[str]) -> None:
+        """Label memories that are about to be given."""
+        for id in ids:
+            self.of(id)
+
     def named(self, label: str) -> str | None:
         """The id of the memory with this label."""
         return self._by_label.get(label.lower())
@@ -54,23 +59,19 @@ class Labels:
 
 @dataclass(slots=True)
 class Citations:
-    """The marks of one answer. `said` is the list that its text is gathered in, without them.
-
-    Text passes through untouched until memories were given.
-    """
+    """The marks of one answer. `said` is the list that its text is gathered in, without them."""
 
     labels: Labels
     said: Sequence[str]
     marks: list[Mark] = field(default_factory=list[Mark])
-    _held: str = ""
+    held: str = ""
 
     def take(self, text: str) -> str:
-        """What of the answer can be shown after one more piece of it."""
-        if not self._held and "[" not in text and not text.endswith(" "):
-            return text
-        if not self.labels:
-            return text
-        text, self._held = self._held + text, ""
+        """What of the answer can be shown after one more piece of it.
+
+        A piece without `[` and without a space at its end needs no asking while nothing is `held`.
+        """
+        text, self.held = self.held + text, ""
         shown: list[str] = []
         place = 0
         for found in _MARK.finditer(text):
@@ -79,12 +80,12 @@ class Citations:
                 place = found.end()
         perhaps = _PERHAPS.search(text, place)
         end = perhaps.start() if perhaps else len(text)
-        self._held = text[end:]
+        self.held = text[end:]
         return "".join((*shown, text[place:end]))
 
     def end(self) -> str:
         """What was held back, once the answer is complete; a mark that was cut off stays away."""
-        held, self._held = self._held, ""
+        held, self.held = self.held, ""
         return held.partition("[")[0] if "m" in held.lower() else held
 
     def _cite(self, found: re.Match[str], before: Sequence[str]) -> bool:

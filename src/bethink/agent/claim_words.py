@@ -241,7 +241,6 @@ HINT: Final = re.compile(
     r"\b(?:sav|stor|not(?:e|ing)|record|log|remember|forg|memor|mind|writ|jot|kept|bookmark|updat|chang|correct"
     r"|edit|mov|renam|replac|mark|delet|remov|eras|clear|cancel|wip|(?:re)?schedul|set|creat|add|book|remind"
     r"|calendar|alarm|timer|block|sent|e-?mail|text|messag|shar|post|submit|forward|notif|repl|ping|arrang"
-    r"|reserv|alert|captur|regist|publish|switch|invit|tick|put|take|took)",
-    re.IGNORECASE,
+    r"|reserv|alert|captur|regist|publish|switch|invit|tick|put|take|took)"
 )
 """Without one of these nothing above matches: most answers are let go by it."""

@@ -48,7 +48,7 @@ class Done:
 
 def unbacked(answer: str, done: Iterable[Done]) -> list[Claim]:
     """The claims in `answer` that no call in `done` can have fulfilled, in their order."""
-    if not words.HINT.search(answer):
+    if not words.HINT.search(answer.lower()):
         return []
     backed = _NONE.union(*map(_backs, done))
     if backed == _EVERY:
@@ -124,6 +124,8 @@ def _without_quoted(answer: str) -> str:
 
 def _claimed(sentence: str, *, is_talk: bool) -> Iterable[ClaimKind]:
     """The kinds of what a sentence claims, each once; beside code, "I've deleted it" speaks of that."""
+    if not words.HINT.search(sentence.lower()):
+        return ()
     said = _MARKS.sub("", sentence).replace("’", "'").strip().lower()
     if words.NOT_NOW.search(said) or words.ARTEFACT.search(said):
         return ()

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -46,11 +45,6 @@ OUTCOME_UNKNOWN = (
     "The outcome of this call is unknown: Bethink stopped while it ran. It may or may not have happened; "
     "look before you repeat it."
 )
-
-
-def system_prompt() -> str:
-    """The reviewed prompt, as it stands in `system_prompt.md`."""
-    return resources.files("bethink.agent").joinpath("system_prompt.md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ class Loop:
         if warning := self.context.recall.warning:
             yield Warned(part="recall", message=warning)
         if request.recalled:
+            request.labels.give(item.id for item in request.recalled)
             yield MemoryRecalled(items=request.recalled)
 
     async def _ask(self, request: RunRequest, answer: Answer) -> AsyncGenerator[Event, None]:

@@ -16,6 +16,7 @@ import msgspec
 
 from bethink.across.traces import indexed, redacted
 from bethink.agent.journal import Journal, Numbered
+from bethink.agent.request import Turn
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -221,6 +222,12 @@ class Recorder:
         await self._write(changes, last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
+
+    def turn(self, done: RunDone) -> Turn | None:
+        """What was said and answered, where that is talk and came to its end."""
+        if self.aside or done.reason != "answered" or done.message is None:
+            return None
+        return Turn(self.principal, self.run.message, done.message)
 
     def hush(self, gone: Redaction) -> None:
         """Keep nothing from now on of what is forgotten, nor any event: an answer may be cut anywhere."""

@@ -38,6 +38,15 @@ class Decided:
     edited: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A finished turn: the ids of what the owner said and of what was answered."""
+
+    principal: Principal
+    said: str
+    answered: str
+
+
 @dataclass(slots=True)
 class RunRequest:
     """What a run begins with: the conversation so far, the owner's message last.

@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.agent.journal import Journal, Numbered
 from bethink.agent.records import RUNS, Recorder, Run
-from bethink.agent.request import Decided, RunRequest
+from bethink.agent.request import Decided, RunRequest, Turn
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
 from bethink.conversations import checked_content
@@ -73,7 +73,8 @@ class _Live:
 class Runs:
     """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message.
 
-    `on_turn` is told of an owner who has one finished turn more.
+    `on_start` is told of an owner who is answered from now on, `on_end` of one
+    who was, with the turn where there is a whole one.
     """
 
     conversations: Conversations
@@ -83,7 +84,8 @@ class Runs:
     loop: Loop | None
     max_run_s: float
     max_message_chars: int
-    on_turn: Callable[[str], None] = lambda _owner: None
+    on_start: Callable[[str], None] = lambda _owner: None
+    on_end: Callable[[str, Turn | None], None] = lambda _owner, _turn: None
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
@@ -310,6 +312,7 @@ class Runs:
         live = _Live(recorder, request, anyio.CancelScope())
         self._live[recorder.run.id] = live
         self.tally.started += 1
+        self.on_start(recorder.principal.owner)
         self._tasks.start_soon(self._drive, live, self._events(request, said))
 
     async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
@@ -346,9 +349,10 @@ class Runs:
         return RunDone(reason="failed")
 
     async def _end(self, recorder: Recorder, done: RunDone) -> None:
+        turn = None
         try:
             await recorder.end(done)
-            self.on_turn(recorder.principal.owner)
+            turn = recorder.turn(done)
             await self._purge(recorder.principal)
         except BethinkError as error:
             _log.error("the end of run %s could not be stored: %s", recorder.run.id, error)
@@ -358,6 +362,7 @@ class Runs:
             self._dirty.pop(recorder.run.id, None)
             self._live.pop(recorder.run.id, None)
             self.tally.ended[done.reason] += 1
+            self.on_end(recorder.principal.owner, turn)
 
     async def _history(self, principal: Principal, held: Versioned[Conversation]) -> list[Message]:
         room = self.loop.llm.context_tokens if self.loop else 0

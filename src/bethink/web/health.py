@@ -40,6 +40,7 @@ class Parts(BaseModel):
     store: Part
     embeddings: Part
     model: Part
+    extraction: Part
     bus: Part
 
 
@@ -88,11 +89,13 @@ async def get_health(app: Served, caller: Caller, request: Request, response: Re
     """How each part is."""
     probe: ModelProbe = request.state.probe
     parts = Parts(
-        store=await _store(app, caller), embeddings=_embeddings(app), model=probe.part(), bus=await _bus(app)
+        store=await _store(app, caller),
+        embeddings=_embeddings(app),
+        model=probe.part(),
+        extraction=_extraction(app),
+        bus=await _bus(app),
     )
-    is_degraded = any(
-        part.status == "degraded" for part in (parts.store, parts.embeddings, parts.model, parts.bus)
-    )
+    is_degraded = any(part.status == "degraded" for _, part in parts)
     response.status_code = 200 if parts.store.status == "ok" else 503
     return Health(status="degraded" if is_degraded else "ok", version=__version__, parts=parts)
 
@@ -112,6 +115,15 @@ def _embeddings(app: App) -> Part:
     if app.background.progress is not None:
         return Part(status="loading", message=app.background.progress)
     return Part(status="degraded", message=f"Recall goes by words only: {reason}")
+
+
+def _extraction(app: App) -> Part:
+    """Off by choice or for want of a model is no fault; given up, or too small a model, is."""
+    extraction = app.extraction
+    if extraction.off is None:
+        return Part(status="ok")
+    is_choice = extraction.mode == "off" or extraction.llm is None
+    return Part(status="off" if is_choice else "degraded", message=extraction.off)
 
 
 async def _bus(app: App) -> Part:

@@ -50,10 +50,10 @@ async def get_metrics(app: Served, _: Caller) -> Response:
         _metric(
             "tokens_total",
             "counter",
-            "Tokens, by the model and the direction.",
+            "Tokens, by the model, what they were for and the direction.",
             {
-                (("model", model), ("direction", direction)): count
-                for (model, direction), count in tally.tokens.items()
+                (("model", model), ("job", job), ("direction", direction)): count
+                for (model, job, direction), count in tally.tokens.items()
             },
         ),
     ]

@@ -1,0 +1,129 @@
+"""What is done with finished turns while their owner is silent. `agent/runs` tells it who talks.
+
+It never delays anybody: work begins after an answer, stops as soon as its owner
+says something new, and begins again when that is answered. What still waits
+when the process ends is left: a turn stays recallable without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+
+from bethink.errors import BethinkError
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from anyio.abc import TaskGroup
+
+    from bethink.agent.request import Turn
+
+_MOST_WAITING: Final = 20
+"""Turns of one owner that wait; beyond that the oldest is left."""
+_AT_ONCE: Final = 4
+"""Owners whose turns are worked on at the same time."""
+_TIMEOUT_S: Final = 120
+
+_log = log("between_turns")
+
+
+class Work(Protocol):
+    """What is done with a finished turn. It is repeated where it was stopped."""
+
+    @property
+    def off(self) -> str | None:
+        """Why nothing is done, as a sentence; None while it is on."""
+        ...
+
+    async def do(self, turn: Turn) -> None:
+        """Do it."""
+        ...
+
+
+@dataclass(slots=True)
+class BetweenTurns:
+    """The turns that wait, of all owners; one of each at a time."""
+
+    work: Work
+    _tasks: TaskGroup | None = None
+    _waiting: dict[str, deque[Turn]] = field(default_factory=dict[str, "deque[Turn]"], repr=False)
+    _talking: Counter[str] = field(default_factory=Counter[str], repr=False)
+    _working: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope], repr=False)
+    _limit: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE), repr=False)
+    _done: asyncio.Condition = field(default_factory=asyncio.Condition, repr=False)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[BetweenTurns]:
+        """Turns are worked on inside."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield self
+            finally:
+                self._tasks = None
+                if left := sum(map(len, self._waiting.values())):
+                    _log.info("%d finished turns were not looked through", left)
+                tasks.cancel_scope.cancel()
+
+    def pause(self, owner: str) -> None:
+        """The owner is being answered: what works for them stops."""
+        self._talking[owner] += 1
+        if scope := self._working.get(owner):
+            scope.cancel()
+
+    def go_on(self, owner: str, turn: Turn | None) -> None:
+        """An answer has ended; `turn` is what can be worked on of it."""
+        self._talking[owner] -= 1
+        if not self._talking[owner]:
+            del self._talking[owner]
+        if turn is not None and self.work.off is None:
+            self._waiting.setdefault(owner, deque(maxlen=_MOST_WAITING)).append(turn)
+        self._start(owner)
+
+    async def finished(self) -> None:
+        """Return once nothing waits."""
+        async with self._done:
+            await self._done.wait_for(lambda: not self._waiting)
+
+    def _start(self, owner: str) -> None:
+        is_free = owner not in self._talking and owner not in self._working
+        if is_free and owner in self._waiting and self._tasks is not None:
+            self._working[owner] = anyio.CancelScope()
+            self._tasks.start_soon(self._work, owner)
+
+    async def _work(self, owner: str) -> None:
+        """Work on what waits of one owner until it is done or has to stop."""
+        waiting = self._waiting[owner]
+        try:
+            with self._working[owner]:
+                while waiting:
+                    turn = waiting[0]
+                    async with self._limit:
+                        await self._attempt(turn)
+                    if waiting[0] is turn:
+                        waiting.popleft()
+        finally:
+            del self._working[owner]
+            if not waiting:
+                del self._waiting[owner]
+            self._start(owner)
+        async with self._done:
+            self._done.notify_all()
+
+    async def _attempt(self, turn: Turn) -> None:
+        if self.work.off is not None:
+            return
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                await self.work.do(turn)
+        except (BethinkError, TimeoutError) as error:
+            _log.warning("a finished turn was not looked through: %s", error or "it took too long")
+        except Exception:  # noqa: BLE001 - a background task: recorded; the turn itself is kept
+            _log.exception("a finished turn could not be looked through")

@@ -1,0 +1,230 @@
+"""Facts that a finished turn tells, proposed by the model behind the answer's back.
+
+`agent/between_turns` runs it. It reads what the owner said and what was
+answered, never what was recalled or what tools returned, so that nothing known
+comes back as news. What the model proposes must be in the owner's own words
+(`grounding`), and passes the memory's one gate. What it did and cost is written
+on the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import anyio
+import msgspec
+
+from bethink.agent.answer import Answer
+from bethink.agent.grounding import is_said
+from bethink.conversations import ChangedRef
+from bethink.errors import BadInput, InvalidResponse, Refused
+from bethink.llm import LlmRequest
+from bethink.memory import CATEGORIES, NewFact, Source
+from bethink.messages import UserMessage
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bethink.agent.request import Turn
+    from bethink.conversations import Conversations, StoredMessage
+    from bethink.events import Usage
+    from bethink.llm import Llm
+    from bethink.memory import Changed, Memory
+    from bethink.principal import Principal
+    from bethink.store import Versioned
+
+Mode = Literal["off", "suggest", "store"]
+
+_MOST_FACTS: Final = 5
+_SAID_CHARS, _ANSWER_CHARS = 4_000, 2_000
+"""How much of each is read: what people tell of themselves is short, what they paste is not."""
+_OUTPUT_TOKENS: Final = 500
+_LEAST_WINDOW: Final = 4_096
+"""In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
+_MOST_GARBAGE: Final = 3
+_FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
+
+_log = log("extraction")
+
+
+class _Proposed(msgspec.Struct, frozen=True):
+    content: Annotated[str, msgspec.Meta(min_length=3, max_length=300)]
+    category: str = "general"
+    importance: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+
+
+class _Found(msgspec.Struct, frozen=True):
+    facts: tuple[_Proposed, ...]
+
+
+_FACT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "content": {"type": "string"},
+        "category": {"type": "string", "enum": list(CATEGORIES)},
+        "importance": {"type": "number"},
+    },
+    "required": ["content", "category", "importance"],
+    "additionalProperties": False,
+}
+_FORMAT: Final[dict[str, Any]] = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "facts",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"facts": {"type": "array", "items": _FACT}},
+            "required": ["facts"],
+            "additionalProperties": False,
+        },
+    },
+}
+"""Source: OpenAI's API reference, "Structured model outputs", the strict form."""
+
+
+Forget = Callable[["Principal", "Sequence[str]"], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class Extraction:
+    """Looks for facts. `mode` says what becomes of one: nothing, a suggestion, a memory.
+
+    `forget` removes facts for good, `on_usage` is told what each request cost,
+    `on_written` of an owner whose answer was written anew. `off` says why nothing is looked for, if so.
+    """
+
+    mode: Mode
+    llm: Llm | None
+    memory: Memory
+    conversations: Conversations
+    prompt: str
+    prices: Mapping[str, tuple[float, float]]
+    forget: Forget
+    on_usage: Callable[[Usage], None]
+    on_written: Callable[[str], None]
+    off: str | None = field(init=False)
+    _garbage: int = 0
+    _takes_schema: bool = True
+
+    def __post_init__(self) -> None:
+        self.off = _why_off(self.mode, self.llm)
+
+    async def do(self, turn: Turn) -> None:
+        """Look one turn through and keep what it tells.
+
+        What was forgotten or deleted meanwhile is not kept.
+
+        Raises:
+            LlmError: the model did not answer, or answered with what are no facts.
+            StorageError: the store cannot be used.
+        """
+        said, answered = await self._read(turn)
+        if said is None or answered is None or self.llm is None:
+            return
+        proposed, usage = await self._ask(
+            self.llm, said.record.message.content, answered.record.message.content
+        )
+        facts = [
+            _fact(one, said.record, is_suggested=self.mode == "suggest")
+            for one in proposed[:_MOST_FACTS]
+            if is_said(one.content, said.record.message.content)
+        ]
+        with anyio.CancelScope(shield=True):
+            changed = await self._keep(turn, facts, was=(said.version, answered.version))
+            refs = [ChangedRef(change=one.change, ids=(one.fact.id,), undo=one.undo) for one in changed]
+            await self.conversations.add_to(turn.principal, turn.answered, changed=refs, usage=[usage])
+            self.on_written(turn.principal.owner)
+
+    async def _read(self, turn: Turn) -> Sequence[Versioned[StoredMessage] | None]:
+        return await self.conversations.versions(turn.principal, [turn.said, turn.answered])
+
+    async def _keep(self, turn: Turn, facts: Sequence[NewFact], *, was: tuple[int, int]) -> list[Changed]:
+        if not facts or not await self._is_unchanged(turn, was):
+            return []
+        changed: list[Changed] = []
+        for fact in facts:
+            try:
+                changed.append(await self.memory.add(turn.principal, fact))
+            except BadInput as error:
+                _log.info("a proposed fact is not kept: %s", error)
+        news = [one for one in changed if one.change != "merged"]
+        if news and not await self._is_unchanged(turn, was):
+            # The owner forgot something of this turn just now: nothing of it comes back.
+            await self.forget(turn.principal, [one.fact.id for one in news])
+            return []
+        return news
+
+    async def _is_unchanged(self, turn: Turn, was: tuple[int, int]) -> bool:
+        return [found and found.version for found in await self._read(turn)] == list(was)
+
+    async def _ask(self, llm: Llm, said: str, answered: str) -> tuple[tuple[_Proposed, ...], Usage]:
+        read = {"message": said[:_SAID_CHARS], "answer": answered[:_ANSWER_CHARS]}
+        request = LlmRequest(
+            system=self.prompt,
+            messages=(UserMessage(msgspec.json.encode(read).decode()),),
+            max_output_tokens=_OUTPUT_TOKENS,
+            response_format=_FORMAT if self._takes_schema else None,
+        )
+        try:
+            answer = await self._answer(llm, request)
+        except Refused:
+            if request.response_format is None:
+                raise
+            answer = await self._answer(llm, replace(request, response_format=None))
+            self._takes_schema = False
+        usage = answer.usage(request.messages)
+        self.on_usage(usage)
+        return self._parsed(answer.message().content), usage
+
+    async def _answer(self, llm: Llm, request: LlmRequest) -> Answer:
+        answer = Answer(job="extraction", prices=self.prices)
+        async with aclosing(llm.stream(request)) as deltas:
+            async for delta in deltas:
+                answer.take(delta)
+        return answer
+
+    def _parsed(self, text: str) -> tuple[_Proposed, ...]:
+        fenced = _FENCE.fullmatch(text.strip())
+        try:
+            found = msgspec.json.decode(fenced[1] if fenced else text, type=_Found)
+        except msgspec.DecodeError as error:
+            self._garbage += 1
+            if self._garbage >= _MOST_GARBAGE:
+                self.off = (
+                    f"Facts are not looked for any more: {_MOST_GARBAGE} times in a row the model answered"
+                    " with what are no facts. Set a larger model and start again, or BETHINK_EXTRACTION=off."
+                )
+                _log.warning("%s", self.off)
+            raise InvalidResponse(f"The model's answer holds no facts: {error}") from error
+        self._garbage = 0
+        return found.facts
+
+
+def _why_off(mode: Mode, llm: Llm | None) -> str | None:
+    if mode == "off":
+        return "Facts are not looked for in what you say; BETHINK_EXTRACTION=suggest has them proposed."
+    if llm is None:
+        return "Facts are not looked for in what you say: no model is set."
+    if llm.context_tokens < _LEAST_WINDOW:
+        return (
+            f"Facts are not looked for in what you say: {llm.name} is too small for it, its window"
+            f" holds {llm.context_tokens:,} tokens and {_LEAST_WINDOW:,} are needed."
+        )
+    return None
+
+
+def _fact(proposed: _Proposed, said: StoredMessage, *, is_suggested: bool) -> NewFact:
+    return NewFact(
+        content=proposed.content,
+        category=proposed.category if proposed.category in CATEGORIES else "general",
+        importance=proposed.importance,
+        source=Source(kind="conversation", id=said.conversation, message=said.id, at=said.at),
+        suggested=is_suggested,
+        at=said.at,
+    )

@@ -1,0 +1,23 @@
+"""The reviewed texts that instruct a model: documents beside this file. `app` reads them once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What the agent is told (`system_prompt.md`), and what it is told to find facts (`extraction.md`)."""
+
+    system: str
+    extraction: str
+
+
+def read_prompts() -> Prompts:
+    """The prompts as they stand in their documents."""
+    folder = resources.files("bethink.agent")
+    return Prompts(
+        system=folder.joinpath("system_prompt.md").read_text(encoding="utf-8"),
+        extraction=folder.joinpath("extraction.md").read_text(encoding="utf-8"),
+    )
