@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from bethink.memory import NewFact
 from tests.door import Door, open_door
 
 pytestmark = pytest.mark.anyio
@@ -225,3 +226,22 @@ async def test_the_ends_of_time_can_be_asked_about(moment: str) -> None:
     async with open_door() as door:
         query = {"query": "x", "as_of": moment, "since": moment, "until": moment}
         assert (await door.http.get("/recall", params=query)).json()["items"] == []
+
+
+async def test_suggestions_are_listed_accepted_and_rejected() -> None:
+    async with open_door() as door:
+        memory, me = door.house.app.memory, door.house.me
+        for content in ("Plays the cello", "Keeps two snakes"):
+            await memory.add(me, NewFact(content, suggested=True))
+            door.house.clock.advance(1)
+        assert await contents(door) == []
+        listed = (await door.http.get("/memories", params={"state": "suggested"})).json()["items"]
+        snakes, cello = (item["id"] for item in listed)
+        accepted = (await door.http.post(f"/memories/{cello}/accept")).json()
+        rejected = (await door.http.post(f"/memories/{snakes}/reject")).json()
+        assert (accepted["memory"]["state"], rejected["memory"]["state"]) == ("active", "retracted")
+        assert await contents(door) == ["Plays the cello"]
+        for path in (f"/memories/{cello}/accept", f"/memories/{snakes}/reject", "/memories/nobody/accept"):
+            assert (await door.http.post(path)).status_code == 404
+        await door.http.post("/memories/undo", json={"token": rejected["undo"]})
+        assert await contents(door, state="suggested") == ["Keeps two snakes"]

@@ -57,7 +57,7 @@ class BetweenTurns:
     _talking: Counter[str] = field(default_factory=Counter[str], repr=False)
     _working: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope], repr=False)
     _limit: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE), repr=False)
-    _done: asyncio.Condition = field(default_factory=asyncio.Condition, repr=False)
+    _rested: anyio.Event = field(default_factory=anyio.Event, repr=False)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[BetweenTurns]:
@@ -86,11 +86,23 @@ class BetweenTurns:
         if turn is not None and self.work.off is None:
             self._waiting.setdefault(owner, deque(maxlen=_MOST_WAITING)).append(turn)
         self._start(owner)
+        self._tell()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody is being answered still, or a turn waits or is worked on."""
+        return self.work.off is None and bool(self._talking or self._waiting)
 
     async def finished(self) -> None:
-        """Return once nothing waits."""
-        async with self._done:
-            await self._done.wait_for(lambda: not self._waiting)
+        """Return once nobody talks and nothing waits."""
+        while self.is_busy:
+            await self._rested.wait()
+
+    def _tell(self) -> None:
+        """Wake those who wait for the end."""
+        if not self.is_busy:
+            self._rested.set()
+            self._rested = anyio.Event()
 
     def _start(self, owner: str) -> None:
         is_free = owner not in self._talking and owner not in self._working
@@ -114,8 +126,7 @@ class BetweenTurns:
             if not waiting:
                 del self._waiting[owner]
             self._start(owner)
-        async with self._done:
-            self._done.notify_all()
+            self._tell()
 
     async def _attempt(self, turn: Turn) -> None:
         if self.work.off is not None:

@@ -47,6 +47,8 @@ _OUTPUT_TOKENS: Final = 500
 _LEAST_WINDOW: Final = 4_096
 """In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
 _MOST_GARBAGE: Final = 3
+_NEWS: Final = ("added", "superseded", "suggested")
+"""Not what was known already, or was rejected before."""
 _FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 _log = log("extraction")
@@ -153,7 +155,7 @@ class Extraction:
                 changed.append(await self.memory.add(turn.principal, fact))
             except BadInput as error:
                 _log.info("a proposed fact is not kept: %s", error)
-        news = [one for one in changed if one.change != "merged"]
+        news = [one for one in changed if one.change in _NEWS]
         if news and not await self._is_unchanged(turn, was):
             # The owner forgot something of this turn just now: nothing of it comes back.
             await self.forget(turn.principal, [one.fact.id for one in news])

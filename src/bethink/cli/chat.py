@@ -53,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
             code = talk.turn(said)
         else:
             code = talk.go_on()
+        talk.wait_for_facts()
         if talk.conversation is not None:
             screen.note(f"conversation {talk.conversation}")
     return code

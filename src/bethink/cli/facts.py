@@ -8,6 +8,7 @@ from bethink.cli.exits import Exit
 from bethink.cli.fact_lines import FactLines
 from bethink.cli.forget import forget
 from bethink.cli.portability import export_memory, import_memory
+from bethink.cli.review import review
 from bethink.cli.session import opened
 from bethink.cli.terminal import Screen, read_stdin
 from bethink.errors import BadInput, UnknownId
@@ -167,6 +168,7 @@ _ACTIONS: dict[str, Callable[[Session, FactLines, argparse.Namespace], int]] = {
     "edit": _edit,
     "retract": _retract,
     "forget": forget,
+    "review": review,
     "undo": _undo,
     "export": export_memory,
     "import": import_memory,

@@ -61,6 +61,9 @@ def _register_changing(family: Commands) -> None:
     forget.add_argument("--all", action="store_true", help="every memory there is")
     forget.add_argument("--preview", action="store_true", help="show what would go, and change nothing")
     forget.add_argument("--yes", action="store_true", help="do not ask")
+    review = _add(family, "review", "accept or reject memories that were suggested")
+    review.add_argument("--accept", nargs="+", default=[], metavar="ID", help="keep these")
+    review.add_argument("--reject", nargs="+", default=[], metavar="ID", help="never suggest these again")
     undo = _add(family, "undo", "take back a change")
     undo.add_argument("token", metavar="TOKEN", help="the token that was printed with the change")
 

@@ -236,8 +236,7 @@ class Words:
     def _show_memory(self, event: MemoryRecalled | MemoryChanged | MemoryUsed) -> None:
         match event:
             case MemoryChanged():
-                undo = f" (undo: bethink memory undo {event.undo})" if event.undo else ""
-                self.screen.note(f"memory updated: {changed(event.change)}: {one_line(event.text)}{undo}")
+                self.screen.note(memory_updated(event.change, event.text, event.undo))
             case MemoryRecalled(items=items):
                 self._given |= {item.id: item for item in items}
                 self._show_texts("memory recalled", [item.id for item in items])
@@ -268,6 +267,12 @@ class Words:
                 about = "about " if event.estimated else ""
                 tokens = f"{event.input_tokens:,} tokens in, {event.output_tokens:,} out"
                 self.screen.note(f"{event.model}: {about}{tokens}{cost}")
+
+
+def memory_updated(change: str, text: str, undo: str | None) -> str:
+    """The line that tells a change of memory."""
+    how = f" (undo: bethink memory undo {undo})" if undo else ""
+    return f"memory updated: {changed(change)}: {one_line(text)}{how}"
 
 
 def changed(change: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bethink.cli.approval import decide_all, waiting_calls
 from bethink.cli.exits import Exit
-from bethink.cli.render import STOPPED, Outcome
+from bethink.cli.render import STOPPED, Outcome, memory_updated
 from bethink.cli.terminal import one_line, use_history
 from bethink.conversations import checked_content
 from bethink.errors import BethinkError, UnknownId
@@ -17,12 +17,12 @@ from bethink.events import Place
 from bethink.messages import UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from bethink.cli.render import Renderer
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.conversations import StoredMessage
+    from bethink.conversations import ChangedRef, StoredMessage
 
 _HISTORY_CONVERSATIONS = 10
 _HISTORY_MESSAGES = 50
@@ -113,6 +113,27 @@ class Talk:
         where = f" It stopped here: …{said}" if said else " It had not said anything yet."
         why = last.note or STOPPED.get(last.stop_reason, "")
         self.screen.note(f"The last answer is not complete. {why}{where}", "yellow")
+
+    def wait_for_facts(self) -> None:
+        """Let what is done with finished turns end, unless Ctrl-C says not to wait, and tell it."""
+        app = self.session.app
+        if not app.between_turns.is_busy:
+            return
+        told = self._changes()
+        self.screen.status("… looking for what is worth remembering; Ctrl-C leaves it")
+        try:
+            self.session.call(app.between_turns.finished)
+        except KeyboardInterrupt:
+            return
+        finally:
+            self.screen.status("")
+        for ref in self._changes()[len(told) :]:
+            for fact in self.session.call(app.memory.get, self.session.principal, ref.ids):
+                text = fact.content if fact else ""
+                self.screen.note(memory_updated(ref.change, text, ref.undo))
+
+    def _changes(self) -> Sequence[ChangedRef]:
+        return [ref for stored in self._newest(1) for ref in stored.changed]
 
     def _watch(self, run: str, after: Place | None = None) -> Exit:
         """Show a run to its end, asking for the decisions that it needs."""

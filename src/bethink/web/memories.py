@@ -152,7 +152,7 @@ async def list_memories(
 
 
 @router.post("", status_code=201, responses=documented(507))
-async def addmemory_of(body: MemoryDraft, app: Served, caller: Caller) -> MemoryChange:
+async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryChange:
     """Keep a memory; the very same words, if known already, are merged."""
     fact = NewFact(
         content=body.content,
@@ -171,13 +171,13 @@ async def undo_memory_change(body: UndoBody, app: Served, caller: Caller) -> Mem
 
 
 @router.get("/{memory}", responses=documented(404))
-async def getmemory_of(memory: str, app: Served, caller: Caller) -> Memory:
+async def get_memory(memory: str, app: Served, caller: Caller) -> Memory:
     """One memory, whatever its state."""
     return memory_of(await fact_of(app, caller, memory))
 
 
 @router.patch("/{memory}", responses=documented(404, 409, 507))
-async def editmemory_of(memory: str, body: MemoryPatch, app: Served, caller: Caller) -> MemoryChange:
+async def edit_memory(memory: str, body: MemoryPatch, app: Served, caller: Caller) -> MemoryChange:
     """Correct a memory: new content supersedes it, the old one keeps its time."""
     old = await fact_of(app, caller, memory)
     new = NewFact(
@@ -189,6 +189,18 @@ async def editmemory_of(memory: str, body: MemoryPatch, app: Served, caller: Cal
         project=old.project,
     )
     return change_of(await app.memory.edit(caller, memory, new))
+
+
+@router.post("/{memory}/accept", responses=documented(404, 409))
+async def accept_memory(memory: str, app: Served, caller: Caller) -> MemoryChange:
+    """Make a suggestion (`state=suggested` lists them) the owner's own, as if they had said it."""
+    return change_of(await app.memory.accept(caller, memory))
+
+
+@router.post("/{memory}/reject", responses=documented(404, 409))
+async def reject_memory(memory: str, app: Served, caller: Caller) -> MemoryChange:
+    """Take a suggestion away; the same words are not suggested again."""
+    return change_of(await app.memory.reject(caller, memory))
 
 
 @router.get("/{memory}/history", responses=documented(404))
