@@ -247,34 +247,6 @@ class Conversations:
         found = await self.store.get(MESSAGES, principal.owner, ids)
         return [message and message.record for message in found]
 
-    async def versions(
-        self, principal: Principal, ids: Sequence[str]
-    ) -> Sequence[Versioned[StoredMessage] | None]:
-        """The messages with these ids and their versions, in their order, None where there is none."""
-        return await self.store.get(MESSAGES, principal.owner, ids)
-
-    async def add_to(
-        self, principal: Principal, message: str, *, changed: Sequence[ChangedRef], usage: Sequence[Usage]
-    ) -> None:
-        """Write on an answer what was done for it later; nothing happens if it is gone."""
-        for _ in range(_CONFLICT_TRIES):
-            (found,) = await self.versions(principal, [message])
-            if found is None:
-                return
-            now = msgspec.structs.replace(
-                found.record,
-                changed=(*found.record.changed, *changed),
-                usage=(*found.record.usage, *usage),
-            )
-            held = await self.get(principal, now.conversation)
-            put = Put(MESSAGES, now, if_version=found.version, index=turn_of(held.record, now))
-            try:
-                await self.store.commit(principal.owner, [put])
-            except Conflict:
-                continue
-            return
-        raise Conflict
-
     async def take_over(self, principal: Principal, conversation: str, said: Sequence[Said]) -> Sequence[str]:
         """Add what was said elsewhere behind the last message, recallable at once; the messages' ids.
 

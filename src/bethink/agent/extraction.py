@@ -20,11 +20,12 @@ import msgspec
 
 from bethink.agent.answer import Answer
 from bethink.agent.grounding import is_said
-from bethink.conversations import ChangedRef
-from bethink.errors import BadInput, InvalidResponse, Refused
+from bethink.conversations import MESSAGES, ChangedRef, turn_of
+from bethink.errors import BadInput, Conflict, InvalidResponse, Refused
 from bethink.llm import LlmRequest
 from bethink.memory import CATEGORIES, NewFact, Source
 from bethink.messages import UserMessage
+from bethink.store import Put
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ _OUTPUT_TOKENS: Final = 500
 _LEAST_WINDOW: Final = 4_096
 """In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
 _MOST_GARBAGE: Final = 3
+_TRIES: Final = 5
 _NEWS: Final = ("added", "superseded", "suggested")
 """Not what was known already, or was rejected before."""
 _FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
@@ -140,11 +142,29 @@ class Extraction:
         with anyio.CancelScope(shield=True):
             changed = await self._keep(turn, facts, was=(said.version, answered.version))
             refs = [ChangedRef(change=one.change, ids=(one.fact.id,), undo=one.undo) for one in changed]
-            await self.conversations.add_to(turn.principal, turn.answered, changed=refs, usage=[usage])
+            await self._write(turn, refs, usage)
             self.on_written(turn.principal.owner)
 
+    async def _write(self, turn: Turn, changed: Sequence[ChangedRef], usage: Usage) -> None:
+        """Write on the answer what was done for it; nothing happens if it is gone."""
+        for _ in range(_TRIES):
+            _, found = await self._read(turn)
+            if found is None:
+                return
+            was = found.record
+            now = msgspec.structs.replace(was, changed=(*was.changed, *changed), usage=(*was.usage, usage))
+            held = await self.conversations.get(turn.principal, now.conversation)
+            put = Put(MESSAGES, now, if_version=found.version, index=turn_of(held.record, now))
+            try:
+                await self.conversations.store.commit(turn.principal.owner, [put])
+            except Conflict:
+                continue
+            return
+        raise Conflict
+
     async def _read(self, turn: Turn) -> Sequence[Versioned[StoredMessage] | None]:
-        return await self.conversations.versions(turn.principal, [turn.said, turn.answered])
+        ids = (turn.said, turn.answered)
+        return await self.conversations.store.get(MESSAGES, turn.principal.owner, ids)
 
     async def _keep(self, turn: Turn, facts: Sequence[NewFact], *, was: tuple[int, int]) -> list[Changed]:
         if not facts or not await self._is_unchanged(turn, was):

@@ -223,11 +223,12 @@ class Recorder:
         self.run = ended
         self.journal.append(done)
 
-    def turn(self, done: RunDone) -> Turn | None:
-        """What was said and answered, where that is talk and came to its end."""
-        if self.aside or done.reason != "answered" or done.message is None:
+    @property
+    def turn(self) -> Turn | None:
+        """What was said and answered, once that is stored; None where it is no talk or has no good end."""
+        if self.aside or self.run.reason != "answered" or self._last is None:
             return None
-        return Turn(self.principal, self.run.message, done.message)
+        return Turn(self.principal, self.run.message, self._last.id)
 
     def hush(self, gone: Redaction) -> None:
         """Keep nothing from now on of what is forgotten, nor any event: an answer may be cut anywhere."""

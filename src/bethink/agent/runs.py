@@ -48,7 +48,6 @@ FLUSH_S = 0.05
 """How much text a crash may cost, in seconds of streaming."""
 _STOP_S = 5
 """How long a run that was cancelled may take to end: its store's slowest write, amply."""
-_PURGE_EVERY_US = 3_600_000_000
 _CANCEL_TOPIC = "runs.cancel"
 
 _log = log("runs")
@@ -91,7 +90,6 @@ class Runs:
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
     _dirty: dict[str, Recorder] = field(default_factory=dict[str, Recorder], repr=False)
-    _purged: dict[str, int] = field(default_factory=dict[str, int], repr=False)
     _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
     def __post_init__(self) -> None:
@@ -349,11 +347,9 @@ class Runs:
         return RunDone(reason="failed")
 
     async def _end(self, recorder: Recorder, done: RunDone) -> None:
-        turn = None
         try:
             await recorder.end(done)
-            turn = recorder.turn(done)
-            await self._purge(recorder.principal)
+            await self.stored.purge(recorder.principal)
         except BethinkError as error:
             _log.error("the end of run %s could not be stored: %s", recorder.run.id, error)
             recorder.take(RunFailed(code=error.code, message=f"The answer could not be stored: {error}"))
@@ -362,20 +358,13 @@ class Runs:
             self._dirty.pop(recorder.run.id, None)
             self._live.pop(recorder.run.id, None)
             self.tally.ended[done.reason] += 1
-            self.on_end(recorder.principal.owner, turn)
+            self.on_end(recorder.principal.owner, recorder.turn)
 
     async def _history(self, principal: Principal, held: Versioned[Conversation]) -> list[Message]:
         room = self.loop.llm.context_tokens if self.loop else 0
         if not held.record.count or not room:
             return []
         return await self.stored.history(principal, held.record.id, tokens=room)
-
-    async def _purge(self, principal: Principal) -> None:
-        """Drop old journals, at most once an hour and owner."""
-        now = self.conversations.clock.now_us()
-        if self._purged.get(principal.owner, 0) + _PURGE_EVERY_US <= now:
-            self._purged[principal.owner] = now
-            await self.stored.purge(principal)
 
     async def _flush_always(self) -> None:
         """Write what live runs said, every `FLUSH_S` while there is something."""

@@ -6,7 +6,7 @@ and runs of other processes on the same data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.1
 _PAGE = 50
-_DAY_US = 86_400_000_000
+_HOUR_US = 3_600_000_000
+_DAY_US = 24 * _HOUR_US
 _PURGED_AT_ONCE = 20
 
 
@@ -44,6 +45,7 @@ class StoredRuns:
     conversations: Conversations
     bus: Bus
     is_live: Callable[[str], bool]
+    _purged: dict[str, int] = field(default_factory=dict[str, int], repr=False)
 
     async def get(self, principal: Principal, run: str) -> Run:
         """The run's record.
@@ -139,13 +141,17 @@ class StoredRuns:
         return await self.conversations.get(principal, conversation)
 
     async def purge(self, principal: Principal) -> None:
-        """Drop the journals of the owner's runs that ended more than a day ago, some at a time."""
+        """Drop journals of the owner's runs that ended more than a day ago: some, at most once an hour."""
+        now = self.conversations.clock.now_us()
+        if now < self._purged.get(principal.owner, 0) + _HOUR_US:
+            return
+        self._purged[principal.owner] = now
         scan = Scan(
             RUNS,
             {"state": "ended"},
             order="ended_at",
             low=0,
-            high=self.conversations.clock.now_us() - _DAY_US,
+            high=now - _DAY_US,
             limit=_PURGED_AT_ONCE,
         )
         page = await self.conversations.store.scan(principal.owner, scan)

@@ -98,7 +98,7 @@ export type OwnerMessage = { at: string; attachments: readonly MessageAttachment
 
 export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { bus: Part; embeddings: Part; model: Part; store: Part };
+export type Parts = { bus: Part; embeddings: Part; extraction: Part; model: Part; store: Part };
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
