@@ -201,6 +201,16 @@ async def test_vectors_of_another_model_are_not_compared_but_counted(database: D
     assert (candidates.searched, candidates.without_vector) == (3, 2)
 
 
+async def test_vectors_come_back_as_they_were_kept(database: Database) -> None:
+    await keep(database, a=item("apple", 0), b=item("pear", 0, model=OTHER), c=item("plum"), d=item("fig", 2))
+    vectors = await database.index.vectors("ann", MODEL, ["d", "c", "b", "a", "nobody"])
+    assert {id: vector.tolist() for id, vector in vectors.items()} == {
+        "a": axis(0).tolist(),
+        "d": axis(2).tolist(),
+    }
+    assert await database.index.vectors("bob", MODEL, ["a"]) == {}
+
+
 async def test_missing_vectors_are_named_with_their_texts_and_filled_in(database: Database) -> None:
     await keep(
         database,

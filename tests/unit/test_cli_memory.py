@@ -133,6 +133,7 @@ def test_json_is_one_object_a_line(plain: CommandLine) -> None:
             "doubts",
             "id",
             "importance",
+            "merges",
             "pinned",
             "project",
             "score",

@@ -189,7 +189,7 @@ async def test_a_browser_gets_a_file_and_brings_it_back() -> None:
         preview = await other.http.post("/memories/import", params={"preview": True}, content=file)
         assert (preview.json()["restored"], preview.json()["preview"]) == (2, True)
         report = (await other.http.post("/memories/import", content=file + b"{}\n")).json()
-        assert {name: value for name, value in report.items() if name != "id"} == snapshot(
+        assert {name: value for name, value in report.items() if name not in {"id", "undo"}} == snapshot(
             {
                 "format": "jsonl",
                 "lines": 3,
@@ -205,7 +205,10 @@ async def test_a_browser_gets_a_file_and_brings_it_back() -> None:
                 "preview": False,
             }
         )
+        assert report["undo"] == f"import:{report['id']}"
         assert await everything(other.house) == await everything(door.house)
+        undone = await other.http.post("/memories/undo", json={"token": report["undo"]})
+        assert (undone.json()["change"], undone.json()["count"]) == ("retracted", 2)
 
 
 @pytest.mark.anyio
@@ -256,8 +259,11 @@ def test_the_command_line_names_bad_lines(plain: CommandLine, tmp_path: Path) ->
 """)
     assert plain.facts() == set()
     ended = plain("memory", "import", str(file))
-    assert ended.err == snapshot("line 2: this is not JSON: JSON is malformed: invalid character (byte 4).\n")
+    assert ended.err.startswith("line 2: this is not JSON: JSON is malformed: invalid character (byte 4).\n")
     assert plain.facts() == {"User likes tea.", "User has a dog."}
+    token = ended.err.split()[-1]
+    assert "2 memories" in plain("memory", "undo", token).out
+    assert plain.facts() == set()
     many = plain("memory", "import", "-", "--format", "jsonl", piped="x\n" * 103)
     assert many.err.splitlines()[-1] == "and 3 more lines like these"
 

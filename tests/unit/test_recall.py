@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TypedDict, Unpack
 
 import anyio
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bethink.across.recall import MAX_K, Memento, Recall
 from bethink.app import Ports
@@ -52,6 +54,9 @@ class Found:
 
     async def missing_vectors(self, owner: str, model: object, limit: int) -> tuple[tuple[str, str], ...]:
         return ()
+
+    async def vectors(self, owner: str, model: object, ids: object) -> dict[str, NDArray[np.float32]]:
+        return {}
 
 
 def candidate(id: str, lexical: float | None, dense: float | None, kind: str = "fact") -> Candidate:

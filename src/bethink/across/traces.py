@@ -142,7 +142,7 @@ class Traces:
         while asked:
             found = [fact for fact in await self.store.get(FACTS, owner, asked) if fact is not None]
             chain |= {fact.record.id: fact for fact in found}
-            linked = {id for fact in found for id in fact.record.supersedes}
+            linked = {id for fact in found for id in (*fact.record.supersedes, *fact.record.merges)}
             for said in {fact.record.digest for fact in found}:
                 same = await self.store.scan(owner, Scan(FACTS, {"digest": said}))
                 linked |= {item.record.id for item in same.items}

@@ -53,9 +53,13 @@ class FactLines:
     def changed(self, result: Changed, word: str | None = None) -> None:
         """What became of a fact, in a `word` or the usual one, and how to take it back."""
         if self.is_json:
-            self._json({"memory": _document(result.fact), "change": result.change, "undo": result.undo})
+            told = {"change": result.change, "undo": result.undo, "count": result.count}
+            self._json({"memory": _document(result.fact)} | told)
             return
-        self.screen.line(f"{word or changed(result.change)}: {result.fact.content}  ({result.fact.id})")
+        if result.count > 1:
+            self.screen.line(f"{word or changed(result.change)}: {result.count:,} memories")
+        else:
+            self.screen.line(f"{word or changed(result.change)}: {result.fact.content}  ({result.fact.id})")
         if result.undo is not None:
             self.screen.note(f"undo: bethink memory undo {result.undo}")
 

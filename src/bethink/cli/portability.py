@@ -88,7 +88,7 @@ def import_memory(session: Session, lines: FactLines, options: argparse.Namespac
 
 def _show(report: ImportReport, screen: Screen, *, is_json: bool) -> None:
     if is_json:
-        screen.line(msgspec.json.encode(report).decode())
+        screen.line(msgspec.json.encode(msgspec.to_builtins(report) | {"undo": report.undo}).decode())
         return
     for bad in report.bad:
         screen.note(f"line {bad.line:,}: {bad.reason}", "red")
@@ -98,6 +98,8 @@ def _show(report: ImportReport, screen: Screen, *, is_json: bool) -> None:
     for field, words in _WORDS.items():
         if count := getattr(report, field):
             screen.line(f"  {count:>9,}  {words}")
+    if report.undo is not None:
+        screen.note(f"undo: bethink memory undo {report.undo}")
 
 
 def _format_of(output: str | None) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -117,4 +119,10 @@ class Index(Protocol):
         Those without any vector first, then by the model that made theirs;
         within these, oldest first.
         """
+        ...
+
+    async def vectors(
+        self, owner: str, model: EmbeddingModel, ids: Sequence[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        """The vectors, float32 (d,), of those of these items that have one of `model`, by id."""
         ...

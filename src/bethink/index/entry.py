@@ -70,6 +70,13 @@ def check_text(text: str) -> None:
             ) from error
 
 
+def vector_of(body: bytes) -> NDArray[np.float32]:
+    """The vector of `vector_bytes`."""
+    import numpy as np  # heavy: whoever asks for vectors works with them
+
+    return np.frombuffer(body, "<f4")
+
+
 def model_key(model: EmbeddingModel) -> str:
     """One text per model: vectors compare only where these are equal."""
     return f"{model.id}|{model.tokenizer}|{model.dimensions}"

@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 from bethink.index import Candidates
 from bethink.index.analysis import Analyzer
-from bethink.index.entry import Entry, entry_of, model_key
+from bethink.index.entry import Entry, entry_of, model_key, vector_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bethink.embeddings import EmbeddingModel
     from bethink.index import IndexItem, IndexQuery
     from bethink.index.shard import Shard
@@ -43,6 +48,18 @@ class MemoryIndex:
             if entry.model != wanted
         )
         return tuple((id, text) for _, _, id, text in missing[:limit])
+
+    async def vectors(
+        self, owner: str, model: EmbeddingModel, ids: Sequence[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        """The vectors of those of these items that have one of `model`, by id."""
+        kept, wanted = self._kept.get(owner, {}), model_key(model)
+        entries = [kept[id][1] for id in ids if id in kept]
+        return {
+            entry.id: vector_of(entry.vector)
+            for entry in entries
+            if entry.vector is not None and entry.model == wanted
+        }
 
     def entry(self, id: str, item: IndexItem) -> Entry:
         """What `put` keeps of an item.

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from bethink.index.analysis import ANALYSIS, Analyzer
-from bethink.index.entry import Entry, model_key
+from bethink.index.entry import Entry, model_key, vector_of
 from bethink.index.sqlite_rows import Words, text_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from bethink.embeddings import EmbeddingModel
     from bethink.index import Candidates, IndexQuery
@@ -48,6 +51,9 @@ WHERE owner = ? AND model IS NULL ORDER BY at, id LIMIT ?
 _OTHER_MODEL = """
 SELECT id, body FROM index_items CROSS JOIN bodies ON place = words
 WHERE owner = ? AND model <> ? ORDER BY model, at, id LIMIT ?
+"""
+_VECTOR = """
+SELECT body FROM index_items CROSS JOIN bodies ON place = vector WHERE owner = ? AND id = ? AND model = ?
 """
 
 
@@ -108,6 +114,12 @@ class SqliteIndex:
         """At most `limit` pairs (id, text) that have no vector of `model`."""
         return await self._read(lambda connection: _missing(connection, owner, model_key(model), limit=limit))
 
+    async def vectors(
+        self, owner: str, model: EmbeddingModel, ids: Sequence[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        """The vectors of those of these items that have one of `model`, by id."""
+        return await self._read(lambda connection: _vectors(connection, owner, model_key(model), ids=ids))
+
     def _search(self, query: IndexQuery, connection: sqlite3.Connection) -> Candidates:
         copy = self._copy(query.owner)
         with copy.lock:
@@ -152,3 +164,10 @@ def _missing(
     if len(rows) < limit:
         rows += connection.execute(_OTHER_MODEL, (owner, model, limit - len(rows))).fetchall()
     return tuple((id, text_of(body)) for id, body in rows)
+
+
+def _vectors(
+    connection: sqlite3.Connection, owner: str, model: str, *, ids: Sequence[str]
+) -> dict[str, NDArray[np.float32]]:
+    rows = {id: connection.execute(_VECTOR, (owner, id, model)).fetchone() for id in ids}
+    return {id: vector_of(row[0]) for id, row in rows.items() if row is not None}

@@ -7,20 +7,28 @@ taken back, and only `forget` removes for good.
 
 from __future__ import annotations
 
+from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated
 from bethink.memory.facts import CATEGORIES, FACTS, Changed, Doubt, Fact, NewFact, Source
 from bethink.memory.service import Find, Memory
+from bethink.memory.steps import STEPS, Step, import_token
 from bethink.memory.writing import KIND, PAST_KIND
 
 __all__ = [
     "CATEGORIES",
     "FACTS",
     "KIND",
+    "LARGEST_SHARE",
     "PAST_KIND",
+    "STEPS",
+    "THRESHOLD",
     "Changed",
+    "Consolidated",
     "Doubt",
     "Fact",
     "Find",
     "Memory",
     "NewFact",
     "Source",
+    "Step",
+    "import_token",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.memory.facts import FACTS, Doubt, Fact
+from bethink.memory.steps import STEPS, Step, Touched
 from bethink.store import Collection, Put, Record, Scan
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Draft:
     _facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     _versions: dict[str, int] = field(default_factory=dict[str, int])
     _changed: dict[str, None] = field(default_factory=dict[str, None])
+    _originals: dict[str, Fact | None] = field(default_factory=dict[str, "Fact | None"])
+    _steps: list[Step] = field(default_factory=list[Step])
     _knows_derived: bool = False
 
     @classmethod
@@ -67,6 +70,7 @@ class Draft:
 
     def put(self, fact: Fact) -> None:
         """Have the commit keep this fact."""
+        self._originals.setdefault(fact.id, self._facts.get(fact.id))
         self._facts[fact.id] = fact
         self._versions.setdefault(fact.id, 0)
         self._changed[fact.id] = None
@@ -90,7 +94,27 @@ class Draft:
     def changes(self, facts: Iterable[tuple[Fact, IndexItem | None]]) -> list[Change]:
         """The commit that keeps these facts, each with what finds it."""
         puts = [Put(FACTS, fact, self._versions[fact.id], item) for fact, item in facts]
-        return [*puts, Put(REVISIONS, Revision(id=_REVISION), self._revision)]
+        steps = [Put(STEPS, step, 0) for step in self._steps]
+        return [*puts, *steps, Put(REVISIONS, Revision(id=_REVISION), self._revision)]
+
+    def note(self, step: Step) -> None:
+        """Have the commit keep what it was, for the log."""
+        self._steps.append(step)
+
+    def touched(self) -> list[Touched]:
+        """What the commit does to facts, their doubts apart: those follow what is done to others."""
+        return [
+            Touched(
+                id=fact.id,
+                version=self._versions[fact.id] + 1,
+                was=None if was is None else was.state,
+                by=None if was is None else was.superseded_by,
+                merges=() if was is None else was.merges,
+                in_place=was is not None and fact.before is not was.before,
+            )
+            for fact, was in ((fact, self._originals[fact.id]) for fact in self.changed)
+            if was is None or msgspec.structs.replace(fact, doubts=was.doubts) != was
+        ]
 
     async def left(self, fact: Fact) -> None:
         """Tell the others that a fact no longer holds: lift its objections, doubt what rests on it."""

@@ -95,7 +95,8 @@ class Fact(Record, frozen=True, kw_only=True):
     fact, by which what is always recalled is found. `legacy_id` is the integer
     id of a memory file of spec 000. `before` is what the last merge or edit
     changed in place. `slot` names what only one fact at a time can say, such as
-    the owner's home. A fact rests on those that it `depends_on`.
+    the owner's home. A fact rests on those that it `depends_on`; duplicates in
+    its `merges` were taken into it.
     """
 
     content: str
@@ -119,6 +120,7 @@ class Fact(Record, frozen=True, kw_only=True):
     before: Before | None = None
     doubts: tuple[Doubt, ...] = ()
     slot: str | None = None
+    merges: tuple[str, ...] = ()
 
     @property
     def derived(self) -> int | None:
@@ -199,13 +201,15 @@ class NewFact:
 class Changed:
     """What became of a fact. `undo` is the token that takes the change back.
 
-    `others` are facts that the change superseded or put in doubt, as they are now.
+    `others` are facts that the change superseded or put in doubt, as they are
+    now. A change of many facts shows the first of them, and their `count`.
     """
 
     fact: Fact
     change: ChangeKind
     undo: str | None = None
     others: tuple[Fact, ...] = ()
+    count: int = 1
 
 
 def clean(text: str) -> str:

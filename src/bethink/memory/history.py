@@ -22,7 +22,7 @@ async def history_of(store: Store, owner: str, fact: str) -> list[Fact]:
     while asked:
         found = [one.record for one in await store.get(FACTS, owner, asked) if one is not None]
         chain |= {one.id: one for one in found}
-        linked = [(*one.supersedes, one.superseded_by) for one in found]
+        linked = [(*one.supersedes, *one.merges, one.superseded_by) for one in found]
         asked = list({id for ids in linked for id in ids if id is not None and id not in chain})
     if fact not in chain:
         message = "No such memory: it may have been forgotten."

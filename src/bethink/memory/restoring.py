@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.memory.compare import reading
 from bethink.memory.facts import FACTS, Fact, digest, weight
 
 if TYPE_CHECKING:
@@ -32,16 +31,12 @@ async def sorted_out(
     new: dict[str, Fact] = {}
     said: set[str] = set()
     for given, found in zip(facts, here, strict=True):
-        slot = reading(given.content).slot
         fact = msgspec.structs.replace(
-            given,
-            digest=digest(given.content),
-            weight=weight(given.importance, pinned=given.pinned),
-            slot=slot and slot.key,
+            given, digest=digest(given.content), weight=weight(given.importance, pinned=given.pinned)
         )
         known = found.record if found else new.get(fact.id)
         if known is not None:
-            outcomes.append("known" if known == fact else "differing")
+            outcomes.append("known" if _is_like(known, fact) else "differing")
         elif fact.state == "active" and (fact.digest in said or await _is_said(store, principal, fact)):
             outcomes.append("known")
         else:
@@ -53,3 +48,8 @@ async def sorted_out(
 
 async def _is_said(store: Store, principal: Principal, fact: Fact) -> bool:
     return await store.count(principal.owner, FACTS, {"digest": fact.digest, "state": "active"}) > 0
+
+
+def _is_like(known: Fact, fact: Fact) -> bool:
+    """Whether they are the same but for the slot, which follows from what is said."""
+    return known == msgspec.structs.replace(fact, slot=known.slot)

@@ -5,22 +5,25 @@ Each change is one atomic commit, and comes with a token that takes it back.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated, Consolidation
 from bethink.memory.dates import dated
 from bethink.memory.draft import Draft
 from bethink.memory.facts import FACTS, Changed, Fact, NewFact, digest
 from bethink.memory.gate import Asked, Gate
 from bethink.memory.history import history_of
 from bethink.memory.restoring import Restored, sorted_out
+from bethink.memory.reversal import Reversal, takes_back_many
+from bethink.memory.steps import STEPS, Step, StepKind, import_token
 from bethink.memory.undoing import Undoing
 from bethink.memory.writing import Writing, text_of
 from bethink.store import Page, Scan
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
@@ -97,15 +100,22 @@ class Memory:
         return results
 
     async def restore_many(
-        self, principal: Principal, facts: Sequence[Fact], *, preview: bool = False
+        self, principal: Principal, facts: Sequence[Fact], *, source: str, preview: bool = False
     ) -> list[Restored]:
-        """Put back facts as they were exported, all or none; what is here already stays as it is."""
+        """Put back facts as they were exported, all or none; what is here already stays as it is.
+
+        `source` names the import; `undo` of `import:<source>` takes back what it added.
+        """
 
         async def restore(draft: Draft) -> list[Restored]:
             outcomes, new = await sorted_out(self.store, principal, facts)
-            for fact in new if not preview else ():
-                draft.put(fact)
-            await self._writing.commit(draft)
+            if new and not preview:
+                for fact in new:
+                    draft.put(self._writing.in_its_slot(fact))
+                    # Reading many facts must not keep everybody else waiting.
+                    await asyncio.sleep(0)
+                self._writing.note(draft, "imported", undo=import_token(source))
+                await self._writing.commit(draft)
             return outcomes
 
         return await self._writing.repeated(principal, restore)
@@ -204,18 +214,53 @@ class Memory:
         return await self._commit(principal, lambda draft: self._undoing.retract(draft, fact, "suggested"))
 
     async def undo(self, principal: Principal, token: str) -> Changed:
-        """Take back the change that a token names.
+        """Take back the change that a token names, of one fact or of many.
 
         Raises:
             UnknownId: the fact is gone, or was changed again since.
             BadInput: this is no undo token, or another fact says the same now.
             Conflict: another process kept changing facts meanwhile.
         """
+        if takes_back_many(token):
+            return await Reversal(self._writing).undo(principal, token)
         return await self._commit(principal, lambda draft: self._undoing.undo(draft, token))
 
     def alone(self, owner: str) -> asyncio.Lock:
         """While it is held, nothing else in this process changes facts of the owner."""
         return self._writing.alone(owner)
+
+    async def consolidate(
+        self,
+        principal: Principal,
+        *,
+        threshold: float = THRESHOLD,
+        share: float = LARGEST_SHARE,
+        preview: bool = False,
+    ) -> Consolidated:
+        """Merge facts that say the same, in one commit; at most a `share` of all goes.
+
+        `threshold` is the least cosine of two facts that are compared for it.
+        With `preview` nothing is written, and exactly what would be comes back.
+
+        Raises:
+            BadInput: a number is not above 0 and up to 1.
+            Conflict: another process kept changing facts meanwhile.
+        """
+        consolidation = Consolidation(self._writing)
+        return await consolidation.consolidate(principal, threshold=threshold, share=share, preview=preview)
+
+    async def consolidated_at(self, principal: Principal) -> int | None:
+        """When facts were last consolidated, microseconds UTC; None if never."""
+        return await Consolidation(self._writing).last(principal)
+
+    async def is_consolidation_due(self, principal: Principal) -> bool:
+        """Whether there are more than ten facts and the last time is more than a day ago (spec 000)."""
+        return await Consolidation(self._writing).is_due(principal)
+
+    async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[Step]:
+        """One page of what was changed, by ids, the newest first."""
+        scan = Scan(STEPS, order="at", reverse=True, limit=limit, after=cursor)
+        return await self.store.scan(principal.owner, scan)
 
     async def parting(self, owner: str, going: Collection[str]) -> Sequence[Change]:
         """The changes by which nothing that stays contradicts facts that are to go for good.
@@ -236,13 +281,30 @@ class Memory:
         ]
         results = await self._gate.add(draft, asked)
         at_hand = {text_of(one.new): one.vector for one in asked if one.vector is not None}
+        for change, undo, facts in _steps(batch, results):
+            self._writing.note(draft, change, undo=undo, facts=facts)
         await self._writing.commit(draft, at_hand)
         return results
 
     async def _commit(self, principal: Principal, change: Callable[[Draft], Awaitable[Changed]]) -> Changed:
         async def committed(draft: Draft) -> Changed:
             result = await change(draft)
+            self._writing.note(draft, result.change, undo=result.undo)
             await self._writing.commit(draft)
             return result
 
         return await self._writing.repeated(principal, committed)
+
+
+def _steps(
+    batch: Sequence[NewFact], results: Sequence[Changed]
+) -> list[tuple[StepKind, str | None, set[str] | None]]:
+    """What the log says of a batch: an import is one step, else each fact has its own."""
+    sources = {(new.source.kind, new.source.id) for new in batch}
+    match [*sources]:
+        case [("import", str(id))]:
+            return [("imported", import_token(id), None)]
+        case _:
+            return [
+                (one.change, one.undo, {one.fact.id, *(other.id for other in one.others)}) for one in results
+            ]

@@ -14,6 +14,7 @@ from bethink.index import IndexItem
 from bethink.memory.compare import reading
 from bethink.memory.draft import Draft
 from bethink.memory.facts import FACTS, Fact, NewFact, State, digest, weight
+from bethink.memory.steps import Step, StepKind
 from bethink.store import Scan
 
 if TYPE_CHECKING:
@@ -81,6 +82,18 @@ class Writing:
             Conflict: another process changed facts of the owner meanwhile.
         """
         await self.store.commit(draft.owner, await self.changes(draft, vectors))
+
+    def note(
+        self,
+        draft: Draft,
+        change: StepKind,
+        *,
+        undo: str | None,
+        facts: Collection[str] | None = None,
+    ) -> None:
+        """Have the commit keep in the log what it does to these facts, or to all that it changes."""
+        touched = [one for one in draft.touched() if facts is None or one.id in facts]
+        draft.note(Step(id=self.new_id(), at=draft.at, change=change, undo=undo, facts=tuple(touched)))
 
     async def changes(
         self, draft: Draft, vectors: Mapping[str, Vector] | None = None, *, but: Collection[str] = ()

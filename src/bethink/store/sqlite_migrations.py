@@ -189,10 +189,20 @@ def _bodies_apart(connection: sqlite3.Connection) -> None:
     _statements(_BODIES_INDEXED, connection)
 
 
+_STEPS = """
+CREATE TABLE memory_steps (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    at, change, undo, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX memory_steps_at ON memory_steps (owner, at, id);
+CREATE INDEX memory_steps_change ON memory_steps (owner, change, at, id);
+CREATE INDEX memory_steps_undo ON memory_steps (owner, undo, at, id);
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
     _bodies_apart,
     partial(_statements, _FORGETTING),
     partial(_statements, _REPETITIONS),
+    partial(_statements, _STEPS),
 )

@@ -86,6 +86,7 @@ class MemoryChange(BaseModel):
     memory: Memory
     change: ChangeKind
     undo: str | None
+    count: int = Field(description="How many memories were changed: `memory` is the first of them.")
 
 
 class MemoryHistory(BaseModel):
@@ -224,7 +225,9 @@ async def fact_of(app: App, caller: Principal, memory: str) -> Fact:
 
 def change_of(changed: Changed) -> MemoryChange:
     """A change as JSON."""
-    return MemoryChange(memory=memory_of(changed.fact), change=changed.change, undo=changed.undo)
+    return MemoryChange(
+        memory=memory_of(changed.fact), change=changed.change, undo=changed.undo, count=changed.count
+    )
 
 
 def memory_of(fact: Fact) -> Memory:

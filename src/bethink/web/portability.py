@@ -49,6 +49,7 @@ class MemoryImport(BaseModel):
     refused: int
     bad: list[BadImportLine] = Field(description="The first hundred of those refused.")
     preview: bool
+    undo: str | None = Field(description="Takes back what was added.")
 
 
 @router.get(

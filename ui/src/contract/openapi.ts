@@ -54,7 +54,7 @@ export type Mark = { after: number; id: string };
 
 export type Memory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
-export type MemoryChange = { change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten"; memory: Memory; undo: string | null };
+export type MemoryChange = { change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; undo: string | null };
 
 export type MemoryChanged = { change: "added" | "forgotten" | "merged" | "restored" | "retracted" | "suggested" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
 
@@ -64,7 +64,7 @@ export type MemoryDraft = { category?: string; content: string; importance?: num
 
 export type MemoryHistory = { items: readonly Memory[] };
 
-export type MemoryImport = { added: number; bad: readonly BadImportLine[]; differing: number; format: "jsonl" | "md" | "csv" | "data.json"; id: string; known: number; lines: number; merged: number; preview: boolean; refused: number; restored: number };
+export type MemoryImport = { added: number; bad: readonly BadImportLine[]; differing: number; format: "jsonl" | "md" | "csv" | "data.json"; id: string; known: number; lines: number; merged: number; preview: boolean; refused: number; restored: number; undo: string | null };
 
 export type MemoryPage = { cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
 

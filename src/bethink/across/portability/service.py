@@ -14,7 +14,7 @@ from bethink import __version__
 from bethink.across.portability.formats import AUTO, format_named, recognised
 from bethink.across.portability.records import About, Bad, Batch, Kept, Stated, rfc3339
 from bethink.errors import BadInput
-from bethink.memory import FACTS, Source
+from bethink.memory import FACTS, Source, import_token
 from bethink.store import Scan
 
 if TYPE_CHECKING:
@@ -65,6 +65,12 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     bad: tuple[BadLine, ...] = ()
     preview: bool = False
 
+    @property
+    def undo(self) -> str | None:
+        """The token that takes back what was added, where anything was."""
+        added = self.restored + self.added + self.merged
+        return import_token(self.id) if added and not self.preview else None
+
 
 @dataclass(frozen=True, slots=True)
 class Portability:
@@ -88,7 +94,10 @@ class Portability:
         writer = chosen.writer()
         where: dict[str, Key] = {"state": "active"} if chosen.only_active else {}
         count = await self.memory.count(principal, where)
-        yield writer.head(About(f"Bethink {__version__}", rfc3339(self.clock.now_us()), count))
+        last = await self.memory.consolidated_at(principal)
+        consolidated_at = None if last is None else rfc3339(last)
+        now = rfc3339(self.clock.now_us())
+        yield writer.head(About(f"Bethink {__version__}", now, count, consolidated_at))
         async for page in self._pages(principal, where, by_category=chosen.by_category):
             vectors = None
             if chosen.with_vectors:
@@ -150,8 +159,10 @@ class Portability:
         )
 
     async def _restore(self, principal: Principal, kept: Sequence[Kept], report: ImportReport) -> list[str]:
+        if not kept:
+            return []
         facts = [one.fact for one in kept]
-        return [*await self.memory.restore_many(principal, facts, preview=report.preview)] if facts else []
+        return [*await self.memory.restore_many(principal, facts, source=report.id, preview=report.preview)]
 
     async def _state(
         self, principal: Principal, stated: Sequence[Stated], report: ImportReport
