@@ -34,12 +34,28 @@ Trust = Literal["owner", "untrusted"]
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """Whose words stand in a run's context, each oldest first.
+
+    `said` is what the owner said in the conversation, `asked` what the
+    assistant said before their last message; `recalled` are memories that were
+    given or found, `untrusted` what tools brought that are not the owner's own.
+    """
+
+    said: tuple[str, ...] = ()
+    asked: str = ""
+    recalled: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a call knows of its run; `emit` sends an event into the run at once.
 
     `message` is the id of the owner's message that the run answers. `label`
     gives the short name under which the answer may cite a memory, by its id;
-    it is empty where nobody reads citations.
+    it is empty where nobody reads citations. `evidence` tells where what a call
+    says may come from; None where the owner makes it themselves.
     """
 
     principal: Principal
@@ -49,6 +65,7 @@ class ToolContext:
     call: str = ""
     emit: Callable[[Event], None] = lambda _event: None
     label: Callable[[str], str] = lambda _id: ""
+    evidence: Callable[[], Evidence | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bethink.agent.answer import Answer
 from bethink.agent.claims import receipts
+from bethink.agent.evidence import tool_context
 from bethink.agent.policy import judge
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import ContextTooLong, LlmError, StorageError
@@ -31,7 +32,6 @@ from bethink.events import (
     Warned,
 )
 from bethink.messages import ToolCall, ToolMessage, UserMessage
-from bethink.tool import ToolContext
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -211,13 +211,7 @@ class Loop:
     ) -> AsyncGenerator[Event, None]:
         if not calls:
             return
-        context = ToolContext(
-            principal=request.principal,
-            conversation=request.conversation,
-            run=request.run,
-            message=request.message,
-            label=request.labels.of,
-        )
+        context = tool_context(request, self.toolbox.trust_of)
         async with aclosing(self.toolbox.run(calls, context)) as items:
             async for item in items:
                 if isinstance(item, ToolMessage):

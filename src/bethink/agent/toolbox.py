@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bethink.events import Event
     from bethink.principal import Principal
-    from bethink.tool import Effect, Tool
+    from bethink.tool import Effect, Tool, Trust
 
 _ALIASES = {"search_memories": "search_memory"}
 """Names of spec 000 for tools of spec 002."""
@@ -105,6 +105,11 @@ class Toolbox:
         """The strongest thing that the tool of this name can do; None where there is none."""
         tool = self._by_name.get(name)
         return tool and tool.effect
+
+    def trust_of(self, name: str) -> Trust:
+        """Whether what the tool of this name returns is the owner's own; of an unknown one it is not."""
+        tool = self._by_name.get(name)
+        return tool.trust if tool else "untrusted"
 
     def may_change(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of the calls could do more than read."""

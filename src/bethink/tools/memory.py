@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from pydantic import AliasChoices, Field
 
 from bethink.events import MemoryChanged
 from bethink.memory import NewFact, Source
+from bethink.memory.provenance import origin_of
 from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from bethink.memory import Fact, Memory
+    from collections.abc import Iterator
+
+    from bethink.memory import Changed, Fact, Memory
     from bethink.tool import Tool
 
 NOTHING_FOUND = "No memories found matching: {query}"
+KNOWN = "Already known, nothing stored: {content}"
+WAITS = (
+    "Not stored yet: {content}\nThese are not the user's own words, so it waits for their review. Tell them."
+)
+REJECTED = "Not stored: {content}\nThe user rejected this before. Store it only if they say it themselves."
 
 
 def memory_tools(memory: Memory) -> list[Tool]:
@@ -41,7 +51,7 @@ def memory_tools(memory: Memory) -> list[Tool]:
         topics: Annotated[
             list[str], Field(description="Tags for classification (e.g., ['programming', 'languages'])")
         ] = [],  # noqa: B006 - a default of the schema, copied by its validation
-    ) -> str:
+    ) -> str | ToolOutput:
         """Store important information about the user in long-term memory.
 
         One clear fact a call, in the third person ("User's name is …"). Call
@@ -49,23 +59,23 @@ def memory_tools(memory: Memory) -> list[Tool]:
         knowing in later conversations: name, home, work, family, preferences,
         goals, plans. Not for what only matters now, nor for what was recalled.
         """
-        changed = await memory.add(
-            context.principal,
-            NewFact(
-                content=content,
-                category=category,
-                importance=importance,
-                topics=tuple(topics),
-                source=Source(kind="conversation", id=context.conversation, message=context.message),
-            ),
+        new = NewFact(
+            content=content,
+            category=category,
+            importance=importance,
+            topics=tuple(topics),
+            source=Source(kind="conversation", id=context.conversation, message=context.message),
         )
-        context.emit(
-            MemoryChanged(
-                change=changed.change, ids=(changed.fact.id,), text=changed.fact.content, undo=changed.undo
-            )
-        )
-        known = " (it was known already)" if changed.change == "merged" else ""
-        return f"Memory stored: {changed.fact.content}{known}"
+        evidence = context.evidence()
+        origin = "owner" if evidence is None else origin_of(content, evidence)
+        if origin == "recalled":
+            return KNOWN.format(content=new.checked().content)
+        if origin == "untrusted":
+            new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
+        changed = await memory.add(context.principal, replace(new, suggested=origin == "nobody"))
+        for event in _told(changed):
+            context.emit(event)
+        return _reply(changed)
 
     @tool(effect="read", label="Look through memory: {query}")
     async def search_memory(
@@ -106,6 +116,39 @@ def memory_tools(memory: Memory) -> list[Tool]:
         )
 
     return [store_memory, search_memory]
+
+
+def _told(changed: Changed) -> Iterator[MemoryChanged]:
+    """What became of the fact, and of each that it took the place of."""
+    if changed.undo is not None:
+        yield MemoryChanged(
+            change=changed.change, ids=(changed.fact.id,), text=changed.fact.content, undo=changed.undo
+        )
+    for other in changed.others:
+        if other.state == "superseded":
+            yield MemoryChanged(change="superseded", ids=(other.id,), text=other.content, undo=changed.undo)
+
+
+def _reply(changed: Changed) -> str | ToolOutput:
+    fact = changed.fact
+    match changed.change:
+        case "suggested":
+            return ToolOutput(WAITS.format(content=fact.content), error="awaits_review")
+        case "retracted":
+            return ToolOutput(REJECTED.format(content=fact.content), error="rejected_before")
+        case "merged":
+            known = "it waits for review" if fact.state == "suggested" else "it was known already"
+            return f"Memory stored: {fact.content} ({known})"
+        case _:
+            return f"Memory stored: {fact.content}{_beside(changed)}"
+
+
+def _beside(changed: Changed) -> str:
+    replaced = [f'"{other.content}"' for other in changed.others if other.state == "superseded"]
+    kept = [f'"{other.content}"' for other in changed.others if other.state == "active"]
+    told = [f"replaces {' and '.join(replaced)}"] if replaced else []
+    told += [f"contradicts {' and '.join(kept)}: both are kept"] if kept else []
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def _entry(position: int, fact: Fact, score: float, *, label: str) -> str:

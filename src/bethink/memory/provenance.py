@@ -1,0 +1,94 @@
+"""Whose word a fact is that a model wants to store: told by where its words come from.
+
+`tools/memory` asks before it lets anything through the gate as the owner's
+statement. What was recalled in the same run is known already; what an untrusted
+tool brought, or nobody said, waits for the owner's review.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from bethink.index.analysis import STOP_WORDS
+from bethink.memory.compare import relation
+from bethink.memory.wording import read, stems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bethink.tool import Evidence
+
+Origin = Literal["owner", "recalled", "untrusted", "nobody"]
+
+_MAX_CHARS = 100_000
+"""Of each side that is looked through, its end: what was said and fetched last."""
+_SUPPORTED = 0.6
+"""The share of a statement's words that must be the owner's for it to be theirs."""
+_TAKEN = 0.5
+"""The share of its words from elsewhere that make a statement somebody else's."""
+_ENGLISH = 0.2
+"""The least share of function words in English talk: only there do the words of a paraphrase recur."""
+_YES = re.compile(
+    r"^(?:yes|yeah|yep|sure|ok(?:ay)?|please do|do (?:it|that|so)|right|correct|exactly|go ahead)\b.{0,40}$",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORD = re.compile(r"\w+")
+_LIGHT = frozenset(
+    ("user", "and", "have", "with", "to", "for", "from", "want", "like", "his", "her", "their")
+)
+
+
+def origin_of(content: str, evidence: Evidence) -> Origin:
+    """Where a statement comes from, as far as its words show."""
+    keys = {key for key in read(content).keys if key not in _LIGHT}
+    said = _said(evidence)
+    missing = keys - said
+    if not missing:
+        return "owner"
+    recalled = _stems(evidence.recalled)
+    is_unsaid = len(missing) == len(keys)
+    if missing & recalled and (
+        _is_restated(content, keys, evidence.recalled) or (is_unsaid and keys <= recalled)
+    ):
+        return "recalled"
+    taken = (missing - recalled) & _stems(evidence.untrusted)
+    marks = _marks(content)
+    if taken and (taken & marks or len(taken) >= _TAKEN * len(keys)):
+        return "untrusted"
+    return "nobody" if is_unsaid and _is_english(evidence.said) else "owner"
+
+
+def _is_restated(content: str, keys: set[str], recalled: Sequence[str]) -> bool:
+    """Whether one memory that was recalled says all of it, or nearly all of its words."""
+    for text in recalled:
+        told = relation(text, content)
+        if told.verdict == "same" or told.fuller == "old":
+            return True
+        if told.verdict != "contradicts" and len(keys - _stems([text])) <= (1 - _SUPPORTED) * len(keys) / 2:
+            return True
+    return False
+
+
+def _said(evidence: Evidence) -> set[str]:
+    """The owner's words; after a plain yes also those that they agreed to."""
+    said = _stems(evidence.said)
+    if evidence.said and _YES.match(evidence.said[-1].strip()):
+        said |= _stems([evidence.asked])
+    return said
+
+
+def _stems(texts: Iterable[str]) -> set[str]:
+    words = {word for text in texts for word in _WORD.findall(text[-_MAX_CHARS:].casefold())}
+    return set(stems([*words]))
+
+
+def _marks(content: str) -> set[str]:
+    """Names and numbers, by which a statement is told from others of its kind."""
+    words = _WORD.findall(content)[1:]
+    return set(stems([word.casefold() for word in words if word[0].isupper() or word[0].isdecimal()]))
+
+
+def _is_english(said: Sequence[str]) -> bool:
+    words = [word for text in said for word in _WORD.findall(text[-_MAX_CHARS:].casefold())]
+    return sum(word in STOP_WORDS for word in words) >= _ENGLISH * len(words) > 0
