@@ -25,6 +25,7 @@ _KEYS = re.compile(
     r"|(?i:bearer) [\w.~+/=-]{16,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|AGE-SECRET-KEY-1\w{50,})"
 )
 """Formats that providers publish, so that such keys can be found."""
+_PRIVATE = re.compile(r"-----BEGIN (?:[A-Z]+ ){0,3}PRIVATE KEY-----")
 _NAMED_KEY = re.compile(
     r"\b(?:(?:api|access|secret|auth|private|encryption|licen[cs]e|client|session|bearer)[ _-]?"
     r"(?:key|token|secret)s?|(?:access|refresh|bearer|auth|bot) token)\b"
@@ -134,7 +135,7 @@ def _has_iban(text: str) -> bool:
 _LEAST_IBAN = 15
 
 _KINDS: tuple[tuple[str, _Finder], ...] = (
-    ("a private key", lambda text: "PRIVATE KEY-----" in text),
+    ("a private key", lambda text: _PRIVATE.search(text) is not None),
     ("an API key or token", lambda text: _KEYS.search(text) is not None or _names_key(text)),
     ("a password", lambda text: _tells_password(text) or _IN_URL.search(text) is not None),
     ("a PIN", lambda text: _PIN.search(text) is not None),
