@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bethink.settings import Settings
 
-SUBJECTS = ("agent", "door", "storage", "embeddings", "start", "llm")
+SUBJECTS = ("agent", "door", "storage", "embeddings", "start", "llm", "trust")
 
 
 def run(names: Sequence[str], settings: Settings, file: Path | None = None) -> None:
@@ -35,7 +35,7 @@ def run(names: Sequence[str], settings: Settings, file: Path | None = None) -> N
     figures: dict[str, list[dict[str, Any]]] = {}
     for subject in names or SUBJECTS:
         figures[subject] = asyncio.run(measure(subject, settings))
-        print(f"\n{subject}\n{_table(figures[subject])}", flush=True)
+        print(f"\n{subject}\n{table(figures[subject])}", flush=True)
         if file is not None:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
 
@@ -59,12 +59,13 @@ def run_recall(
         rows, lines = asyncio.run(measuring)
     if output is not None:
         output.write_bytes(lines)
-    print(_table(rows[:-1]), _table(rows[-1:]), sep="\n\n", flush=True)
+    print(table(rows[:-1]), table(rows[-1:]), sep="\n\n", flush=True)
     if file is not None:
         file.write_bytes(msgspec.json.format(msgspec.json.encode({"recall": rows})))
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> str:
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows, printed below each other: each a dictionary of a name and figures."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     cells = [columns, *([_cell(row.get(name)) for name in columns] for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(columns))]
@@ -109,6 +110,11 @@ async def measure(subject: str, settings: Settings) -> list[dict[str, Any]]:
             from bethink.bench.start import measure_start
 
             return await measure_start(settings.models)
+        case "trust":
+            from bethink.bench.trust import measure_trust
+            from bethink.embeddings.minilm import MiniLmEmbeddings
+
+            return await measure_trust(MiniLmEmbeddings(settings.models))
         case "llm":
             from bethink.bench.llm_client import measure_llm_client
 

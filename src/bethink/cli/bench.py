@@ -18,7 +18,7 @@ def register(commands: Commands) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="agent, door, storage, embeddings, start, llm; all of them unless named; or `recall PATH`:"
+        help="agent, door, storage, embeddings, start, llm, trust; all unless named; or `recall PATH`:"
         " how much is found of what answers the questions of a public set of conversations",
     )
     parser.add_argument(

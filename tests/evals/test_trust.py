@@ -1,0 +1,55 @@
+"""Whether the memory can be trusted: cases with exact answers, with the real embedding model.
+
+`pytest -s tests/evals/test_trust.py` prints the report, as `bethink bench trust` does.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from bethink.bench import table
+from bethink.bench.trust import CLASSES, all_cases, report, wrong_of
+from bethink.embeddings.minilm import MiniLmEmbeddings
+from tests.contract.embeddings_suite import models_directory
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+
+LEAST_CASES = 20
+
+GAPS = {
+    "feedback loop",
+    "poisoning",
+    "cascade / told anew: User's car is a Fiat.",
+    "absence / unknown: How tall is the user?",
+    "absence / unknown: Who cuts the user's hair?",
+    "absence / unknown: How much does the user earn?",
+    "absence / unknown: Who is the landlord?",
+    "absence / unknown: Which university did the user attend?",
+    "negation / User can swim. then User cannot swim.",
+    "negation / User cannot swim. then User can swim.",
+    "numbers / changed: User's best time in the race is {} minutes.",
+    "numbers / changed: User's PIN hint is page {}.",
+    "numbers / changed: User's train leaves at {}.",
+    "numbers / changed: User earns {} points a month.",
+}
+"""Cases, or whole classes, that are known to fail; every other class is at 100 %."""
+
+
+def test_each_class_has_enough_cases_with_names_of_their_own() -> None:
+    cases = all_cases()
+    for kind in CLASSES:
+        names = [case.name for case in cases if case.kind == kind]
+        assert len(names) == len(set(names)) >= LEAST_CASES, kind
+
+
+async def test_every_case_ends_as_it_must() -> None:
+    embeddings = MiniLmEmbeddings(models_directory())
+    await embeddings.load()
+    cases = all_cases()
+    wrong = await wrong_of(cases, embeddings)
+    sys.stdout.write("\n".join(("", table(report(cases, wrong)), *map(str, wrong), "")))
+    assert [
+        str(one) for one in wrong if not {one.case.kind, f"{one.case.kind} / {one.case.name}"} & GAPS
+    ] == []
