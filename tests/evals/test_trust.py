@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 LEAST_CASES = 20
 
 GAPS = {
-    "feedback loop",
-    "poisoning",
+    "feedback loop / in its own words: User was born in 1984.",
+    "feedback loop / in other words: User has a pilot as a sister.",
     "cascade / told anew: User's car is a Fiat.",
     "absence / unknown: How tall is the user?",
     "absence / unknown: Who cuts the user's hair?",
@@ -34,7 +34,7 @@ GAPS = {
     "numbers / changed: User's train leaves at {}.",
     "numbers / changed: User earns {} points a month.",
 }
-"""Cases, or whole classes, that are known to fail; every other class is at 100 %."""
+"""Cases that are known to fail; a class without one is at 100 %."""
 
 
 def test_each_class_has_enough_cases_with_names_of_their_own() -> None:

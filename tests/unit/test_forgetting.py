@@ -18,14 +18,16 @@ from bethink.errors import BadInput, Conflict
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import FACTS, NewFact
+from bethink.memory.steps import STEPS
 from bethink.messages import AssistantMessage
 from bethink.store import Collection, Scan
 from tests.house import House, open_house
+from tests.unit.test_consolidation import consolidated, put_back
 
 pytestmark = pytest.mark.anyio
 
 SECRET = "zanzibar"
-KEPT: tuple[Collection[Any], ...] = (FACTS, JOURNAL, RUNS, MESSAGES, CONVERSATIONS, SIGHTINGS, INTENTS)
+KEPT: tuple[Collection[Any], ...] = (STEPS, FACTS, JOURNAL, RUNS, MESSAGES, CONVERSATIONS, SIGHTINGS, INTENTS)
 
 
 def remember(content: str, **more: object) -> ScriptedCall:
@@ -248,3 +250,28 @@ async def test_what_rests_on_a_forgotten_fact_is_put_in_doubt_and_named_in_the_r
         assert [(doubt.kind, doubt.fact) for doubt in kept.record.doubts] == [("depends", office.id)]
         found = await house.app.recall.search(house.me, "train to the office", kinds={"fact"})
         assert [(hit.id, hit.doubt) for hit in found] == [(train.id, "what it rests on has changed")]
+
+
+@pytest.mark.parametrize("asked", ["active", "merged"])
+async def test_duplicates_that_were_merged_go_together(asked: str) -> None:
+    async with open_house() as house:
+        ids = {
+            fact.id
+            for content in (f"Likes {SECRET} tea", f"The user likes {SECRET} tea")
+            for fact in await put_back(house, content)
+        }
+        await consolidated(house)
+        facts = [item.record for item in (await house.app.memory.list(house.me)).items]
+        assert sorted(fact.state for fact in facts) == ["active", "merged"]
+        (named,) = [fact.id for fact in facts if fact.state == asked]
+        assert {*(await house.app.forgetting.forget(house.me, [named])).facts} == ids
+        assert SECRET not in await everything(house)
+
+
+async def test_other_words_in_which_it_was_told_go_too() -> None:
+    async with open_house() as house:
+        memory = house.app.memory
+        first = (await memory.add(house.me, NewFact("Likes tea"))).fact
+        fuller = (await memory.add(house.me, NewFact(f"Likes tea from {SECRET}"))).fact
+        await house.app.forgetting.forget(house.me, [first.id, fuller.id])
+        assert SECRET not in await everything(house)

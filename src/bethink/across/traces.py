@@ -146,7 +146,9 @@ class Traces:
             for said in {fact.record.digest for fact in found}:
                 same = await self.store.scan(owner, Scan(FACTS, {"digest": said}))
                 linked |= {item.record.id for item in same.items}
-            later |= {fact.record.superseded_by for fact in found if fact.record.superseded_by}
+            for fact in found:
+                if (became := fact.record.superseded_by) is not None:
+                    (linked if fact.record.state == "merged" else later).add(became)
             asked = [id for id in linked if id not in chain]
             if not asked:
                 asked = await self._still_saying(owner, later - chain.keys(), chain.values())
@@ -294,6 +296,8 @@ def _title(held: Conversation, first: Redacted | None, known: _Known | None) -> 
     return known.redaction.cut(held.title, close=True)[0] if known else held.title
 
 
-def _texts(fact: Fact) -> tuple[str, ...]:
-    """The contents that a fact has, and had before its last change in place."""
-    return (fact.content,) if fact.before is None else (fact.content, fact.before.content)
+def _texts(fact: Fact) -> list[str]:
+    """All contents that a fact has and had, and the other words in which its sources said it."""
+    shapes = (fact,) if fact.before is None else (fact, fact.before)
+    said = [source.said for shape in shapes for source in shape.sources if source.said]
+    return list(dict.fromkeys((*(shape.content for shape in shapes), *said)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.agent.records import JOURNAL, RUNS
-from bethink.bench.trust_stage import Case, Stage
+from bethink.bench.trust_stage import DAY_S, Case, Stage
 from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.llm.script import ScriptedCall
 from bethink.memory import FACTS
@@ -43,16 +43,31 @@ _LIVES = (
 )
 
 _KNOWN = (
-    ("I live in Paris.", "User lives in Paris.", "User's home is in Paris."),
-    ("My name is Alice.", "User's name is Alice.", "The user is called Alice."),
-    ("I have a dog called Rex.", "User has a dog called Rex.", "Rex is the user's dog."),
-    ("I work at Initech.", "User works at Initech.", "User's employer is Initech."),
-    ("I am allergic to nuts.", "User is allergic to nuts.", "User has a nut allergy."),
-    ("I play the cello.", "User plays the cello.", "User is a cello player."),
-    ("My sister is a pilot.", "User's sister is a pilot.", "User has a sister who is a pilot."),
-    ("I was born in 1984.", "User was born in 1984.", "User's year of birth is 1984."),
-    ("I like sailing.", "User likes sailing.", "User enjoys sailing."),
-    ("My car is a Fiat.", "User's car is a Fiat.", "User drives a Fiat."),
+    ("I live in Paris.", "User lives in Paris.", "User's home is in Paris.", "Where do I live?"),
+    ("My name is Alice.", "User's name is Alice.", "The user is called Alice.", "What is my name?"),
+    (
+        "I have a dog called Rex.",
+        "User has a dog called Rex.",
+        "Rex is the user's dog.",
+        "What is my dog called?",
+    ),
+    ("I work at Initech.", "User works at Initech.", "User's employer is Initech.", "Where do I work?"),
+    (
+        "I am allergic to nuts.",
+        "User is allergic to nuts.",
+        "User has a nut allergy.",
+        "What am I allergic to?",
+    ),
+    ("I play the cello.", "User plays the cello.", "User is a cello player.", "What instrument do I play?"),
+    (
+        "My sister is a pilot.",
+        "User's sister is a pilot.",
+        "User has a pilot as a sister.",
+        "What is my sister?",
+    ),
+    ("I was born in 1984.", "User was born in 1984.", "User's year of birth is 1984.", "When was I born?"),
+    ("I like sailing.", "User likes sailing.", "User enjoys sailing.", "Which sport do I like?"),
+    ("My car is a Fiat.", "User's car is a Fiat.", "User drives a Fiat.", "What car do I have?"),
 )
 
 _SLIPPED_IN = (
@@ -83,12 +98,13 @@ def run_cases() -> Iterator[Case]:
         for how in ("by id", "by question"):
             check = partial(_forgotten, said=said, word=word, question=question, how=how)
             yield Case("deletion", f"{how}: {fact}", check, script)
-    for said, fact, again in _KNOWN:
+    for said, fact, again, question in _KNOWN:
         stored = ScriptedCall("store_memory", {"content": fact})
         for name, repeated in (("in its own words", fact), ("in other words", again)):
             back = ScriptedCall("store_memory", {"content": repeated})
             script = ([stored], "Noted.", [back], "As you said.")
-            yield Case("feedback loop", f"{name}: {repeated}", partial(_not_fed_back, said=said), script)
+            check = partial(_not_fed_back, said=said, question=question)
+            yield Case("feedback loop", f"{name}: {repeated}", check, script)
     for claim, word in _SLIPPED_IN:
         for page in _PAGES:
             stored = ScriptedCall("store_memory", {"content": f"{claim[0].upper()}{claim[1:]}."})
@@ -130,13 +146,16 @@ async def _forgotten(stage: Stage, *, said: str, word: str, question: str, how: 
     return None if "It rained today. [forgotten] Good night!" in left else "more went than was asked"
 
 
-async def _not_fed_back(stage: Stage, *, said: str) -> str | None:
-    """What was recalled does not come back as a new fact, nor as another source."""
+async def _not_fed_back(stage: Stage, *, said: str, question: str) -> str | None:
+    """What was recalled is not believed once more, nor taken for another source of what is known.
+
+    In other words it may wait for the owner's review: then it is not recalled.
+    """
     await stage.say(said)
-    before = await stage.facts("active", "suggested")
-    stage.clock.advance(86_400)
-    await stage.say("What do you know about me?")
-    after = await stage.facts("active", "suggested")
+    before = await stage.facts("active")
+    stage.clock.advance(DAY_S)
+    await stage.say(question)
+    after = await stage.facts("active")
     if len(before) != 1 or len(after) != 1:
         return f"{len(before)} facts, then {[fact.content for fact in after]}"
     return None if after[0].sources == before[0].sources else "the recalled text counts as a source"
