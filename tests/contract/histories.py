@@ -15,9 +15,11 @@ from pathlib import Path
 
 import anyio
 import numpy as np
+from numpy.typing import NDArray
 
 from bethink.embeddings import EmbeddingModel
 from bethink.index import IndexItem
+from bethink.index.entry import quantized
 from bethink.store import Change, Delete, DeleteAll, Put, SetVector, Store
 from bethink.store.sqlite import open_database
 from tests.contract.records import LINES, NOTES, Line, Note
@@ -73,14 +75,17 @@ class History:
         return owner, changes
 
     def _put(self, owner: str, id: str) -> Put[Note]:
-        word, vector = self._keep(owner, id), self._numbers.standard_normal(32, dtype=np.float32)
+        word, vector = self._keep(owner, id), self._vector()
         text = f"{word} " * self._chance.choice(_SIZES)
         with_vector = self._chance.random() < 0.7
         if with_vector:
-            self.live[owner, id] = (word, vector.tobytes())
+            self.live[owner, id] = (word, quantized(vector))
         item = IndexItem("fact", text, 0, vector if with_vector else None, MODEL, word, word, word)
         note = Note(id=id, text=text, category=word, created_at=self._chance.randrange(10**9), project=word)
         return Put(NOTES, note, index=item)
+
+    def _vector(self) -> NDArray[np.float32]:
+        return self._numbers.random(32, dtype=np.float32)
 
     def _line(self, owner: str, id: str) -> Put[Line]:
         text = f"{self._keep(owner, id)} " * self._chance.choice(_SIZES)
@@ -119,9 +124,9 @@ class History:
         (found,) = await store.get(NOTES, owner, [id])
         if found is None:
             return
-        vector = self._numbers.standard_normal(32, dtype=np.float32)
+        vector = self._vector()
         await store.commit(owner, [SetVector(id, found.record.text, vector, MODEL)])
-        self.live[owner, id] = (self.live[owner, id][0], vector.tobytes())
+        self.live[owner, id] = (self.live[owner, id][0], quantized(vector))
 
 
 async def _write_for_ever(directory: Path, seed: int) -> None:

@@ -17,6 +17,7 @@ import pytest
 from bethink.errors import Conflict, CorruptDatabase, NewerSchema, StorageError
 from bethink.index import IndexItem, IndexQuery, sqlite_rows
 from bethink.index import sqlite as sqlite_index
+from bethink.index.analysis import Analyzer
 from bethink.store import Collection, Delete, DeleteAll, Put, Scan
 from bethink.store.sqlite import open_database
 from bethink.store.sqlite_schema import FILE_NAME, MIGRATIONS
@@ -259,14 +260,18 @@ async def test_an_index_that_missed_too_many_deletions_begins_anew(
 async def test_owners_whose_shards_gave_way_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_index, "MEMORY_BYTES", 1)
+    owners = ("ann", "bob", "cy")
     async with open_database(tmp_path) as database:
-        for _ in range(2):
-            for owner in ("ann", "bob", "cy"):
-                put = Put(NOTES, Note(id=owner), index=IndexItem("fact", "apple", 0))
-                await database.store.commit(owner, [put])
+        copies = database.index._copies  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way to see them
+        for owner in owners:
+            put = Put(NOTES, Note(id=owner), index=IndexItem("fact", "apple", 0))
+            await database.store.commit(owner, [put])
+        for budget, left in ((10**9, owners), (1, owners[-1:]), (1, owners[-1:])):
+            monkeypatch.setattr(sqlite_index, "MEMORY_BYTES", budget)
+            for owner in owners:
                 found = await database.index.search(IndexQuery(owner, "apple"))
                 assert [candidate.id for candidate in found.items] == [owner]
+            assert tuple(copies) == left
 
 
 async def test_rows_analysed_by_another_version_are_analysed_anew(tmp_path: Path) -> None:
@@ -274,8 +279,10 @@ async def test_rows_analysed_by_another_version_are_analysed_anew(tmp_path: Path
         await database.store.commit("ann", [Put(NOTES, Note(id="n"), index=IndexItem("fact", "apples", 0))])
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.execute("UPDATE index_items SET analysis = 0")
-        connection.execute("""UPDATE bodies SET body = '["old",null,null,null,"apples"]'
-            WHERE place IN (SELECT words FROM index_items)""")
+        old = Analyzer().digests(["old"])
+        connection.execute(
+            "UPDATE bodies SET body = ? WHERE place IN (SELECT place FROM index_items)", (old,)
+        )
     async with open_database(tmp_path) as database:
         assert len((await database.index.search(IndexQuery("ann", "apple"))).items) == 1
         assert (await database.index.search(IndexQuery("ann", "old"))).items == ()

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 
     from bethink.settings import Settings
 
-SUBJECTS = ("agent", "door", "storage", "embeddings", "start", "llm", "trust")
+SUBJECTS = ("agent", "door", "storage", "search", "embeddings", "start", "llm", "trust")
+SIZES = (1_000, 10_000, 100_000)
+"""Facts of one owner, of `search` and `memory`."""
 
 
-def run(names: Sequence[str], settings: Settings, file: Path | None = None) -> None:
+def run(
+    names: Sequence[str], settings: Settings, *, file: Path | None = None, sizes: Sequence[int] = SIZES
+) -> None:
     """Measure what is named, or everything; print each subject's rows, and write all to `file`.
+
+    `sizes` are those of `search`: a million takes some ten minutes and 4 GB of memory.
 
     Raises:
         BadInput: there is no such subject.
@@ -34,7 +40,7 @@ def run(names: Sequence[str], settings: Settings, file: Path | None = None) -> N
         raise BadInput(message)
     figures: dict[str, list[dict[str, Any]]] = {}
     for subject in names or SUBJECTS:
-        figures[subject] = asyncio.run(measure(subject, settings))
+        figures[subject] = asyncio.run(measure(subject, settings, sizes))
         print(f"\n{subject}\n{table(figures[subject])}", flush=True)
         if file is not None:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
@@ -81,7 +87,7 @@ def _cell(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-async def measure(subject: str, settings: Settings) -> list[dict[str, Any]]:
+async def measure(subject: str, settings: Settings, sizes: Sequence[int] = SIZES) -> list[dict[str, Any]]:
     """The rows of one subject; takes from seconds to a few minutes.
 
     Raises:
@@ -101,6 +107,10 @@ async def measure(subject: str, settings: Settings) -> list[dict[str, Any]]:
             from bethink.bench.storage import measure_storage
 
             return await measure_storage()
+        case "search":
+            from bethink.bench.search import measure_search
+
+            return await measure_search(sizes)
         case "embeddings":
             from bethink.bench.embeddings import measure_embeddings
             from bethink.embeddings.minilm import MiniLmEmbeddings

@@ -18,14 +18,19 @@ def register(commands: Commands) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="agent, door, storage, embeddings, start, llm, trust; all unless named; or `recall PATH`:"
-        " how much is found of what answers the questions of a public set of conversations",
+        help="agent, door, storage, search, embeddings, start, llm, trust; all unless named;"
+        " or `recall PATH`: how much is found of what answers the questions of a public set of conversations",
     )
     parser.add_argument(
         "--format", choices=("locomo", "beam", "realtalk", "longmemeval"), help="of what is at PATH"
     )
     parser.add_argument(
         "--output", metavar="FILE.jsonl", help="with `recall`: what was found for each question"
+    )
+    parser.add_argument(
+        "--sizes",
+        metavar="N,N",
+        help="with `search`: among how many facts, such as 1000,100000; a million needs 4 GB of memory",
     )
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
 
@@ -50,8 +55,21 @@ def run(options: argparse.Namespace) -> int:
     if options.names[:1] == ["recall"]:
         bench.run_recall(_set_of(options), options.format, settings_of(options), file=file, output=output)
     else:
-        bench.run(options.names, settings_of(options), file)
+        bench.run(options.names, settings_of(options), file=file, sizes=_sizes(options.sizes))
     return Exit.OK
+
+
+def _sizes(text: str | None) -> tuple[int, ...]:
+    from bethink.bench import SIZES
+    from bethink.errors import BadInput
+
+    if text is None:
+        return SIZES
+    parts = [part.strip().replace("_", "") for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        message = f"--sizes is {text!r}: give numbers of facts, such as 1000,100000."
+        raise BadInput(message)
+    return tuple(int(part) for part in parts)
 
 
 def _set_of(options: argparse.Namespace) -> Path:

@@ -107,7 +107,7 @@ class Index(Protocol):
         """The best `limit` of each leg; sees every commit that was acknowledged before.
 
         Also those of other processes on the same data. A dense score is exact
-        (float32) for what comes back.
+        to four decimals for what comes back.
         """
         ...
 

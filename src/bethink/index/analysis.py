@@ -10,14 +10,16 @@ the parts of dates stay.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import unicodedata
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ANALYSIS = 1
 """Version of what this file makes of a text; rows with another one are analysed anew."""
@@ -27,6 +29,12 @@ MAX_CHARACTERS = 1_000_000
 
 MAX_TERM = 40
 """Characters of a term; longer runs are keys and hashes, for which their beginning is enough."""
+
+TERM_BYTES = 8
+"""Of a term's digest."""
+
+_DIGESTS_KEPT = 1 << 15
+"""Most words of a text are among so many that came lately."""
 
 _FUNCTION_WORDS = """
     a about above after again all also am an and any are as at be because been before being below
@@ -64,6 +72,7 @@ class Analyzer:
     def __init__(self) -> None:
         # A PyStemmer object keeps a cache and must stay in one thread.
         self._local = threading.local()
+        self._digest = lru_cache(_DIGESTS_KEPT)(_digest)
 
     def document(self, text: str) -> list[str]:
         """The terms of an item, with repetitions, in reading order.
@@ -76,6 +85,10 @@ class Analyzer:
     def question(self, text: str) -> list[str]:
         """The distinct terms of a question."""
         return list(dict.fromkeys(self._terms(text, single=False)))
+
+    def digests(self, terms: Iterable[str]) -> bytes:
+        """`TERM_BYTES` for each term, in order: what an index keeps instead of words."""
+        return b"".join(map(self._digest, terms))
 
     def _terms(self, text: str, *, single: bool) -> list[str]:
         text = text[:MAX_CHARACTERS]
@@ -98,6 +111,10 @@ class Analyzer:
             # PyStemmer ships no types; `_Stemmer` says what is used of it.
             self._local.stemmer = Stemmer.Stemmer("english")  # pyright: ignore[reportUnknownMemberType]
         return cast("_Stemmer", self._local.stemmer)
+
+
+def _digest(term: str) -> bytes:
+    return hashlib.blake2b(term.encode(), digest_size=TERM_BYTES).digest()
 
 
 def _folded(text: str) -> str:

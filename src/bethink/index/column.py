@@ -35,14 +35,19 @@ class Column(Generic[T]):
         """Bytes of memory, spare room included."""
         return self._room.nbytes
 
+    def reserve(self, length: int) -> None:
+        """Make room for so many values in all."""
+        if length > len(self._room):
+            room = np.empty((length, *self._room.shape[1:]), self._room.dtype)
+            room[: len(self._values)] = self._values
+            self._room, self._values = room, room[: len(self._values)]
+
     def extend(self, values: ArrayLike) -> None:
         """Add values at the end, shape (m, *width)."""
         fresh: NDArray[Any] = np.asarray(values, self._room.dtype)
         start, end = len(self._values), len(self._values) + len(fresh)
         if end > len(self._room):
-            room = np.empty((max(end, int(end * _GROWTH)), *self._room.shape[1:]), self._room.dtype)
-            room[:start] = self._values
-            self._room = room
+            self.reserve(max(end, int(end * _GROWTH)))
         self._room[start:end] = fresh
         self._values = self._room[:end]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bethink.index import Candidates
 from bethink.index.analysis import Analyzer
-from bethink.index.entry import Entry, entry_of, model_key, vector_of
+from bethink.index.entry import Entries, Entry, entry_of, model_key, vector_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class MemoryIndex:
         """The best `limit` of each leg."""
         if not self._kept.get(query.owner):
             return Candidates()
-        terms = self._analyzer.question(query.text)
+        terms = self._analyzer.digests(self._analyzer.question(query.text))
         model = None if query.model is None else model_key(query.model)
         return self._shard(query.owner).search(query, terms, model)
 
@@ -55,11 +55,7 @@ class MemoryIndex:
         """The vectors of those of these items that have one of `model`, by id."""
         kept, wanted = self._kept.get(owner, {}), model_key(model)
         entries = [kept[id][1] for id in ids if id in kept]
-        return {
-            entry.id: vector_of(entry.vector)
-            for entry in entries
-            if entry.vector is not None and entry.model == wanted
-        }
+        return {entry.id: vector_of(entry.vector) for entry in entries if entry.model == wanted}
 
     def entry(self, id: str, item: IndexItem) -> Entry:
         """What `put` keeps of an item.
@@ -95,6 +91,7 @@ class MemoryIndex:
         for id, entry in news.items():
             if entry is None:
                 shard.remove(id)
-        shard.add([entry for entry in news.values() if entry is not None])
+        if fresh := [entry for entry in news.values() if entry is not None]:
+            shard.add(Entries(*zip(*fresh, strict=True)))
         shard.settle()
         return shard

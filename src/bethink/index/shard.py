@@ -6,11 +6,13 @@ it. A shard does no locking and no input or output.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import compress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from bethink.index import Candidate, Candidates
+from bethink.index.analysis import TERM_BYTES
 from bethink.index.column import Column
 from bethink.index.dense import Dense
 from bethink.index.lexical import Lexical
@@ -21,17 +23,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.index import IndexQuery
-    from bethink.index.entry import Entry
+    from bethink.index.entry import Entries, Names
+
+T = TypeVar("T")
 
 MERGE_SHARE = 8
-"""Merging rewrites everything: it waits until what is new or gone is one part in so many of the rest."""
-
-MERGE_MIN_POSTINGS = 4_096
 MERGE_MIN_GONE = 256
-"""Below these, what a merge would save is not measurable."""
+"""Merging rewrites everything: it waits until one item in so many is gone, and so many in all."""
 
-_BYTES_PER_ITEM = 400
-"""Of Python's own objects: the id, the speaker and their places in dictionaries and lists."""
+_BYTES_PER_ITEM = 250
+"""Of Python's own objects: the id and its places in a dictionary and a list."""
 
 
 class Shard:
@@ -40,12 +41,11 @@ class Shard:
     def __init__(self) -> None:
         self._ids: list[str] = []
         self._numbers: dict[str, int] = {}
-        self._speakers: list[str | None] = []
-        self._codes: dict[str | None, int] = {}
-        self._names: list[str | None] = []
+        self._kind_codes: dict[str, int] = {}
+        self._name_codes: dict[Names, int] = {}
+        self._names: list[Names] = []
         self._kinds = Column(np.int32)
-        self._conversations = Column(np.int32)
-        self._projects = Column(np.int32)
+        self._of_names = Column(np.int32)
         self._at = Column(np.int64)
         self._alive = Column(np.bool_)
         self._lexical = Lexical()
@@ -58,37 +58,40 @@ class Shard:
     def nbytes(self) -> int:
         """Bytes of memory, roughly."""
         legs = self._lexical.nbytes + sum(dense.nbytes for dense in self._dense.values())
-        return legs + len(self._ids) * _BYTES_PER_ITEM
+        columns = sum(column.nbytes for column in self._columns)
+        return legs + columns + (len(self._ids) + len(self._names)) * _BYTES_PER_ITEM
 
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Add items, replacing those with the same id."""
+    @property
+    def _columns(self) -> tuple[Column[Any], ...]:
+        return self._kinds, self._of_names, self._at, self._alive
+
+    def add(self, entries: Entries, expected: int = 0) -> None:
+        """Add items, replacing those with the same id; so many more are `expected` soon."""
         start = len(self._ids)
-        self._alive.extend([True] * len(entries))
-        for number, entry in enumerate(entries, start):
-            self.remove(entry.id)
-            self._numbers[entry.id] = number
-            self._ids.append(entry.id)
-            self._speakers.append(entry.speaker)
-            self._lexical.add(entry.terms.split())
-        self._kinds.extend([self._code(entry.kind) for entry in entries])
-        self._conversations.extend([self._code(entry.conversation) for entry in entries])
-        self._projects.extend([self._code(entry.project) for entry in entries])
-        self._at.extend([entry.at for entry in entries])
-        self._add_vectors(entries, start)
+        for column in self._columns:
+            column.reserve(start + expected)
+        for id in self._numbers.keys() & set(entries.ids):
+            self.remove(id)
+        self._numbers.update(zip(entries.ids, range(start, start + len(entries.ids)), strict=True))
+        self._ids += entries.ids
+        self._alive.extend(np.ones(len(entries.ids), np.bool_))
+        self._kinds.extend(_coded(self._kind_codes, entries.kinds))
+        self._of_names.extend(_coded(self._name_codes, entries.names))
+        self._names = list(self._name_codes)
+        self._at.extend(entries.at)
+        lengths = np.fromiter(map(len, entries.terms), np.int64, len(entries.terms)) // TERM_BYTES
+        self._lexical.add(np.frombuffer(b"".join(entries.terms), "<u8"), lengths)
+        for model in {model for model in entries.models if model is not None}:
+            self._add_vectors(entries, model, start, expected=expected)
 
-    def _add_vectors(self, entries: Sequence[Entry], start: int) -> None:
-        by_model: dict[str, tuple[list[int], list[bytes]]] = {}
-        for number, entry in enumerate(entries, start):
-            if entry.model is not None and entry.vector is not None:
-                documents, vectors = by_model.setdefault(entry.model, ([], []))
-                documents.append(number)
-                vectors.append(entry.vector)
-        for model, (documents, vectors) in by_model.items():
-            rows = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
-            dense = self._dense.get(model)
-            if dense is None:
-                dense = self._dense[model] = Dense(rows.shape[1])
-            dense.add(documents, rows)
+    def _add_vectors(self, entries: Entries, model: str, start: int, *, expected: int) -> None:
+        numbers = [number for number, of_item in enumerate(entries.models) if of_item == model]
+        vectors = b"".join([entries.vectors[number] for number in numbers])
+        rows = np.frombuffer(vectors, "<i2").reshape(len(numbers), -1)
+        dense = self._dense.get(model)
+        if dense is None:
+            dense = self._dense[model] = Dense(rows.shape[1])
+        dense.add(np.array(numbers) + start, rows, expected=expected)
 
     def remove(self, id: str) -> None:
         """Remove an item; nothing happens if it is not there."""
@@ -99,45 +102,46 @@ class Shard:
 
     def settle(self) -> None:
         """Merge what was added and removed, if it has become much. Call it after a round of changes."""
-        gone, fresh = self._gone, self._lexical.tail_postings
-        if gone > max(MERGE_MIN_GONE, len(self._ids) // MERGE_SHARE) or fresh > max(
-            MERGE_MIN_POSTINGS, self._lexical.postings // MERGE_SHARE
-        ):
+        if self._gone > max(MERGE_MIN_GONE, len(self._ids) // MERGE_SHARE) or self._lexical.is_to_be_merged:
             self._merge()
 
     def _merge(self) -> None:
-        alive = self._alive.values
-        places = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32)
+        alive = self._alive.values.copy()
+        places = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32) if self._gone else None
         self._lexical.merge(places)
+        if places is None:
+            return
         for model in list(self._dense):
             self._dense[model].merge(places)
             if not len(self._dense[model].documents):
                 del self._dense[model]
-        if not alive.all():
-            kept = alive.copy()
-            for column in (self._kinds, self._conversations, self._projects, self._at, self._alive):
-                column.keep(kept)
-            places_kept = np.flatnonzero(kept).tolist()
-            self._ids = [self._ids[place] for place in places_kept]
-            self._speakers = [self._speakers[place] for place in places_kept]
-            self._numbers = {id: number for number, id in enumerate(self._ids)}
+        for column in self._columns:
+            column.keep(alive)
+        self._ids = list(compress(self._ids, alive))
+        self._numbers = {id: number for number, id in enumerate(self._ids)}
 
-    def search(self, query: IndexQuery, terms: Sequence[str], model: str | None) -> Candidates:
-        """The best of both legs. `terms` are the question's, `model` names the vectors to compare."""
+    def search(self, query: IndexQuery, terms: bytes, model: str | None) -> Candidates:
+        """The best of both legs. `terms` are the question's digests, `model` names the vectors to compare."""
         passing = self._passing(query)
         searched = len(self._numbers) if passing is None else int(np.count_nonzero(passing))
         if not searched:
             return Candidates()
-        lexical, ideal = self._lexical_best(terms, passing, query.limit)
+        documents, scores, ideal = self._lexical.best(
+            np.frombuffer(terms, "<u8"),
+            self._alive.values if self._gone else None,
+            passing,
+            limit=query.limit,
+        )
+        lexical: dict[int, float] = dict(zip(documents.tolist(), scores.tolist(), strict=True))
         dense = self._dense.get(model) if model is not None else None
         with_vector = 0
         if dense is not None:
-            documents = dense.documents
-            with_vector = len(documents) if passing is None else int(np.count_nonzero(passing[documents]))
+            rows = dense.documents
+            with_vector = len(rows) if passing is None else int(np.count_nonzero(passing[rows]))
         near: dict[int, float] = {}
         if dense is not None and query.vector is not None and with_vector:
-            documents, cosines = dense.best(np.asarray(query.vector, np.float32), passing, query.limit)
-            near = dict(zip(documents.tolist(), cosines.tolist(), strict=True))
+            rows, cosines = dense.best(np.asarray(query.vector, np.float32), passing, query.limit)
+            near = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
         return Candidates(
             self._candidates(lexical, near),
             lexical_ideal=ideal,
@@ -147,34 +151,21 @@ class Shard:
 
     def _candidates(self, lexical: dict[int, float], near: dict[int, float]) -> tuple[Candidate, ...]:
         numbers = list(lexical | near)
-        kinds: list[int] = self._kinds.values[numbers].tolist()
+        kinds = list(self._kind_codes)
+        kind_codes: list[int] = self._kinds.values[numbers].tolist()
+        name_codes: list[int] = self._of_names.values[numbers].tolist()
         at: list[int] = self._at.values[numbers].tolist()
         return tuple(
             Candidate(
                 self._ids[number],
-                self._names[kind] or "",
+                kinds[kind],
                 moment,
-                self._speakers[number],
+                self._names[names].speaker,
                 lexical.get(number),
                 near.get(number),
             )
-            for number, kind, moment in zip(numbers, kinds, at, strict=True)
+            for number, kind, names, moment in zip(numbers, kind_codes, name_codes, at, strict=True)
         )
-
-    def _lexical_best(
-        self, terms: Sequence[str], passing: NDArray[np.bool_] | None, limit: int
-    ) -> tuple[dict[int, float], float]:
-        if not terms:
-            return {}, 0.0
-        scores, ideal = self._lexical.scores(terms, self._alive.values if self._gone else None)
-        if passing is not None:
-            scores *= passing
-        if len(scores) > limit:
-            found = np.argpartition(scores, -limit)[-limit:]
-            found = found[scores[found] > 0]
-        else:
-            found = np.flatnonzero(scores)
-        return dict(zip(found.tolist(), scores[found].tolist(), strict=True)), ideal
 
     @property
     def _gone(self) -> int:
@@ -188,21 +179,32 @@ class Shard:
             return None
         passing = self._alive.values
         if query.kinds is not None:
-            kinds = [self._codes[kind] for kind in query.kinds if kind in self._codes]
-            passing = passing & np.isin(self._kinds.values, kinds)
+            kinds = [self._kind_codes[kind] for kind in query.kinds if kind in self._kind_codes]
+            passing = passing & _is_one_of(self._kinds.values, kinds)
         if query.conversation is not None:
-            passing = passing & (self._conversations.values == self._codes.get(query.conversation, -1))
+            of_it = [
+                code for code, names in enumerate(self._names) if names.conversation == query.conversation
+            ]
+            passing = passing & _is_one_of(self._of_names.values, of_it)
         if query.project is not None:
-            passing = passing & (self._projects.values == self._codes.get(query.project, -1))
+            of_it = [code for code, names in enumerate(self._names) if names.project == query.project]
+            passing = passing & _is_one_of(self._of_names.values, of_it)
         if query.since is not None:
             passing = passing & (self._at.values >= query.since)
         if query.until is not None:
             passing = passing & (self._at.values < query.until)
         return passing
 
-    def _code(self, name: str | None) -> int:
-        code = self._codes.get(name)
-        if code is None:
-            code = self._codes[name] = len(self._names)
-            self._names.append(name)
-        return code
+
+def _coded(codes: dict[T, int], values: Sequence[T]) -> list[int]:
+    """A number for each value, the same for equal ones; `codes` learns the new ones."""
+    for value in dict.fromkeys(values):
+        codes.setdefault(value, len(codes))
+    return [codes[value] for value in values]
+
+
+def _is_one_of(values: NDArray[np.int32], codes: Sequence[int]) -> NDArray[np.bool_]:
+    """Which values are among the codes."""
+    if len(codes) == 1:
+        return values == codes[0]
+    return np.isin(values, codes)

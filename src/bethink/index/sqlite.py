@@ -11,13 +11,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from functools import partial
+from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import msgspec
-
 from bethink.index.analysis import ANALYSIS, Analyzer
-from bethink.index.entry import Entry, model_key, vector_of
-from bethink.index.sqlite_rows import Words, text_of
+from bethink.index.entry import Entries, model_key, vector_of
+from bethink.index.sqlite_rows import names_of, text_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,32 +27,37 @@ if TYPE_CHECKING:
 
     from bethink.embeddings import EmbeddingModel
     from bethink.index import Candidates, IndexQuery
+    from bethink.index.entry import Names
     from bethink.index.shard import Shard
 
 T = TypeVar("T")
 
 MEMORY_BYTES = 256 * 1024 * 1024
-"""Of all shards: some 100,000 items with vectors of 384 dimensions. The one in use always fits."""
+"""Of all shards: some 200,000 items with vectors of 384 dimensions. The one in use always fits."""
 
-_READ_AT_ONCE = 1_000
+_READ_AT_ONCE = 4_000
+"""Rows; their vectors fit into the processor's cache."""
 
 _STATE = "SELECT change, floor FROM index_state"
 _GONE = "SELECT id FROM index_tombstones WHERE owner = ? AND change > ?"
 _NEW = """
-SELECT id, kind, at, w.body, model, v.body, analysis
-FROM index_items CROSS JOIN bodies AS w ON w.place = words LEFT JOIN bodies AS v ON v.place = vector
+SELECT id, kind, at, model, vector, terms, body, analysis, text
+FROM index_items CROSS JOIN bodies USING (place)
 WHERE owner = ? AND change > ? ORDER BY change
 """
+_COUNT = "SELECT count(*) FROM index_items WHERE owner = ?"
+_TEXT = "SELECT body FROM bodies WHERE place = ?"
 _WITHOUT_VECTOR = """
-SELECT id, body FROM index_items CROSS JOIN bodies ON place = words
+SELECT id, body FROM index_items CROSS JOIN bodies ON bodies.place = text
 WHERE owner = ? AND model IS NULL ORDER BY at, id LIMIT ?
 """
 _OTHER_MODEL = """
-SELECT id, body FROM index_items CROSS JOIN bodies ON place = words
+SELECT id, body FROM index_items CROSS JOIN bodies ON bodies.place = text
 WHERE owner = ? AND model <> ? ORDER BY model, at, id LIMIT ?
 """
 _VECTOR = """
-SELECT body FROM index_items CROSS JOIN bodies ON place = vector WHERE owner = ? AND id = ? AND model = ?
+SELECT substr(body, 1, vector) FROM index_items CROSS JOIN bodies USING (place)
+WHERE owner = ? AND id = ? AND model = ?
 """
 
 
@@ -72,6 +76,7 @@ class _Copy:
         self.lock = threading.Lock()
         self.shard = shard
         self.change = 0
+        self.nbytes = 0
 
     def catch_up(self, connection: sqlite3.Connection, owner: str, analyzer: Analyzer) -> None:
         """Learn what was committed since the last time."""
@@ -86,9 +91,12 @@ class _Copy:
         if self.change:
             for (id,) in connection.execute(_GONE, (owner, self.change)).fetchall():
                 self.shard.remove(id)
+        expected = 0 if self.change else connection.execute(_COUNT, (owner,)).fetchone()[0]
         rows = connection.execute(_NEW, (owner, self.change))
+        entries = _Entries(connection, analyzer)
         while some := rows.fetchmany(_READ_AT_ONCE):
-            self.shard.add([_entry(row, analyzer) for row in some])
+            self.shard.add(entries.of(some), expected)
+            expected = 0
         connection.execute("COMMIT")
         self.shard.settle()
         self.change = change
@@ -97,11 +105,11 @@ class _Copy:
 class SqliteIndex:
     """Candidates from one file's rows; made by `store.sqlite.open_database`."""
 
-    def __init__(self, read: Read, *, memory_bytes: int = MEMORY_BYTES) -> None:
+    def __init__(self, read: Read) -> None:
         self._read = read
-        self._memory_bytes = memory_bytes
         self._analyzer = Analyzer()
         self._copies: OrderedDict[str, _Copy] = OrderedDict()
+        self._nbytes = 0
         self._lock = threading.Lock()
 
     async def search(self, query: IndexQuery) -> Candidates:
@@ -124,10 +132,11 @@ class SqliteIndex:
         copy = self._copy(query.owner)
         with copy.lock:
             copy.catch_up(connection, query.owner, self._analyzer)
-            terms = self._analyzer.question(query.text)
+            terms = self._analyzer.digests(self._analyzer.question(query.text))
             model = None if query.model is None else model_key(query.model)
             found = copy.shard.search(query, terms, model)
-        self._evict()
+            nbytes = copy.shard.nbytes
+        self._weigh(query.owner, copy, nbytes)
         return found
 
     def _copy(self, owner: str) -> _Copy:
@@ -139,22 +148,48 @@ class SqliteIndex:
             self._copies[owner] = copy
         return copy
 
-    def _evict(self) -> None:
+    def _weigh(self, owner: str, copy: _Copy, nbytes: int) -> None:
+        """Note how large the copy is now, and let those give way that were not searched for longest."""
         with self._lock:
-            sizes = {owner: copy.shard.nbytes for owner, copy in self._copies.items()}
-            total = sum(sizes.values())
-            for owner in list(sizes)[:-1]:
-                if total <= self._memory_bytes:
-                    return
-                del self._copies[owner]
-                total -= sizes[owner]
+            if self._copies.get(owner) is not copy:
+                # Another owner's search has let it go meanwhile.
+                return
+            self._nbytes += nbytes - copy.nbytes
+            copy.nbytes = nbytes
+            while self._nbytes > MEMORY_BYTES and len(self._copies) > 1:
+                _, idle = self._copies.popitem(last=False)
+                self._nbytes -= idle.nbytes
 
 
-def _entry(row: tuple[Any, ...], analyzer: Analyzer) -> Entry:
-    id, kind, at, body, model, vector, analysis = row
-    words = msgspec.json.decode(body, type=Words)
-    terms = words.terms if analysis == ANALYSIS else " ".join(analyzer.document(text_of(body)))
-    return Entry(id, kind, at, words.conversation, words.project, words.speaker, terms, model, vector)
+class _Entries:
+    """Makes entries of rows."""
+
+    def __init__(self, connection: sqlite3.Connection, analyzer: Analyzer) -> None:
+        self._connection = connection
+        self._analyzer = analyzer
+        # The items of one conversation have the same names.
+        self._names: dict[bytes, Names] = {}
+
+    def of(self, rows: Sequence[tuple[Any, ...]]) -> Entries:
+        ids, kinds, at, models, sizes, lengths, bodies, analyses, texts = zip(*rows, strict=True)
+        ends = list(map(add, sizes, lengths))
+        terms = [body[size:end] for body, size, end in zip(bodies, sizes, ends, strict=True)]
+        if any(analysis != ANALYSIS for analysis in set(analyses)):
+            terms = [
+                these if analysis == ANALYSIS else self._analysed(text)
+                for these, analysis, text in zip(terms, analyses, texts, strict=True)
+            ]
+        written = [body[end:] for body, end in zip(bodies, ends, strict=True)]
+        for one in set(written):
+            if one not in self._names:
+                self._names[one] = names_of(one)
+        names = [self._names[one] for one in written]
+        vectors = [body[:size] for body, size in zip(bodies, sizes, strict=True)]
+        return Entries(ids, kinds, at, names, terms, models, vectors)
+
+    def _analysed(self, text: int) -> bytes:
+        (body,) = self._connection.execute(_TEXT, (text,)).fetchone()
+        return self._analyzer.digests(self._analyzer.document(text_of(body)))
 
 
 def _missing(

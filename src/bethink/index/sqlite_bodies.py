@@ -35,13 +35,15 @@ _OVERWRITE = "UPDATE bodies SET body = ? WHERE place = ? AND length(body) = ?"
 Query = tuple[str, tuple[str | int | bytes | None, ...]]
 
 
-def keep(connection: sqlite3.Connection, body: bytes, place: int | None = None) -> int:
-    """Where the body is kept from now on.
+def keep_padded(connection: sqlite3.Connection, body: bytes, place: int | None = None) -> int:
+    """Where the body is kept from now on, with spaces behind it.
 
     `place` is that of the body which it replaces: the same comes back if the
     new one has room there.
     """
-    length = len(body)
+    step = max(STEP, (1 << len(body).bit_length()) // (2 * _STEPS_MAX))
+    length = -(-len(body) // step) * step
+    body = body.ljust(length)
     if place is not None:
         if connection.execute(_OVERWRITE, (body, place, length)).rowcount:
             return place
@@ -55,14 +57,8 @@ def keep(connection: sqlite3.Connection, body: bytes, place: int | None = None) 
     return free[0]
 
 
-def keep_json(connection: sqlite3.Connection, body: bytes, place: int | None = None) -> int:
-    """Where the JSON is kept from now on, with spaces behind it. See `keep`."""
-    step = max(STEP, (1 << len(body).bit_length()) // (2 * _STEPS_MAX))
-    return keep(connection, body.ljust(-(-len(body) // step) * step), place)
-
-
 def blank(connection: sqlite3.Connection, places: Query) -> None:
-    """Overwrite the bodies whose places the query selects; NULLs among them are passed over."""
+    """Overwrite the bodies whose places the query selects."""
     query, parameters = places
     connection.execute(
         f"INSERT INTO blanks SELECT length(body), place FROM bodies WHERE place IN ({query})",  # noqa: S608 - SQL of this program

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.index.analysis import ANALYSIS
-from bethink.index.sqlite_bodies import blank, keep, keep_json
+from bethink.index.entry import Names
+from bethink.index.sqlite_bodies import blank, keep_padded
 
 if TYPE_CHECKING:
     import sqlite3
@@ -26,34 +27,37 @@ TOMBSTONES_KEPT = 100_000
 _READ_CHANGE = "SELECT change FROM index_state"
 _WRITE_CHANGE = "UPDATE index_state SET change = ?"
 _PUT = """
-INSERT INTO index_items (change, owner, id, kind, at, analysis, words, model, vector)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO index_items (change, owner, id, kind, at, analysis, model, vector, terms, place, text)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_FIND = "SELECT change, words, vector FROM index_items WHERE owner = ? AND id = ?"
-_BODY = "SELECT body FROM bodies WHERE place = ?"
-_SET_VECTOR = "UPDATE index_items SET change = ?, model = ?, vector = ? WHERE change = ?"
+_FIND = "SELECT change, place, text FROM index_items WHERE owner = ? AND id = ?"
+_READ = """
+SELECT change, vector, terms, item.place, said.body, kept.body
+FROM index_items AS item
+CROSS JOIN bodies AS said ON said.place = text CROSS JOIN bodies AS kept ON kept.place = item.place
+WHERE owner = ? AND id = ?
+"""
+_SET_VECTOR = "UPDATE index_items SET change = ?, model = ?, vector = ?, place = ? WHERE change = ?"
 _DELETE = "DELETE FROM index_items WHERE change = ?"
 _BURY = "INSERT INTO index_tombstones (change, owner, id) VALUES (?, ?, ?)"
 _PRUNE = "DELETE FROM index_tombstones WHERE change <= ?"
 _RAISE_FLOOR = "UPDATE index_state SET floor = max(floor, ?)"
 
 
-class Words(msgspec.Struct, frozen=True, array_like=True):
-    """What of an item's body a search needs."""
-
-    terms: str
-    conversation: str | None
-    project: str | None
-    speaker: str | None
-
-
-class _Body(Words, frozen=True, array_like=True):
-    text: str
-
-
 def text_of(body: bytes) -> str:
     """The text from which an item's words were taken."""
-    return msgspec.json.decode(body, type=_Body).text
+    return msgspec.json.decode(body, type=str)
+
+
+def names_of(body: bytes) -> Names:
+    """What stands in an item's body behind its vector and terms."""
+    return Names(*msgspec.json.decode(body)) if body.strip() else Names()
+
+
+def body_of(entry: Entry) -> bytes:
+    """What of an item a search reads: its vector, its terms, and names if there are any."""
+    names = msgspec.json.encode(tuple(entry.names)) if any(entry.names) else b""
+    return entry.vector + entry.terms + names
 
 
 class IndexRows:
@@ -68,30 +72,26 @@ class IndexRows:
         """Keep an item, replacing one with the same id."""
         connection = self._connection
         found = connection.execute(_FIND, (owner, entry.id)).fetchone()
-        change, words, vector = found or (None, None, None)
+        change, place, said = found or (None, None, None)
         if change is not None:
             connection.execute(_DELETE, (change,))
-        body = _Body(entry.terms, entry.conversation, entry.project, entry.speaker, text)
-        words = keep_json(connection, msgspec.json.encode(body), words)
-        if entry.vector is not None:
-            vector = keep(connection, entry.vector, vector)
-        elif vector is not None:
-            blank(connection, ("SELECT ?", (vector,)))
-            vector = None
-        item = (owner, entry.id, entry.kind, entry.at, ANALYSIS, words, entry.model, vector)
+        place = keep_padded(connection, body_of(entry), place)
+        said = keep_padded(connection, msgspec.json.encode(text), said)
+        sizes = (len(entry.vector), len(entry.terms))
+        item = (owner, entry.id, entry.kind, entry.at, ANALYSIS, entry.model, *sizes, place, said)
         connection.execute(_PUT, (self._next_change(), *item))
 
     def set_vector(self, owner: str, id: str, *, text: str, key: str, vector: bytes) -> None:
         """Give an item its vector of the model `key`, if its text is still `text`."""
         connection = self._connection
-        found = connection.execute(_FIND, (owner, id)).fetchone()
+        found = connection.execute(_READ, (owner, id)).fetchone()
         if found is None:
             return
-        change, words, place = found
-        (body,) = connection.execute(_BODY, (words,)).fetchone()
-        if text_of(body) == text:
-            place = keep(connection, vector, place)
-            connection.execute(_SET_VECTOR, (self._next_change(), key, place, change))
+        change, size, terms, place, said, body = found
+        if text_of(said) == text:
+            end = size + terms
+            place = keep_padded(connection, vector + body[size:end] + body[end:].strip(), place)
+            connection.execute(_SET_VECTOR, (self._next_change(), key, len(vector), place, change))
 
     def delete(self, owner: str, id: str) -> None:
         """Remove an item; nothing happens if it is not there."""
@@ -116,7 +116,7 @@ class IndexRows:
         ids = self._connection.execute(f"SELECT id {items}", values).fetchall()
         if not ids:
             return
-        blank(self._connection, (f"SELECT words {items} UNION ALL SELECT vector {items}", values * 2))
+        blank(self._connection, (f"SELECT place {items} UNION ALL SELECT text {items}", values * 2))
         self._connection.execute(f"DELETE {items}", values)
         self._connection.executemany(_BURY, ((self._next_change(), owner, id) for (id,) in ids))
         self._buried = True

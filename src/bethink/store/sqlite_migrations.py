@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.index.sqlite_bodies import keep, keep_json
+from bethink.index.analysis import Analyzer
+from bethink.index.entry import Entry, Names, quantized
+from bethink.index.sqlite_bodies import keep_padded
+from bethink.index.sqlite_rows import body_of
 from bethink.store.sqlite_seal import Seal
 
 if TYPE_CHECKING:
@@ -103,8 +106,8 @@ CREATE TABLE new_meta (
     place INTEGER NOT NULL, UNIQUE (owner, id));
 CREATE TABLE new_index_items (
     change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
-    at INTEGER NOT NULL, analysis INTEGER NOT NULL, words INTEGER NOT NULL, model TEXT, vector INTEGER,
-    UNIQUE (owner, id));
+    at INTEGER NOT NULL, analysis INTEGER NOT NULL, model TEXT, vector INTEGER NOT NULL,
+    terms INTEGER NOT NULL, place INTEGER NOT NULL, text INTEGER NOT NULL, UNIQUE (owner, id));
 """
 
 _BODIES_INDEXED = """
@@ -143,6 +146,15 @@ CREATE INDEX facts_digest ON facts (owner, digest, id);
 """
 """Without the id at its end SQLite reads the table in the order of ids instead."""
 
+_STEPS = """
+CREATE TABLE memory_steps (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    at, change, undo, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX memory_steps_at ON memory_steps (owner, at, id);
+CREATE INDEX memory_steps_change ON memory_steps (owner, change, at, id);
+CREATE INDEX memory_steps_undo ON memory_steps (owner, undo, at, id);
+"""
+
 _KEYS = {
     "conversations": ("archived", "updated_at", "project"),
     "messages": ("conversation", "position"),
@@ -176,12 +188,11 @@ def _bodies_apart(connection: sqlite3.Connection) -> None:
         rows = connection.execute(f"SELECT {', '.join(columns)}, body FROM {table} ORDER BY rowid")  # noqa: S608 - our own names
         places = ", ".join("?" * (len(columns) + 1))
         for row in rows:
-            kept = (*row[:4], *map(seal, row[4:-1]), keep_json(connection, row[-1]))
+            kept = (*row[:4], *map(seal, row[4:-1]), keep_padded(connection, row[-1]))
             connection.execute(f"INSERT INTO new_{table} VALUES ({places})", kept)  # noqa: S608 - the same
-    for *item, model, vector, terms, conversation, project, speaker, text in connection.execute(_OLD_ITEMS):
-        words = msgspec.json.encode((terms, conversation, project, speaker, text))
-        kept = (keep_json(connection, words), model, vector and keep(connection, vector))
-        connection.execute("INSERT INTO new_index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*item, *kept))
+    analyzer = Analyzer()
+    for item in connection.execute(_OLD_ITEMS):
+        _move_item(connection, item, analyzer)
     for table in (*_KEYS, "index_items"):
         # What is dropped is overwritten: `secure_delete` is on.
         connection.execute(f"DROP TABLE {table}")
@@ -189,14 +200,18 @@ def _bodies_apart(connection: sqlite3.Connection) -> None:
     _statements(_BODIES_INDEXED, connection)
 
 
-_STEPS = """
-CREATE TABLE memory_steps (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    at, change, undo, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX memory_steps_at ON memory_steps (owner, at, id);
-CREATE INDEX memory_steps_change ON memory_steps (owner, change, at, id);
-CREATE INDEX memory_steps_undo ON memory_steps (owner, undo, at, id);
-"""
+def _move_item(connection: sqlite3.Connection, item: tuple[Any, ...], analyzer: Analyzer) -> None:
+    *_, model, vector, terms, conversation, project, speaker, text = item
+    if vector:
+        import numpy as np
+
+        vector = quantized(np.frombuffer(vector, "<f4"))
+    names = Names(conversation, project, speaker)
+    entry = Entry("", "", 0, names, analyzer.digests(terms.split()), model, vector or b"")
+    places = (keep_padded(connection, body_of(entry)), keep_padded(connection, msgspec.json.encode(text)))
+    values = (*item[:6], model, len(entry.vector), len(entry.terms), *places)
+    connection.execute("INSERT INTO new_index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
 
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),

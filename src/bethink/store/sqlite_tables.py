@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bethink.errors import Conflict, StorageError
-from bethink.index.sqlite_bodies import blank, keep_json
+from bethink.index.sqlite_bodies import blank, keep_padded
 from bethink.store import Page, Versioned
 from bethink.store.paging import Position, cursor, order_key
 from bethink.store.rows import record_of
@@ -78,7 +78,7 @@ class Table:
         number, version, place = found or (None, 0, None)
         if if_version not in {None, version}:
             raise Conflict
-        place = keep_json(connection, row.body, place)
+        place = keep_padded(connection, row.body, place)
         if found is not None:
             connection.execute(self._update, (row.schema, *keys, place, number))
         elif not connection.execute(self._insert, (owner, row.id, row.schema, *keys, place)).rowcount:
