@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Callable, Generator
 from typing import Any, cast
 
@@ -48,11 +47,13 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
 
 @pytest.fixture
 def served(running: Served) -> Served:
-    """The same, with nothing in its memory."""
-    address = f"{running.url}/memories?confirm=true"
-    request = urllib.request.Request(address, method="DELETE")  # noqa: S310 - our own server's address
-    with urllib.request.urlopen(request, timeout=10):  # noqa: S310
-        return running
+    """The same, with nothing in its memory: no fact and no conversation."""
+    running.delete("/memories?confirm=true")
+    for archived in ("false", "true"):
+        while kept := running.get(f"/conversations?limit=100&archived={archived}")["items"]:
+            for conversation in kept:
+                running.delete(f"/conversations/{conversation['id']}")
+    return running
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).parent / "script.json"
@@ -45,15 +46,32 @@ class Served:
 
     url: str
 
-    def post(self, path: str, body: dict[str, object]) -> dict[str, object]:
+    def get(self, path: str) -> dict[str, Any]:
+        """What is at an address."""
+        return self.ask("GET", path)
+
+    def post(self, path: str, body: dict[str, object]) -> dict[str, Any]:
         """What the server answers to a JSON body."""
+        return self.ask("POST", path, body)
+
+    def patch(self, path: str, body: dict[str, object]) -> dict[str, Any]:
+        """What the server answers to a change."""
+        return self.ask("PATCH", path, body)
+
+    def delete(self, path: str) -> None:
+        """Remove what is at an address."""
+        self.ask("DELETE", path)
+
+    def ask(self, method: str, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
+        """The JSON that the server answers, empty where it answers nothing."""
         request = urllib.request.Request(  # noqa: S310 - the address is our own server's
             self.url + path,
-            data=json.dumps(body).encode(),
+            data=None if body is None else json.dumps(body).encode(),
             headers={"content-type": "application/json"},
+            method=method,
         )
         with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
-            return json.load(response)
+            return json.loads(response.read() or b"{}")
 
 
 @contextmanager
@@ -67,9 +85,8 @@ def bethink(data: Path, model_url: str | None) -> Generator[Served]:
         "OPENAI_API_KEY": "x",
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
     }
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    # Its log goes where pytest shows it beside a failure.
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Served(_address(process))
         finally:

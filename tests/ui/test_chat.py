@@ -120,7 +120,7 @@ def test_a_tool_line_opens_to_what_went_in_and_came_out(lived_in: Served, page: 
 def test_stop_keeps_what_was_said(served: Served, page: Page) -> None:
     page.goto(served.url)
     say(page, "Count slowly")
-    expect(page.get_by_text("One, two")).to_be_visible()
+    page.get_by_text("One, two").wait_for()
     page.keyboard.press("Control+.")
     expect(page.get_by_text("You stopped this answer")).to_be_visible()
     expect(page.get_by_text("thirty.")).to_have_count(0)

@@ -44,7 +44,12 @@ def test_a_memory_is_added_found_corrected_retracted_and_forgotten(served: Serve
 
     corrected.get_by_role("button", name=re.compile("More for")).click()
     page.get_by_role("menuitem", name="Forget for good").click()
-    page.get_by_role("button", name="Forget", exact=True).click()
+    preview = page.get_by_role("dialog", name="Forget for good")
+    expect(preview).to_contain_text("Plays the viola and the oud")
+    expect(preview).to_contain_text("1 earlier or later version")
+    preview.get_by_role("button", name="Forget", exact=True).click()
+    expect(page.get_by_role("dialog", name="Forgotten")).to_contain_text("2 memories are gone for good")
+    page.get_by_role("dialog", name="Forgotten").get_by_role("button", name="Close").last.click()
     expect(page.get_by_text("Nothing is remembered yet")).to_be_visible()
 
 

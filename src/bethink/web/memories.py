@@ -103,6 +103,7 @@ class MemoryDraft(Body):
     importance: Importance = 0.5
     topics: Topics = Field(default_factory=list)
     pinned: bool = False
+    suggested: Annotated[bool, Field(description="Leave it to the owner's review.")] = False
 
 
 class MemoryPatch(Body):
@@ -161,6 +162,7 @@ async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryCh
         importance=body.importance,
         topics=tuple(body.topics),
         pinned=body.pinned,
+        suggested=body.suggested,
     )
     return change_of(await app.memory.add(caller, fact))
 

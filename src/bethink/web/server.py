@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
 
 _BACKLOG = 512
+_KEEP_ALIVE_S = 75
+"""Longer than browsers and proxies keep an idle connection: closing it while they use it loses a request."""
 _STOP_S = 3
 """How long open requests may take to end once the runs were told to; streams end with their runs."""
 
@@ -112,6 +114,7 @@ def configured(web: ASGIApp) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_STOP_S,
+        timeout_keep_alive=_KEEP_ALIVE_S,
     )
 
 

@@ -4,9 +4,14 @@ import type {
   ConversationList,
   ConversationPatch,
   Decision,
+  ForgetPreview,
+  ForgetWanted,
+  Forgotten,
   Health,
   Memory,
   MemoryDraft,
+  MemoryHistory,
+  MemoryImport,
   MemoryPage,
   MemoryPatch,
   MemoryWritten,
@@ -131,11 +136,24 @@ export const api = {
     signal?: AbortSignal,
   ) => json<MemoryPage>("GET", withQuery("/memories", query), undefined, signal),
   memory: (id: string) => json<Memory>("GET", `/memories/${at(id)}`),
+  memoryHistory: (id: string) => json<MemoryHistory>("GET", `/memories/${at(id)}/history`),
+  acceptMemory: (id: string) => json<MemoryWritten>("POST", `/memories/${at(id)}/accept`),
+  rejectMemory: (id: string) => json<MemoryWritten>("POST", `/memories/${at(id)}/reject`),
+  exportAddress: (format: "jsonl" | "md" | "csv") => withQuery("/memories/export", { format }),
+  importMemories: async (file: File, preview: boolean) => {
+    const response = await request(withQuery("/memories/import", { preview }), {
+      method: "POST",
+      headers: { accept: "application/json", "content-type": "application/octet-stream" },
+      body: file,
+    });
+    return (await response.json()) as MemoryImport;
+  },
   addMemory: (draft: MemoryDraft) => json<MemoryWritten>("POST", "/memories", draft),
   patchMemory: (id: string, patch: MemoryPatch) =>
     json<MemoryWritten>("PATCH", `/memories/${at(id)}`, patch),
   retractMemory: (id: string) => json<MemoryWritten>("DELETE", `/memories/${at(id)}`),
-  forgetMemory: (id: string) => json<unknown>("DELETE", `/memories/${at(id)}?forget=true`),
-  forgetAll: () => json<{ forgotten: number }>("DELETE", "/memories?confirm=true"),
+  forgetPreview: (wanted: ForgetWanted) => json<ForgetPreview>("POST", "/memories/forget", wanted),
+  forget: (wanted: ForgetWanted, confirm: string) =>
+    json<Forgotten>("POST", "/memories/forget", { ...wanted, confirm }),
   undo: (token: string) => json<MemoryWritten>("POST", "/memories/undo", { token }),
 };

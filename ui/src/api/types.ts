@@ -2,6 +2,7 @@
 import type {
   ConversationPage,
   ConversationShown,
+  ForgetBody,
   MemoryChange,
   Part,
   RunDone,
@@ -15,9 +16,14 @@ export type {
   ConversationPatch,
   DecisionBody as Decision,
   Event as ContractEvent,
+  ForgetPreview,
+  Forgotten,
   Health,
   Memory,
+  MemoryDoubt,
   MemoryDraft,
+  MemoryHistory,
+  MemoryImport,
   MemoryPage,
   MemoryPatch,
   MemorySource,
@@ -28,6 +34,8 @@ export type {
   Usage,
 } from "../contract/openapi";
 
+/** What to forget, in one way. */
+export type ForgetWanted = Pick<ForgetBody, "ids" | "query" | "all">;
 export type StopReason = RunDone["reason"];
 export type ConversationList = ConversationPage;
 export type OpenConversation = ConversationShown;

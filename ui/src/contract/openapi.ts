@@ -60,7 +60,7 @@ export type MemoryChanged = { change: "added" | "forgotten" | "merged" | "restor
 
 export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" | "unclear"; memory: string | null };
 
-export type MemoryDraft = { category?: string; content: string; importance?: number; pinned?: boolean; topics?: readonly string[] };
+export type MemoryDraft = { category?: string; content: string; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[] };
 
 export type MemoryHistory = { items: readonly Memory[] };
 

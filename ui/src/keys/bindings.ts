@@ -24,7 +24,8 @@ export const bindings = [
   { id: "down", combo: "j", label: "Next", group: "Lists" },
   { id: "up", combo: "k", label: "Previous", group: "Lists" },
   { id: "edit", combo: "e", label: "Edit or rename", group: "Lists" },
-  { id: "remove", combo: "x", label: "Retract a memory, archive a chat", group: "Lists" },
+  { id: "accept", combo: "a", label: "Accept a suggested memory", group: "Lists" },
+  { id: "remove", combo: "x", label: "Retract or reject a memory, archive a chat", group: "Lists" },
   { id: "undo", combo: "u", label: "Undo the last change", group: "Lists" },
 ] as const satisfies readonly Binding[];
 

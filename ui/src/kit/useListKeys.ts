@@ -1,10 +1,10 @@
 import type { RefObject } from "react";
 import { useKey } from "../keys/keys";
 
-/** j and k move the focus along the elements marked `data-row`; e and x act on the one that has it. */
+/** j and k move the focus along the elements marked `data-row`; e, a and x act on the one that has it. */
 export function useListKeys(
   list: RefObject<HTMLElement | null>,
-  actions: { edit?: (row: string) => void; remove?: (row: string) => void },
+  actions: Partial<Record<"edit" | "accept" | "remove", (row: string) => void>>,
 ): void {
   const rows = () => [...(list.current?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
   const current = () => rows().find((row) => row.contains(document.activeElement));
@@ -24,5 +24,6 @@ export function useListKeys(
   useKey("down", () => move(1));
   useKey("up", () => move(-1));
   useKey("edit", () => act(actions.edit));
+  useKey("accept", () => act(actions.accept));
   useKey("remove", () => act(actions.remove));
 }

@@ -1,12 +1,13 @@
 import { Copy, TriangleAlert } from "lucide-react";
 import { IconButton } from "../../kit/Button";
+import { Notice } from "../../kit/pieces";
 import type { Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { duration, fullDate } from "../../services/words";
 import { Ending } from "./Ending";
 import { LazyMarkdown } from "./LazyMarkdown";
 import { ChangedChip, UsedChip } from "./MemoryChips";
-import { answerText, type Block, blocksOf } from "./parts";
+import { answerText, type Block, blocksOf, claimName, withMarks } from "./parts";
 import { ToolGroup } from "./ToolGroup";
 import { useCopy } from "./useCopy";
 
@@ -22,7 +23,7 @@ type AnswerProps = {
 function BlockView({ block, run, session }: { block: Block; run: Run; session: Session }) {
   switch (block.type) {
     case "text":
-      return <LazyMarkdown text={block.text} />;
+      return <LazyMarkdown text={isLast(block, run) ? withMarks(block.text, run) : block.text} />;
     case "reasoning":
       return (
         <details className="reasoning">
@@ -49,6 +50,26 @@ function BlockView({ block, run, session }: { block: Block; run: Run; session: S
   }
 }
 
+/** Marks stand in the last words of an answer. */
+function isLast(block: Block, run: Run): boolean {
+  return run.parts.findLast((part) => part.type === "text")?.key === block.key;
+}
+
+/** What the answer says that was done, and was not. */
+function Unbacked({ claims }: { claims: Run["unbacked"] }) {
+  if (!claims.length) return null;
+  return (
+    <Notice tone="ask">
+      <strong>The answer claims what was not done</strong>
+      {claims.map(({ text, claim }) => (
+        <span key={text}>
+          “{text}” {claimName(claim)}.
+        </span>
+      ))}
+    </Notice>
+  );
+}
+
 /** True while nothing of what is shown moves by itself. */
 function isThinking(run: Run): boolean {
   const last = run.parts.at(-1);
@@ -72,10 +93,11 @@ export function Answer({ run, question, session, undone, running, last }: Answer
           {run.parts.length ? "Going on" : "Thinking"}
         </p>
       )}
+      {!running && <Unbacked claims={run.unbacked} />}
       {!running && <Ending run={run} question={question} session={session} />}
       {!running && (
         <footer className={last ? "last" : ""}>
-          <UsedChip items={run.recalled} />
+          <UsedChip run={run} />
           <ChangedChip changes={run.changed} undone={undone} session={session} />
           <span className="gap" />
           {took !== null && run.endedAt && (

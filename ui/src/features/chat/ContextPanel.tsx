@@ -3,6 +3,7 @@ import type { Session } from "../../run/session";
 import { useStore } from "../../services/store";
 import { count, duration, money } from "../../services/words";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
+import { citedFirst } from "./parts";
 
 function Figures({
   usage,
@@ -66,8 +67,8 @@ export function ContextPanel({ session }: { session: Session }) {
         <h2>What I used</h2>
         {run?.recalled.length ? (
           <ul className="memory-lines">
-            {run.recalled.map((item) => (
-              <RecalledLine key={`${item.kind} ${item.id}`} item={item} />
+            {citedFirst(run).map(({ item, number }) => (
+              <RecalledLine key={`${item.kind} ${item.id}`} item={item} number={number} />
             ))}
           </ul>
         ) : (

@@ -4,6 +4,7 @@ import { memo, type ReactNode, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { IconButton } from "../../kit/Button";
+import { Link } from "../../kit/pieces";
 import { markdownBlocks } from "./markdownBlocks";
 
 const COPIED_MS = 1500;
@@ -48,11 +49,18 @@ function CodeBlock({ children }: { children?: ReactNode }) {
 
 const components: Components = {
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  a: ({ href, children }) => (
-    <a href={href} target="_blank" rel="noreferrer noopener">
-      {children}
-    </a>
-  ),
+  a: ({ href, title, children }) =>
+    title === "cited" && href?.startsWith("/") ? (
+      <sup className="cite">
+        <Link to={href} aria-label={`Memory ${textOf(children)} that this rests on`}>
+          {children}
+        </Link>
+      </sup>
+    ) : (
+      <a href={href} target="_blank" rel="noreferrer noopener">
+        {children}
+      </a>
+    ),
   // Nothing is fetched from elsewhere because a model wrote an address: an image is a link to it.
   img: ({ src, alt }) => (
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">

@@ -1,27 +1,30 @@
 import { Brain, NotebookPen, Undo2 } from "lucide-react";
 import { Popover } from "../../kit/Popover";
-import type { Change, RecalledItem } from "../../run/reduce";
+import type { Change, Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { count } from "../../services/words";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
+import { citedFirst } from "./parts";
 import { useUndo } from "./useUndo";
 
-export function UsedChip({ items }: { items: readonly RecalledItem[] }) {
-  if (!items.length) return null;
+/** What the model was given from memory, with what it named as its ground first. */
+export function UsedChip({ run }: { run: Run }) {
+  const { recalled } = run;
+  if (!recalled.length) return null;
   return (
     <Popover
       label="Memories this answer used"
       face={
         <>
           <Brain size={14} aria-hidden />
-          Used {count(items.length, "memory", "memories")}
+          Used {count(recalled.length, "memory", "memories")}
         </>
       }
     >
       {() => (
         <ul className="memory-lines">
-          {items.map((item) => (
-            <RecalledLine key={`${item.kind} ${item.id}`} item={item} />
+          {citedFirst(run).map(({ item, number }) => (
+            <RecalledLine key={`${item.kind} ${item.id}`} item={item} number={number} />
           ))}
         </ul>
       )}

@@ -7,7 +7,7 @@ import { Link } from "../../kit/pieces";
 import type { Change, RecalledItem } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { shortDate, sourceName } from "../../services/words";
-import { changeName, kindName } from "./parts";
+import { addressOf, changeName, kindName } from "./parts";
 import { useUndo } from "./useUndo";
 
 /** What a stored answer does not repeat about a memory is read when somebody looks. */
@@ -50,21 +50,31 @@ function useChangedText({ text, ids: [id] }: Change): string {
 
 /** Where a memory came from: `conversation:<id>` leads there. */
 function Source({ source }: { source: string }) {
-  const [kind = "", id] = source.split(":", 2);
+  const [kind = "", id] = source.split(/[:#]/, 2);
   const words = sourceName(kind);
   return <> · {kind === "conversation" && id ? <Link to={`/c/${id}`}>{words}</Link> : words}</>;
 }
 
-export function RecalledLine({ item }: { item: RecalledItem }) {
-  const { text, at, kind, score, source, id, gone } = useWhole(item);
+type RecalledProps = { item: RecalledItem; number?: number };
+
+/** One memory that an answer was given; `number` is how the answer names it, 0 where it does not. */
+export function RecalledLine({ item, number = 0 }: RecalledProps) {
+  const whole = useWhole(item);
+  const { text, at, kind, score, source, gone, doubt, valid_until: until } = whole;
   const words = text ?? (gone ? "No longer in memory" : kindName(kind));
+  const address = gone ? null : addressOf(whole);
   return (
     <li>
-      {kind === "fact" && !gone ? <Link to={`/memory/${id}`}>{words}</Link> : <span>{words}</span>}
+      <span>
+        {number > 0 && <sup className="cite">{number} </sup>}
+        {address ? <Link to={address}>{words}</Link> : words}
+      </span>
       <small>
         {[kindName(kind), at && shortDate(at / 1000)].filter(Boolean).join(" · ")}
         {source && <Source source={source} />}
         {score > 0 ? ` · ${Math.round(score * 100)} % match` : " · always in mind"}
+        {until && ` · until ${shortDate(until / 1000)}`}
+        {doubt && ` · ${doubt}`}
       </small>
     </li>
   );

@@ -1,5 +1,5 @@
 // What the pieces of an answer say, and how they are put together.
-import type { Part, Run, ToolPart } from "../../run/reduce";
+import type { Part, RecalledItem, Run, ToolPart, Unbacked } from "../../run/reduce";
 
 /** The words of an answer, without its tools and its reasoning. */
 export function answerText(run: Run): string {
@@ -51,6 +51,52 @@ export function pretty(text: string): string {
   }
 }
 
+/** The address at which a memory can be read; null for what has no page of its own yet. */
+export function addressOf({ kind, id, source }: RecalledItem): string | null {
+  if (kind === "fact") return `/memory/${id}`;
+  const talk = /^conversation:([^#]+)/.exec(source ?? "")?.[1];
+  return talk ? `/c/${talk}` : null;
+}
+
+/** The memories that an answer names, in the order in which it does; their places are their numbers. */
+export function cited({ used }: Pick<Run, "used">): string[] {
+  return [...new Set(used.toSorted((a, b) => a.after - b.after).map(({ id }) => id))];
+}
+
+/** The Markdown of an answer with a numbered link behind each place where it leans on a memory. */
+export function withMarks(text: string, run: Pick<Run, "used" | "recalled">): string {
+  if (!run.used.length) return text;
+  const numbered = cited(run);
+  // A mark counts characters, of which an emoji is one; a string's own indices count it as two.
+  const characters = Array.from(text);
+  for (const { id, after } of run.used.toSorted((a, b) => b.after - a.after)) {
+    const item = run.recalled.find((each) => each.id === id);
+    const address = item && addressOf(item);
+    if (address) characters.splice(after, 0, `[${numbered.indexOf(id) + 1}](${address} "cited")`);
+  }
+  return characters.join("");
+}
+
+/** `number` is 0 where the answer does not name the memory. */
+type NumberedItem = { item: RecalledItem; number: number };
+
+/** Recalled memories, those that the answer names before the others and in its order. */
+export function citedFirst(run: Pick<Run, "used" | "recalled">): NumberedItem[] {
+  const ids = cited(run);
+  const numbered = run.recalled.map((item) => ({ item, number: ids.indexOf(item.id) + 1 }));
+  const place = ({ number }: NumberedItem) => number || ids.length + 1;
+  return numbered.toSorted((a, b) => place(a) - place(b));
+}
+
+const claims: Record<Unbacked["claim"], string> = {
+  saved: "Nothing was saved",
+  changed: "Nothing was changed",
+  deleted: "Nothing was deleted",
+  scheduled: "Nothing was scheduled",
+  sent: "Nothing was sent",
+};
+export const claimName = (claim: Unbacked["claim"]): string => claims[claim];
+
 const kinds: Record<string, string> = {
   fact: "Memory",
   turn: "Earlier conversation",
@@ -63,6 +109,7 @@ const changes: Record<string, string> = {
   added: "Remembered",
   merged: "Already known, confirmed",
   superseded: "Corrected",
+  suggested: "Suggested, waits for your review",
   retracted: "Retracted",
   restored: "Restored",
   forgotten: "Forgotten",

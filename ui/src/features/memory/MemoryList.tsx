@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Memory } from "../../api/types";
 import { useKey } from "../../keys/keys";
 import { MemoryRow } from "./MemoryRow";
@@ -9,10 +9,16 @@ const ROW_PX = 70;
 /** How many rows before the end the next page is asked for. */
 const AHEAD = 30;
 
-type ListProps = { items: readonly Memory[]; actions: MemoryActions; onMore: () => Promise<void> };
+type ListProps = {
+  items: readonly Memory[];
+  actions: MemoryActions;
+  onMore: () => Promise<void>;
+  /** What stands below the list. */
+  children?: ReactNode;
+};
 
 /** Only the rows in view exist, so that ten thousand scroll like ten. */
-export function MemoryList({ items, actions, onMore }: ListProps) {
+export function MemoryList({ items, actions, onMore, children }: ListProps) {
   const page = useRef<HTMLDivElement>(null);
   const [editing, setEditing] = useState<string | null>(null);
   const rows = useVirtualizer({
@@ -90,6 +96,7 @@ export function MemoryList({ items, actions, onMore }: ListProps) {
             );
           })}
         </ul>
+        {children}
       </div>
     </div>
   );

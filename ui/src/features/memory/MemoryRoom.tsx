@@ -4,10 +4,14 @@ import { useCallback, useEffect, useState } from "react";
 import { api, asProblem, type Problem } from "../../api/client";
 import type { Memory } from "../../api/types";
 import { Button } from "../../kit/Button";
-import { Empty, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { count } from "../../services/words";
+import { Keeping } from "./Keeping";
 import { MemoryForm } from "./MemoryForm";
+import { MemoryHead } from "./MemoryHead";
 import { MemoryList } from "./MemoryList";
+import { Review } from "./Review";
+import { Timeline } from "./Timeline";
 import { type Filter, useMemories } from "./useMemories";
 import { useMemoryActions } from "./useMemoryActions";
 import { categories, states } from "./words";
@@ -75,15 +79,14 @@ function OneMemory({ id }: { id: string }) {
   return (
     <div className="page memory-room">
       <div className="page-inner">
-        <header className="page-head">
-          <h1>Memory</h1>
-          <Link className="button" to="/memory">
-            All memories
-          </Link>
-        </header>
+        <MemoryHead />
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
       </div>
-      {memory && !problem && <MemoryList items={[memory]} actions={actions} onMore={done} />}
+      {memory && !problem && (
+        <MemoryList items={[memory]} actions={actions} onMore={done}>
+          <Timeline memory={memory} />
+        </MemoryList>
+      )}
     </div>
   );
 }
@@ -91,7 +94,14 @@ function OneMemory({ id }: { id: string }) {
 const done = () => Promise.resolve();
 
 export default function MemoryRoom({ memory }: { memory: string | null }) {
-  return memory ? <OneMemory key={memory} id={memory} /> : <AllMemories />;
+  switch (memory) {
+    case null:
+      return <AllMemories />;
+    case "review":
+      return <Review />;
+    default:
+      return <OneMemory key={memory} id={memory} />;
+  }
 }
 
 function AllMemories() {
@@ -105,12 +115,12 @@ function AllMemories() {
   return (
     <div className="page memory-room">
       <div className="page-inner">
-        <header className="page-head">
-          <h1>Memory</h1>
+        <MemoryHead>
           <Button icon={Plus} onClick={add}>
             Add
           </Button>
-        </header>
+          <Keeping onChanged={read} />
+        </MemoryHead>
         <MemoryTools filter={filter} onFilter={(patch) => setFilter({ ...filter, ...patch })} />
         {adding && <MemoryForm onSave={actions.add} onClose={() => setAdding(false)} />}
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}

@@ -1,14 +1,15 @@
-import { Ellipsis, Eraser, Pencil, Pin, PinOff, Undo2 } from "lucide-react";
+import { Ellipsis, Eraser, Pencil, Pin, PinOff, TriangleAlert, Undo2 } from "lucide-react";
 import { useState } from "react";
-import type { Memory, MemorySource } from "../../api/types";
+import type { Memory } from "../../api/types";
 import { IconButton } from "../../kit/Button";
-import { Confirm } from "../../kit/Dialog";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
-import { fullDate, shortDate, sourceName } from "../../services/words";
+import { fullDate, shortDate } from "../../services/words";
+import { ForgetDialog } from "./ForgetDialog";
 import { MemoryForm } from "./MemoryForm";
+import { Source } from "./Source";
 import type { MemoryActions } from "./useMemoryActions";
-import { categoryName } from "./words";
+import { categoryName, doubtName, stateName, validity } from "./words";
 
 const STEPS = 5;
 
@@ -29,18 +30,14 @@ function Importance({ value }: { value: number }) {
   );
 }
 
-function Source({ source }: { source: MemorySource | undefined }) {
-  if (!source) return null;
-  const talk = source.kind === "conversation" && source.id;
-  return (
-    <span>
-      {talk ? (
-        <Link to={`/c/${source.id}`}>{sourceName(source.kind)}</Link>
-      ) : (
-        sourceName(source.kind)
-      )}
+/** What speaks against a memory, with the way to it. */
+function Doubts({ memory }: { memory: Memory }) {
+  return memory.doubts.map(({ kind, memory: other }) => (
+    <span key={`${kind} ${other}`} className="doubt">
+      <TriangleAlert size={12} aria-hidden />
+      {other ? <Link to={`/memory/${other}`}>{doubtName(kind)}</Link> : doubtName(kind)}
     </span>
-  );
+  ));
 }
 
 type RowProps = {
@@ -54,6 +51,7 @@ export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
   const [asking, setAsking] = useState(false);
   const created = Date.parse(memory.created_at);
   const active = memory.state === "active";
+  const when = validity(memory);
   const forget = {
     label: "Forget for good",
     icon: Eraser,
@@ -87,9 +85,9 @@ export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
               <Pin size={12} aria-hidden /> pinned
             </span>
           )}
-          {!active && (
-            <span>{memory.state === "superseded" ? "corrected since" : "retracted"}</span>
-          )}
+          <Doubts memory={memory} />
+          {!active && <span>{stateName(memory.state).toLowerCase()}</span>}
+          {when && <span>{when}</span>}
           {memory.category && <span>{categoryName(memory.category)}</span>}
           <Importance value={memory.importance} />
           <time dateTime={memory.created_at} title={fullDate(created)}>
@@ -108,18 +106,11 @@ export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
         />
       </div>
       {asking && (
-        <Confirm
-          title="Forget this for good?"
-          action="Forget"
-          onConfirm={() => void actions.forget(memory.id)}
+        <ForgetDialog
+          given={{ ids: [memory.id] }}
+          onForgotten={actions.changed}
           onClose={() => setAsking(false)}
-        >
-          <p>“{memory.content}”</p>
-          <p>
-            It is removed with its history, from search and from where it was said. This cannot be
-            undone; to take it out of answers and keep a way back, retract it instead.
-          </p>
-        </Confirm>
+        />
       )}
     </article>
   );

@@ -1,6 +1,12 @@
 import { api } from "../../api/client";
-import type { Memory, MemoryDraft, MemoryPatch } from "../../api/types";
+import type { Memory, MemoryDraft, MemoryPatch, MemoryWritten } from "../../api/types";
 import { useApp } from "../../services/context";
+
+const added: Partial<Record<MemoryWritten["change"], string>> = {
+  merged: "Already known; kept once",
+  superseded: "Remembered. It replaces what was true before, which is kept as history",
+  suggested: "Kept for your review",
+};
 
 /** Changes of memory, each with a receipt and, where that can be, its undo. */
 export function useMemoryActions(onChanged: () => Promise<void>) {
@@ -32,7 +38,7 @@ export function useMemoryActions(onChanged: () => Promise<void>) {
     add: (draft: MemoryDraft) =>
       attempt(async () => {
         const { change, undo } = await api.addMemory(draft);
-        receipt(change === "merged" ? "Already known; kept once" : "Remembered", undo);
+        receipt(added[change] ?? "Remembered", undo);
       }),
     edit: (id: string, patch: MemoryPatch) =>
       attempt(async () => {
@@ -49,11 +55,17 @@ export function useMemoryActions(onChanged: () => Promise<void>) {
         const { undo } = await api.retractMemory(id);
         receipt("Retracted: answers no longer use it", undo);
       }),
-    forget: (id: string) =>
+    accept: (id: string) =>
       attempt(async () => {
-        await api.forgetMemory(id);
-        receipt("Forgotten for good", null);
+        const { undo } = await api.acceptMemory(id);
+        receipt("Accepted: it is remembered from now on", undo);
       }),
+    reject: (id: string) =>
+      attempt(async () => {
+        const { undo } = await api.rejectMemory(id);
+        receipt("Rejected", undo);
+      }),
+    changed: onChanged,
   };
 }
 

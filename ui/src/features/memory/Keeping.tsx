@@ -1,0 +1,158 @@
+// Taking memory away as a file, bringing it back, and forgetting by words.
+import { CircleX, Download, Eraser, FileUp, Wrench } from "lucide-react";
+import { useRef, useState } from "react";
+import { api } from "../../api/client";
+import type { MemoryImport } from "../../api/types";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { Menu } from "../../kit/Popover";
+import { useApp } from "../../services/context";
+import { count } from "../../services/words";
+import { ForgetDialog } from "./ForgetDialog";
+
+const formats = [
+  { format: "jsonl", label: "Export as JSON Lines" },
+  { format: "md", label: "Export as Markdown" },
+  { format: "csv", label: "Export as CSV" },
+] as const;
+
+const everything = { all: true };
+
+function download(address: string) {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = "";
+  link.click();
+}
+
+/** A menu of exports, and an import that shows what it would do before it does it. */
+export function Keeping({ onChanged }: { onChanged: () => Promise<void> }) {
+  const { toasts } = useApp();
+  const picker = useRef<HTMLInputElement>(null);
+  const [file, setFile] = useState<File | null>(null);
+  const [report, setReport] = useState<MemoryImport | null>(null);
+  const [forgetting, setForgetting] = useState<"words" | "everything" | null>(null);
+  const close = () => {
+    setFile(null);
+    setReport(null);
+  };
+  const look = async (chosen: File) => {
+    setFile(chosen);
+    try {
+      setReport(await api.importMemories(chosen, true));
+    } catch (error) {
+      close();
+      toasts.fault(error);
+    }
+  };
+  const take = async () => {
+    if (!file) return;
+    close();
+    try {
+      const { restored, added, merged } = await api.importMemories(file, false);
+      toasts.show(`${count(restored + added + merged, "memory", "memories")} imported`);
+      await onChanged();
+    } catch (error) {
+      toasts.fault(error);
+    }
+  };
+  return (
+    <>
+      <Menu
+        icon={Wrench}
+        label="Export, import, forget"
+        items={[
+          ...formats.map(({ format, label }) => ({
+            label,
+            icon: Download,
+            run: () => download(api.exportAddress(format)),
+          })),
+          { label: "Import a file", icon: FileUp, run: () => picker.current?.click() },
+          {
+            label: "Forget by words",
+            icon: Eraser,
+            run: () => setForgetting("words"),
+            fault: true,
+          },
+          {
+            label: "Forget everything",
+            icon: CircleX,
+            run: () => setForgetting("everything"),
+            fault: true,
+          },
+        ]}
+      />
+      <input
+        ref={picker}
+        type="file"
+        hidden
+        aria-label="A file of memories"
+        onChange={({ target }) => {
+          const [chosen] = target.files ?? [];
+          // The same file can be chosen again.
+          target.value = "";
+          if (chosen) void look(chosen);
+        }}
+      />
+      {forgetting && (
+        <ForgetDialog
+          {...(forgetting === "everything" && { given: everything })}
+          onForgotten={onChanged}
+          onClose={() => setForgetting(null)}
+        />
+      )}
+      {file && (
+        <Dialog title={`Import ${file.name}`} onClose={close}>
+          <div className="body">
+            {report ? <Report report={report} /> : <p role="status">Reading the file…</p>}
+            <div className="actions">
+              <Button onClick={close}>Cancel</Button>
+              <Button look="primary" disabled={!report} onClick={() => void take()}>
+                Import
+              </Button>
+            </div>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** What an import would do. */
+function Report({ report }: { report: MemoryImport }) {
+  const rows: [string, number][] = [
+    ["New", report.added],
+    ["Put back as they were", report.restored],
+    ["Say more of what is known", report.merged],
+    ["Known already", report.known],
+    ["Changed here since, left as they are", report.differing],
+    ["Cannot be taken", report.refused],
+  ];
+  return (
+    <>
+      <dl className="facts-of">
+        {rows.map(
+          ([name, number]) =>
+            number > 0 && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{number.toLocaleString()}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+      {report.bad.length > 0 && (
+        <details>
+          <summary>Lines that cannot be taken</summary>
+          <ul className="bad-lines">
+            {report.bad.map(({ line, reason }) => (
+              <li key={line}>
+                Line {line.toLocaleString()}: {reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
