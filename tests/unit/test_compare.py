@@ -37,8 +37,8 @@ def test_the_confusion_of_the_table() -> None:
     assert rows == snapshot("""\
   52    0    0    0
    0   20    0    0
-   0    0   68    0
-   0    0    0  124\
+   0    0   75    0
+   0    0    0  127\
 """)
 
 

@@ -166,6 +166,19 @@ async def test_what_rests_on_a_changed_fact_is_doubted_as_far_as_it_goes() -> No
         assert (await the(house, walk.id)).doubts == (await the(house, late.fact.id)).doubts == ()
 
 
+async def test_what_rests_on_a_contradicted_fact_is_doubted_while_it_is() -> None:
+    async with open_house() as house:
+        car = (await say(house, "User's car is a Fiat")).fact
+        tank = (await say(house, "A tank costs 40 euros", depends_on=(car.id,))).fact
+        other = await say(house, "User's car is a Volvo")
+        late = (await say(house, "The car takes diesel", depends_on=(car.id,))).fact
+        for fact in (tank, late):
+            assert [doubt.kind for doubt in (await the(house, fact.id)).doubts] == ["depends"]
+        await house.app.memory.undo(house.me, other.undo or "")
+        for fact in (tank, late):
+            assert (await the(house, fact.id)).doubts == ()
+
+
 async def test_a_fact_can_only_rest_on_what_is_there() -> None:
     async with open_house() as house:
         with pytest.raises(BadInput, match="no memory with that id"):

@@ -228,16 +228,30 @@ _TIME = re.compile(r"\d+:\d\d|\x01.*")
 
 def _counted(old: Statement, new: Statement) -> Relation:
     """Of statements that differ in one number or time, of what has only one."""
-    if len(old.terms) != len(new.terms) or not old.terms:
+    if len(old.terms) != len(new.terms) or old.past:
         return _DIFFERENT
     apart = [place for place, (a, b) in enumerate(_pairs(old, new)) if a.key != b.key]
     if len(apart) != 1:
         return _DIFFERENT
-    one, other = old.keys[apart[0]], new.keys[apart[0]]
-    if old.keys[0] == "have" and apart[0] == 1 and one.isdecimal() and other.isdecimal():
+    place = apart[0]
+    one, other = old.keys[place], new.keys[place]
+    counts = one[0].isdecimal() and other[0].isdecimal() and ":" not in one + other
+    times = all(key in _TIMES or _TIME.fullmatch(key) for key in (one, other))
+    if counts and place == 1 and old.keys[0] in _MEASURED:
         return Relation("contradicts", f"{other}, not {one}")
-    what, told, _ = old.text.casefold().partition(" is ")
-    definite = what.startswith(("the ", "user's ")) and new.text.casefold().partition(" is ")[0] == what
-    if told and definite and all(key in _TIMES or _TIME.fullmatch(key) for key in (one, other)):
-        return Relation("contradicts", "another time is named for the same")
+    if (counts or times) and _tells_of_one(old, new, place):
+        return Relation("contradicts", "another number or time is named for the same")
     return _DIFFERENT
+
+
+_MEASURED = frozenset(("have", "earn", "weigh", "pay", "cost", "owe"))
+
+
+def _tells_of_one(old: Statement, new: Statement, place: int) -> bool:
+    """Whether the term at this place is what is said of one certain thing: "User's train leaves at 7:40"."""
+    if not old.text.casefold().startswith(("the ", "user's ")):
+        return False
+    what, told, _ = old.text.casefold().partition(" is ")
+    if told:
+        return new.text.casefold().partition(" is ")[0] == what
+    return 0 < place >= len(old.terms) - 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -119,44 +119,46 @@ class Draft:
     async def left(self, fact: Fact) -> None:
         """Tell the others that a fact no longer holds: lift its objections, doubt what rests on it."""
         for other in await self.read(_contradicted(fact)):
-            self._doubt(other, without=fact.id)
-        for other in await self._resting_on(fact.id):
-            self._doubt(other, Doubt(kind="depends", fact=fact.id, at=self.at))
+            self._mark(other, "contradicts", fact.id, is_so=False)
+            await self._tell_resting_on(other.id)
+        await self._tell_resting_on(fact.id, is_gone=True)
 
     async def returned(self, fact: Fact) -> None:
         """Tell the others that a fact holds again."""
         for other in await self.read(_contradicted(fact)):
-            if other.state == "active":
-                self._doubt(other, Doubt(kind="contradicts", fact=fact.id, at=self.at))
-            else:
-                self._doubt(self.get(fact.id), without=other.id)
-        for other in await self._resting_on(fact.id):
-            self._doubt(other, without=fact.id)
+            holds = other.state == "active"
+            self._mark(other if holds else fact, "contradicts", fact.id if holds else other.id, is_so=holds)
+            await self._tell_resting_on(other.id)
+        await self._tell_resting_on(fact.id)
 
-    def contradict(self, one: Fact, other: Fact) -> None:
-        """Put each of two facts in doubt by the other."""
-        self._doubt(one, Doubt(kind="contradicts", fact=other.id, at=self.at))
-        self._doubt(other, Doubt(kind="contradicts", fact=one.id, at=self.at))
+    async def contradict(self, one: Fact, other: Fact) -> None:
+        """Put each of two facts in doubt by the other, and what rests on them."""
+        for fact, by in ((one, other), (other, one)):
+            self.object_to(fact, by)
+            await self._tell_resting_on(fact.id)
 
     def object_to(self, fact: Fact, other: Fact) -> None:
         """Put a fact in doubt by another, which stands."""
-        self._doubt(fact, Doubt(kind="contradicts", fact=other.id, at=self.at))
+        self._mark(fact, "contradicts", other.id, is_so=True)
 
     def doubt_what_it_rests_on(self, fact: Fact) -> None:
-        """Put a new fact in doubt where one that it depends on holds no longer."""
+        """Put a new fact in doubt where one that it depends on is in doubt itself, or holds no longer."""
         for id in fact.depends_on:
-            if self._facts[id].state != "active":
-                self._doubt(fact, Doubt(kind="depends", fact=id, at=self.at))
+            self._mark(fact, "depends", id, is_so=_is_shaken(self._facts[id]))
 
-    def _doubt(self, fact: Fact, doubt: Doubt | None = None, *, without: str | None = None) -> None:
+    async def _tell_resting_on(self, id: str, *, is_gone: bool = False) -> None:
+        shaken = is_gone or _is_shaken(self._facts[id])
+        for other in await self._resting_on(id):
+            self._mark(other, "depends", id, is_so=shaken)
+
+    def _mark(self, fact: Fact, kind: Literal["contradicts", "depends"], about: str, *, is_so: bool) -> None:
+        """Have a fact be in this doubt, or not."""
         now = self._facts.get(fact.id, fact)
-        about = without if doubt is None else doubt.fact
-        kept = tuple(
-            one for one in now.doubts if one.fact != about or (doubt is not None and one.kind != doubt.kind)
-        )
-        doubts = kept if doubt is None else (*kept, doubt)
-        if doubts != now.doubts:
-            self.put(msgspec.structs.replace(now, doubts=doubts))
+        others = tuple(one for one in now.doubts if (one.kind, one.fact) != (kind, about))
+        if is_so is (len(others) < len(now.doubts)):
+            return
+        doubts = (*others, Doubt(kind=kind, fact=about, at=self.at)) if is_so else others
+        self.put(msgspec.structs.replace(now, doubts=doubts))
 
     async def _resting_on(self, id: str) -> list[Fact]:
         """Active facts that depend on a fact, or on one that does, and so on."""
@@ -179,6 +181,10 @@ class Draft:
             self.saw(*page.items)
             cursor = page.cursor
             self._knows_derived = cursor is None
+
+
+def _is_shaken(fact: Fact) -> bool:
+    return fact.state != "active" or bool(_contradicted(fact))
 
 
 def _contradicted(fact: Fact) -> list[str]:

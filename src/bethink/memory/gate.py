@@ -9,6 +9,7 @@ language model.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ _CANDIDATES = 6
 _SEARCHED_CHARS = 500
 _NEAR_COSINE = 0.55
 """Below this two restatements in English are not found with all-MiniLM-L6-v2; more would cost time only."""
+_WORD = re.compile(r"\w+")
 _ROOT_CHARS = 4
 _NEAR_WORDS = 0.5
 """The share of a statement's words that one nearby has too."""
@@ -213,7 +215,7 @@ class Gate:
                 await supersede(draft, other, by=fact)
                 result.change, result.undo = "superseded", f"superseded:{id}"
             else:
-                draft.contradict(fact, other)
+                await draft.contradict(fact, other)
         return result
 
 
@@ -259,7 +261,7 @@ def _is_news(fact: Fact, other: Fact, now: int) -> bool:
 
 def _roots(content: str) -> frozenset[str]:
     """The beginnings of its words: a quick look at what it speaks of."""
-    words = content[:_SEARCHED_CHARS].casefold().split()
+    words = _WORD.findall(content[:_SEARCHED_CHARS].casefold())
     return frozenset(word[:_ROOT_CHARS] for word in words if word not in STOP_WORDS and word != "user")
 
 

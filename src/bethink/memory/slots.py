@@ -198,7 +198,9 @@ _PLURAL = ("live ", "work ", "reside ")
 _LONGEST_RELATION = 3
 """Words: "best friend Anna"."""
 _NO_NAMES = frozenset(("a", "an", "the", "not", "unknown"))
-_GUESSED = frozenset(("deadline", "rent", "salary"))
+_NAMED_THINGS = ("car", "doctor", "therapist", "lawyer", "gym", "bank", "school", "university", "insurance")
+"""Of which most people have one: another name for it is a contradiction, not news."""
+_GUESSED = frozenset(("rent", "salary", *_NAMED_THINGS))
 _VALUES = {
     "home": _PLACE,
     "hometown": _PLACE,
@@ -236,6 +238,8 @@ def _of_possessive(owner: str, text: str) -> Slot | None:
         value = what[told.end() :].strip()
         if favourite := _FAVOURITE.match(noun):
             return _filled(subject, " ".join(("favourite", *stems(favourite[1].split()))), value)
+        if noun in _NAMED_THINGS:
+            return _filled(subject, noun, value, reading=_NAME)
         if noun in _ATTRIBUTES:
             return _filled(subject, _ATTRIBUTES[noun], value)
         if noun in _ONE_PERSON and _NAME.match(value):
@@ -279,9 +283,9 @@ def _filled(
     subject: str, attribute: str, text: str, *, reading: re.Pattern[str] | None = None
 ) -> Slot | None:
     """The slot with the value that `text` begins with."""
-    if reading is None:
+    if reading is None or attribute in _NAMED_THINGS:
         text = _BEFORE_VALUE.sub("", text)
-        reading = _VALUES.get(attribute, _WORDS)
+    reading = reading or _VALUES.get(attribute, _WORDS)
     found = reading.match(text)
     if found is None or (attribute == "name" and found.group().casefold() in _NO_NAMES):
         return None

@@ -60,7 +60,7 @@ class Undoing:
         asked = await self._asked(draft, correction)
         contradicted = self.gate.judge(draft, asked, {}, but=new.id).contradicted
         for other, _ in contradicted:
-            draft.contradict(draft.get(new.id), other)
+            await draft.contradict(draft.get(new.id), other)
         others = [id, *(other.id for other, _ in contradicted)]
         return changed(draft, Result(new.id, "superseded", f"superseded:{new.id}", others))
 

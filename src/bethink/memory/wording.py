@@ -73,7 +73,7 @@ _OWNER = re.compile(r"\b(?:the user|user|i)\b(?!')", re.IGNORECASE)
 def plain(text: str) -> str:
     """The sentence in plain quotes and full words, its owner named as `user`, in one form."""
     text = unicodedata.normalize("NFKC", text).translate(_PLAIN)
-    if "'" in text:
+    if "'" in text or "annot" in text:
         for pattern, full in _SHORT:
             text = pattern.sub(full, text)
     text = _TOLD.sub("", text).strip().rstrip(".! ")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from bethink.memory import Changed, Fact, Memory
     from bethink.tool import Tool
 
+_RESTATED = 0.6
+"""So near to a memory, what nobody said now is that memory in other words."""
 NOTHING_FOUND = "No memories found matching: {query}"
 KNOWN = "Already known, nothing stored: {content}"
 WAITS = (
@@ -70,6 +72,10 @@ def memory_tools(memory: Memory) -> list[Tool]:
         origin = "owner" if evidence is None else origin_of(content, evidence)
         if origin == "recalled":
             return KNOWN.format(content=new.checked().content)
+        if origin == "nobody" and (known := await memory.search(context.principal, content, k=1)):
+            fact, score = known[0]
+            if score >= _RESTATED:
+                return KNOWN.format(content=fact.content)
         if origin == "untrusted":
             new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
         changed = await memory.add(context.principal, replace(new, suggested=origin == "nobody"))
