@@ -59,8 +59,10 @@ class ForgetBody(Body):
     ids: Annotated[list[str], Field(max_length=1000)] = Field(default_factory=list)
     query: Annotated[str | None, Field(max_length=2000, description="A question or words.")] = None
     k: Annotated[int, Field(ge=1, le=MAX_FOUND, description="What `query` finds at most.")] = 20
-    since: Annotated[AwareDatetime | None, Field(description="What was learnt from then on.")] = None
-    until: Annotated[AwareDatetime | None, Field(description="What was learnt before.")] = None
+    since: Annotated[
+        AwareDatetime | None, Field(strict=False, description="What was learnt from then on.")
+    ] = None
+    until: Annotated[AwareDatetime | None, Field(strict=False, description="What was learnt before.")] = None
     all: bool = False
     confirm: Annotated[
         str | None, Field(max_length=100, description="The token of the preview that was agreed to.")
