@@ -44,6 +44,7 @@ def test_each_class_has_enough_cases_with_names_of_their_own() -> None:
         assert len(names) == len(set(names)) >= LEAST_CASES, kind
 
 
+@pytest.mark.requirement("R189")
 async def test_every_case_ends_as_it_must() -> None:
     embeddings = MiniLmEmbeddings(models_directory())
     await embeddings.load()

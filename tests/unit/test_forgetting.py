@@ -14,7 +14,7 @@ from bethink.across.wanted import Wanted
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.clock import to_datetime
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
-from bethink.errors import BadInput, Conflict
+from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import FACTS, NewFact
@@ -275,3 +275,28 @@ async def test_other_words_in_which_it_was_told_go_too() -> None:
         fuller = (await memory.add(house.me, NewFact(f"Likes tea from {SECRET}"))).fact
         await house.app.forgetting.forget(house.me, [first.id, fuller.id])
         assert SECRET not in await everything(house)
+
+
+@pytest.mark.requirement("C23")
+async def test_archiving_retracting_and_forgetting_are_three_things() -> None:
+    stored = ScriptedCall("store_memory", {"content": f"User dreams of {SECRET}"})
+    async with open_house(ScriptedLlm([[stored], "I see."])) as house:
+        conversation = await house.new()
+        await house.say(f"I dream of {SECRET}.", conversation)
+        memory, me = house.app.memory, house.me
+        (fact,) = [item.record for item in (await memory.list(me)).items]
+
+        async def found(*kinds: str) -> bool:
+            return any(SECRET in hit.text for hit in await house.app.recall.search(me, SECRET, kinds=kinds))
+
+        await house.app.conversations.change(me, conversation, archived=True)
+        assert await found("fact")
+        assert await found("turn")
+        retracted = await memory.retract(me, fact.id)
+        assert (await found("fact"), await found("turn")) == (False, True)
+        await memory.undo(me, retracted.undo or "")
+        assert await found("fact")
+        await house.app.forgetting.forget(me, [fact.id])
+        assert not await found("fact", "turn")
+        with pytest.raises(UnknownId):
+            await memory.undo(me, retracted.undo or "")

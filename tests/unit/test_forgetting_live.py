@@ -109,6 +109,7 @@ async def test_a_call_that_waits_does_not_tell_what_was_forgotten_meanwhile() ->
         assert results == ["Nothing was forgotten: there are no memories of this: [forgotten]"]
 
 
+@pytest.mark.requirement("R188")
 async def test_forgetting_what_nobody_knows_needs_no_approval() -> None:
     forget = ScriptedCall("forget_memory", {"query_or_id": "my yacht"})
     async with open_house(ScriptedLlm([[forget], "I knew nothing of it."])) as house:
