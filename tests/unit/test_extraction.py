@@ -8,17 +8,22 @@ from collections.abc import Mapping, Sequence
 import anyio
 import pytest
 
-from bethink.agent.grounding import is_said
 from bethink.errors import LlmError, Refused
 from bethink.events import Event, RunDone, Usage
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import Fact
+from bethink.memory.provenance import is_said
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
 
-CELLO = {"content": "The user plays the cello", "category": "preferences", "importance": 0.7}
+CELLO = {
+    "content": "The user plays the cello",
+    "category": "preferences",
+    "importance": 0.7,
+    "topics": ["music"],
+}
 SAID = "I play the cello"
 
 
@@ -61,6 +66,7 @@ def reason_of(events: list[Event]) -> str:
     return next(event.reason for event in events if isinstance(event, RunDone))
 
 
+@pytest.mark.requirement("R208")
 async def test_a_fact_of_a_turn_is_suggested_with_its_source_and_its_cost() -> None:
     model = Model(facts(CELLO))
     async with open_house(model.llm, extraction="suggest") as house:
@@ -69,6 +75,7 @@ async def test_a_fact_of_a_turn_is_suggested_with_its_source_and_its_cost() -> N
         said, answered = await house.messages(conversation)
         found = await house.app.recall.search(house.me, "cello", kinds={"fact"})
     assert fact.content == "The user plays the cello"
+    assert (fact.category, fact.topics) == ("preferences", ("music",))
     assert [(source.kind, source.id, source.message) for source in fact.sources] == [
         ("conversation", conversation, said.id)
     ]
@@ -129,7 +136,9 @@ async def test_what_the_owner_did_not_say_is_left_out(proposed: Mapping[str, obj
         ("User owns 2 dogs", "I have 2 dogs", True),
         ("User owns 3 dogs", "I have 2 dogs", False),
         ("User works as a nurse in Lyon", "I'm a nurse, I work in Lyon", True),
-        ("ユーザーは東京に住んでいる", "私は東京に住んでいます", True),
+        ("ユーザーは東京に住んでいる", "私は東京に住んでいます", False),
+        ("User's sister lives somewhere", "Where does my sister live?", False),
+        ("User plays chess", "Do you like it? I play chess.", True),
         ("", "anything", False),
         ("The user", "the user", False),
     ],

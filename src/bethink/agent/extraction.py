@@ -3,7 +3,7 @@
 `agent/between_turns` runs it. It reads what the owner said and what was
 answered, never what was recalled or what tools returned, so that nothing known
 comes back as news. What the model proposes must be in the owner's own words
-(`grounding`), and passes the memory's one gate. What it did and cost is written
+(`provenance`), and passes the memory's one gate. What it did and cost is written
 on the answer.
 """
 
@@ -19,11 +19,11 @@ import anyio
 import msgspec
 
 from bethink.agent.answer import Answer
-from bethink.agent.grounding import is_said
 from bethink.conversations import MESSAGES, ChangedRef, turn_of
 from bethink.errors import BadInput, Conflict, InvalidResponse, Refused
 from bethink.llm import LlmRequest
 from bethink.memory import CATEGORIES, NewFact, Source
+from bethink.memory.provenance import is_said
 from bethink.messages import UserMessage
 from bethink.store import Put
 from bethink.telemetry import log
@@ -60,6 +60,9 @@ class _Proposed(msgspec.Struct, frozen=True):
     content: Annotated[str, msgspec.Meta(min_length=3, max_length=300)]
     category: str = "general"
     importance: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    topics: Annotated[
+        tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=8)
+    ] = ()
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -72,8 +75,9 @@ _FACT: Final[dict[str, Any]] = {
         "content": {"type": "string"},
         "category": {"type": "string", "enum": list(CATEGORIES)},
         "importance": {"type": "number"},
+        "topics": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["content", "category", "importance"],
+    "required": ["content", "category", "importance", "topics"],
     "additionalProperties": False,
 }
 _FORMAT: Final[dict[str, Any]] = {
@@ -246,6 +250,7 @@ def _fact(proposed: _Proposed, said: StoredMessage, *, is_suggested: bool) -> Ne
         content=proposed.content,
         category=proposed.category if proposed.category in CATEGORIES else "general",
         importance=proposed.importance,
+        topics=proposed.topics,
         source=Source(kind="conversation", id=said.conversation, message=said.id, at=said.at),
         suggested=is_suggested,
         at=said.at,

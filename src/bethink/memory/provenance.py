@@ -1,8 +1,9 @@
 """Whose word a fact is that a model wants to store: told by where its words come from.
 
 `tools/memory` asks before it lets anything through the gate as the owner's
-statement. What was recalled in the same run is known already; what an untrusted
-tool brought, or nobody said, waits for the owner's review.
+statement, `agent/extraction` before it believes a model. What was recalled in
+the same run is known already; what an untrusted tool brought, or nobody said,
+waits for the owner's review.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _YES = re.compile(
     r"^(?:yes|yeah|yep|sure|ok(?:ay)?|please do|do (?:it|that|so)|right|correct|exactly|go ahead)\b.{0,40}$",
     re.IGNORECASE | re.DOTALL,
 )
+_QUESTION = re.compile(r"[^.!?？\n]*[?？]")
 _WORD = re.compile(r"\w+")
 _LIGHT = frozenset(
     ("user", "and", "have", "with", "to", "for", "from", "want", "like", "his", "her", "their")
@@ -57,6 +59,17 @@ def origin_of(content: str, evidence: Evidence) -> Origin:
     if taken and (taken & marks or len(taken) >= _TAKEN * len(keys)):
         return "untrusted"
     return "nobody" if is_unsaid and _is_english(evidence.said) else "owner"
+
+
+def is_said(content: str, said: str) -> bool:
+    """Whether what was `said` has a statement's names and numbers, and most of its other words.
+
+    For a model that reads between the lines: it invents, mixes people up and
+    repeats what it was told. What is only asked about is not said.
+    """
+    keys = set(read(content).keys) - _LIGHT
+    words = _stems([_QUESTION.sub(" ", said)])
+    return _marks(content) - _LIGHT <= words and len(keys & words) > len(keys) / 2
 
 
 def _is_restated(content: str, keys: set[str], recalled: Sequence[str]) -> bool:
