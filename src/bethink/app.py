@@ -15,10 +15,15 @@ import anyio
 import anyio.to_thread
 
 from bethink.accounts import Accounts
+from bethink.across.background import Background
 from bethink.across.forgetting import Forgetting
+from bethink.across.health import Health
 from bethink.across.mementos import Facts, Turns
 from bethink.across.portability import Portability
 from bethink.across.recall import Recall
+from bethink.across.retention import Keep, Retention
+from bethink.across.statistics import Statistics
+from bethink.across.tidying import Tidying
 from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
@@ -37,7 +42,7 @@ from bethink.clock import Clock, Ids, SystemClock
 from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
 from bethink.embeddings.minilm import MiniLmEmbeddings
-from bethink.errors import BadInput, BethinkError, EmbeddingsUnavailable
+from bethink.errors import BadInput, BethinkError
 from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
@@ -50,7 +55,6 @@ from bethink.tools.memory import memory_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
-    from pathlib import Path
 
     from pydantic import SecretStr
 
@@ -58,7 +62,6 @@ if TYPE_CHECKING:
     from bethink.agent.request import Turn
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
-    from bethink.embeddings.minilm_build import Progress
     from bethink.index import Index
     from bethink.llm import Llm
     from bethink.principal import Principal
@@ -93,72 +96,14 @@ class App:
     recall: Recall
     forgetting: Forgetting
     portability: Portability
+    health: Health
+    statistics: Statistics
+    tidying: Tidying
     toolbox: Toolbox
     runs: Runs
     extraction: Extraction
     between_turns: BetweenTurns
     background: Background
-
-
-@dataclass(slots=True)
-class Background:
-    """What goes on beside requests; `progress` tells how far the embedding model's set-up is."""
-
-    ports: Ports
-    models: Path
-    progress: str | None = None
-    _owners: set[str] = field(default_factory=set[str])
-    _asked: anyio.Event = field(default_factory=anyio.Event)
-
-    def ask_vectors(self, owner: str) -> None:
-        """Have the owner's items given their vectors soon, if there is a model that makes them."""
-        if self.ports.embeddings.unavailable:
-            return
-        self._owners.add(owner)
-        self._asked.set()
-
-    async def fill_vectors(self) -> None:
-        """Work off what was asked for, for ever."""
-        vectors = Vectors(self.ports.store, self.ports.index, self.ports.embeddings)
-        while True:
-            await self._asked.wait()
-            self._asked = anyio.Event()
-            while self._owners:
-                try:
-                    count = await vectors.fill(self._owners.pop())
-                except BethinkError as error:
-                    _log.warning("vectors are still missing: %s", error)
-                else:
-                    if count:
-                        _log.info("gave %d items their vectors", count)
-
-    async def ready_embedder(self) -> None:
-        """Load the embedding model; where its files are missing, fetch them first.
-
-        Until it has ended, and if it fails, recall goes by words and says so.
-        """
-        self.progress = "The embedding model is being loaded."
-        try:
-            await self._load_or_fetch()
-        except EmbeddingsUnavailable as error:
-            _log.warning("%s", error)
-        finally:
-            self.progress = None
-
-    async def _load_or_fetch(self) -> None:
-        embeddings = self.ports.embeddings
-        try:
-            await embeddings.load()
-        except EmbeddingsUnavailable:
-            from bethink.embeddings.minilm_build import fetch_model
-
-            await fetch_model(self.models, self._tell)
-            await embeddings.load()
-        self.ask_vectors(LOCAL_OWNER)
-
-    def _tell(self, progress: Progress) -> None:
-        self.progress = f"{progress.stage} ({progress.percent} %)"
-        _log.info("embedding model: %s", self.progress)
 
 
 @asynccontextmanager
@@ -178,11 +123,12 @@ async def open_app(
     async with AsyncExitStack() as stack:
         if ports is None:
             ports = await stack.enter_async_context(open_ports(settings))
-        background = Background(ports, settings.models)
+        background = Background(Vectors(ports.store, ports.index, ports.embeddings), settings.models)
         app = _wire(settings, ports, background, tools=tools, prompts=prompts)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
+        tasks.start_soon(app.tidying.keep_tidy, app.accounts.authenticate(audience="tidying"))
         await stack.enter_async_context(app.between_turns.opened())
         await stack.enter_async_context(app.runs.opened())
         await _finish_forgetting(app.forgetting)
@@ -337,6 +283,12 @@ def _wire(
         on_end=ended,
         tally=tally,
     )
+    keep = Keep(
+        settings.memory_retention_days,
+        settings.memory_retention_keep_importance,
+        settings.memory_retention_forget_days,
+    )
+    retention = Retention(ports.store, memory, forgetting, ports.clock, keep)
     return App(
         settings=settings,
         ports=ports,
@@ -345,7 +297,10 @@ def _wire(
         memory=memory,
         recall=recall,
         forgetting=forgetting,
-        portability=Portability(ports.store, memory, ports.embeddings, ports.clock),
+        portability=Portability(memory, ports.embeddings, ports.clock),
+        health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
+        statistics=Statistics(memory, recall, settings.data_dir),
+        tidying=Tidying(memory, retention, ports.bus, merges=settings.memory_consolidation),
         toolbox=toolbox,
         runs=runs,
         extraction=extraction,

@@ -176,6 +176,23 @@ class Settings(BaseModel):
         default=10, ge=1, le=50, description="Results of a memory search, unless asked."
     )
 
+    memory_consolidation: bool = Field(
+        default=True,
+        description="Whether memories that say the same are merged once a day; it can be undone.",
+    )
+    memory_retention_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after which a memory that was not said again is retracted; none is never.",
+    )
+    memory_retention_keep_importance: float = Field(
+        default=0.8, ge=0, le=1, description="Memories of this importance, and pinned ones, are always kept."
+    )
+    memory_retention_forget_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after which a memory so retracted is forgotten for good; none is never.",
+    )
     max_import_bytes: int = Field(
         default=200_000_000, ge=1000, description="Largest file that `POST /memories/import` takes, in bytes."
     )

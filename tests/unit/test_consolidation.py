@@ -20,6 +20,8 @@ APART = (
     ("My name is Rex", "My dog's name is Rex"),
     ("Ran 10 kilometres on 3 May 2024", "Ran 12 kilometres on 3 May 2024"),
 )
+TEA = ("Likes a cup of green tea after dinner", "The user likes a cup of green tea after dinner")
+CAT = ("Has a black cat called Minka", "The user has a black cat called Minka")
 
 
 async def put_back(house: House, *contents: str, **more: object) -> list[Fact]:

@@ -66,6 +66,15 @@ def database(data_dir: Path) -> Check:
         return broken("database", str(translated(error, str(path))))
 
 
+def is_current(data_dir: Path) -> bool:
+    """Whether there is a database that this Bethink need not bring up to date first."""
+    path = data_dir / FILE_NAME
+    if not path.exists():
+        return False
+    with closing(open_connection(path, write=False)) as connection:
+        return connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+
+
 def _database(connection: sqlite3.Connection, path: Path) -> Check:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
     if schema > len(MIGRATIONS):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink import __version__
-from bethink.cli import check_data, check_services
+from bethink.cli import check_data, check_memory, check_services
 from bethink.cli.check import Check, broken, off, ok
 from bethink.cli.exits import Exit
 from bethink.cli.session import log_if_asked, settings_of
@@ -56,7 +56,10 @@ def _checks(options: argparse.Namespace, screen: Screen) -> Iterator[Check]:
         check_services.fetch_embedder(settings, partial(screen.note, style="dim"))
     yield check_data.directory(settings.data_dir)
     yield check_data.free_space(settings.data_dir)
-    yield check_data.database(settings.data_dir)
+    database = check_data.database(settings.data_dir)
+    yield database
+    if database.state == "ok" and check_data.is_current(settings.data_dir):
+        yield check_memory.memory(options)
     yield from _services(settings)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bethink.across.receipt import Preview, Receipt, Said
     from bethink.cli.terminal import Screen
-    from bethink.memory import Changed, Fact
+    from bethink.memory import Changed, Consolidated, Fact, Merge, Step
 
 _INTERNAL = ("digest", "weight", "slot", "legacy_id", "before")
 _TIMES = ("created_at", "valid_from", "valid_until")
@@ -62,6 +62,32 @@ class FactLines:
             self.screen.line(f"{word or changed(result.change)}: {result.fact.content}  ({result.fact.id})")
         if result.undo is not None:
             self.screen.note(f"undo: bethink memory undo {result.undo}")
+
+    def step(self, step: Step, first: Fact | None) -> None:
+        """A change of the past; `first` of the facts that it changed, None where that is forgotten."""
+        if self.is_json:
+            told = {"id": step.id, "at": _rfc3339(step.at), "change": step.change, "undo": step.undo}
+            self._json(told | {"facts": [touched.id for touched in step.facts]})
+            return
+        many = f"{len(step.facts):,} memories" if len(step.facts) != 1 else ""
+        about = many or (first.content if first else "(forgotten)")
+        self.screen.line(f"{self._time(step.at)}  {changed(step.change)}: {about}")
+        if step.undo is not None and step.facts:
+            self.screen.note(f"                  {step.undo}")
+
+    def merge(self, merge: Merge) -> None:
+        """A fact and the duplicates that were taken into it, or would be."""
+        self.screen.line(f"{merge.kept.content}  ({merge.kept.id})")
+        for fact in merge.gone:
+            self.screen.line(f"  <- {fact.content}  ({fact.id})")
+
+    def consolidated(self, done: Consolidated) -> None:
+        """What was merged, or would be, as one object."""
+        merges = [
+            {"kept": _document(merge.kept), "gone": [_document(fact) for fact in merge.gone]}
+            for merge in done.merges
+        ]
+        self._json({"facts": done.facts, "merges": merges, "waiting": done.waiting, "undo": done.undo})
 
     def shown(self, fact: Fact, history: Sequence[Fact]) -> None:
         """Everything about a fact; `history` is oldest first and holds the fact itself."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bethink.cli.exits import Exit
 from bethink.cli.fact_lines import FactLines
 from bethink.cli.forget import forget
+from bethink.cli.keeping import consolidate, show_health, show_log, show_numbers
 from bethink.cli.portability import export_memory, import_memory
 from bethink.cli.review import review
 from bethink.cli.session import opened
@@ -77,6 +78,10 @@ def _list(session: Session, lines: FactLines, options: argparse.Namespace) -> in
     where: dict[str, Key] = {} if options.state == "all" else {"state": options.state}
     if options.category is not None:
         where["category"] = options.category
+    if options.project is not None:
+        where["project"] = options.project
+    if options.doubted:
+        where["doubted"] = 1
     shown = 0
     for fact in _listed(session, where, limit=None if options.all else options.limit):
         lines.listed(fact)
@@ -105,6 +110,12 @@ def _listed(session: Session, where: Mapping[str, Key], *, limit: int | None) ->
 def _show(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
     fact = _fact(session, options.id)
     lines.shown(fact, session.call(session.app.memory.history, session.principal, fact.id))
+    return Exit.OK
+
+
+def _history(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
+    for fact in session.call(session.app.memory.history, session.principal, options.id):
+        lines.listed(fact)
     return Exit.OK
 
 
@@ -165,6 +176,11 @@ _ACTIONS: dict[str, Callable[[Session, FactLines, argparse.Namespace], int]] = {
     "search": _search,
     "list": _list,
     "show": _show,
+    "history": _history,
+    "log": show_log,
+    "health": show_health,
+    "stats": show_numbers,
+    "consolidate": consolidate,
     "edit": _edit,
     "retract": _retract,
     "forget": forget,

@@ -19,6 +19,7 @@ def register(commands: Commands) -> None:
     _register_reading(family)
     _register_changing(family)
     _register_files(family)
+    _register_keeping(family)
 
 
 def _register_reading(family: Commands) -> None:
@@ -29,11 +30,17 @@ def _register_reading(family: Commands) -> None:
     )
     listing = _add(family, "list", "list memories, the newest first")
     listing.add_argument("--category", metavar="NAME", help="only this category")
+    listing.add_argument("--project", metavar="NAME", help="only this project")
+    listing.add_argument("--doubted", action="store_true", help="only those that may not hold")
     listing.add_argument("--state", choices=_STATES, default="active", help="active unless told otherwise")
     listing.add_argument("--limit", type=int, default=50, metavar="N", help="at most this many (50)")
     listing.add_argument("--all", action="store_true", help="every one, however many there are")
     show = _add(family, "show", "show one memory with its sources and its history")
     show.add_argument("id", metavar="ID", help="its id, as `list` and `search` print it")
+    history = _add(family, "history", "show what a memory was, what it became and what was merged into it")
+    history.add_argument("id", metavar="ID", help="its id")
+    log = _add(family, "log", "show what was changed, the newest first, and how to take it back")
+    log.add_argument("--limit", type=int, default=20, metavar="N", help="at most this many changes (20)")
 
 
 def _register_changing(family: Commands) -> None:
@@ -82,6 +89,19 @@ def _register_files(family: Commands) -> None:
         "--format", choices=("auto", *_FORMATS), default="auto", help="known by the file's beginning"
     )
     importing.add_argument("--dry-run", action="store_true", help="say what would be, and write nothing")
+
+
+def _register_keeping(family: Commands) -> None:
+    _add(family, "health", "check the memory: duplicates, contradictions, secrets and more")
+    _add(family, "stats", "show the memory in numbers")
+    consolidate = _add(family, "consolidate", "merge memories that say the same; this can be undone")
+    consolidate.add_argument("--preview", action="store_true", help="say what would be, and write nothing")
+    consolidate.add_argument(
+        "--threshold", type=float, metavar="0..1", help="least likeness in meaning of two compared (0.75)"
+    )
+    consolidate.add_argument(
+        "--share", type=float, metavar="0..1", help="the most of all memories that may be merged away (0.2)"
+    )
 
 
 def _add(family: Commands, name: str, summary: str) -> argparse.ArgumentParser:

@@ -68,6 +68,10 @@ _CHANGES = {
     "retracted": "Retracted",
     "restored": "Restored",
     "forgotten": "Forgotten for good",
+    "imported": "Imported",
+    "consolidated": "Duplicates merged",
+    "expired": "Too old, retracted",
+    "undone": "Taken back",
 }
 
 _CLAIMS: dict[ClaimKind, str] = {

@@ -7,8 +7,9 @@ taken back, and only `forget` removes for good.
 
 from __future__ import annotations
 
-from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated
+from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated, Merge
 from bethink.memory.facts import CATEGORIES, FACTS, Changed, Doubt, Fact, NewFact, Source
+from bethink.memory.secrets import secret_in
 from bethink.memory.service import Find, Memory
 from bethink.memory.steps import STEPS, Step, import_token
 from bethink.memory.writing import KIND, PAST_KIND
@@ -27,8 +28,10 @@ __all__ = [
     "Fact",
     "Find",
     "Memory",
+    "Merge",
     "NewFact",
     "Source",
     "Step",
     "import_token",
+    "secret_in",
 ]

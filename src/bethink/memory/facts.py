@@ -127,11 +127,16 @@ class Fact(Record, frozen=True, kw_only=True):
         """1 for a fact that depends on others: a key, by which these are found."""
         return 1 if self.depends_on else None
 
+    @property
+    def doubted(self) -> int | None:
+        """1 for a fact that may not hold: a key, by which these are found."""
+        return 1 if self.doubts else None
+
 
 FACTS = Collection(
     "facts",
     Fact,
-    ("state", "category", "digest", "weight", "created_at", "project", "slot", "derived"),
+    ("state", "category", "digest", "weight", "created_at", "project", "slot", "derived", "doubted"),
 )
 
 

@@ -26,7 +26,6 @@ _BLOCK = 1_024
 _CELLS_OF_EACH = 4
 _NEIGHBOURS = 8
 """A fact's nearest; the next ones are found when these have been merged."""
-_DEPTH = 3
 
 
 def near_pairs(vectors: Vectors, threshold: float, *, seed: int = 0) -> Pairs:
@@ -37,17 +36,14 @@ def near_pairs(vectors: Vectors, threshold: float, *, seed: int = 0) -> Pairs:
     """
     found: Pairs = {}
     everything = np.arange(len(vectors))
-    for cell in _cells(vectors, everything, np.random.default_rng(seed), depth=_DEPTH):
+    for cell in _cells(vectors, everything, np.random.default_rng(seed)):
         _compare(vectors, cell, threshold, found=found)
     return found
 
 
-def _cells(vectors: Vectors, places: Places, random: np.random.Generator, *, depth: int) -> list[Places]:
+def _cells(vectors: Vectors, places: Places, random: np.random.Generator) -> list[Places]:
     if len(places) <= OUTRIGHT:
         return [places]
-    if depth == 0:
-        # Too alike to be told apart: in the order in which they came.
-        return [places[start : start + OUTRIGHT] for start in range(0, len(places), OUTRIGHT)]
     count = round(len(places) ** 0.5)
     centres = vectors[random.choice(places, count, replace=False)]
     members: list[list[Places]] = [[] for _ in range(count)]
@@ -56,8 +52,14 @@ def _cells(vectors: Vectors, places: Places, random: np.random.Generator, *, dep
         nearest = np.argpartition(vectors[block] @ centres.T, -_CELLS_OF_EACH, axis=1)[:, -_CELLS_OF_EACH:]
         for centre in map(int, np.unique(nearest)):
             members[centre].append(block[(nearest == centre).any(axis=1)])
-    cells = [np.concatenate(parts) for parts in members if parts]
-    return [smaller for cell in cells for smaller in _cells(vectors, cell, random, depth=depth - 1)]
+    cells: list[Places] = []
+    for cell in (np.concatenate(parts) for parts in members if parts):
+        if len(cell) <= len(places) // 2:
+            cells += _cells(vectors, cell, random)
+        else:
+            # Too alike to be told apart: in the order in which they came.
+            cells += [cell[start : start + OUTRIGHT] for start in range(0, len(cell), OUTRIGHT)]
+    return cells
 
 
 def _compare(vectors: Vectors, cell: Places, threshold: float, *, found: Pairs) -> None:

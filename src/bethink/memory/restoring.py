@@ -6,6 +6,7 @@ twice, or again after an interruption.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -27,17 +28,23 @@ async def sorted_out(
 ) -> tuple[list[Restored], list[Fact]]:
     """What is to become of each fact, and those that are new here."""
     here = await store.get(FACTS, principal.owner, [fact.id for fact in facts])
+    full = [
+        msgspec.structs.replace(
+            fact, digest=digest(fact.content), weight=weight(fact.importance, pinned=fact.pinned)
+        )
+        for fact in facts
+    ]
+    unknown = [fact for fact, found in zip(full, here, strict=True) if not found and fact.state == "active"]
+    # At once: each look by itself would wait for a thread of its own.
+    counts = await asyncio.gather(*(_said(store, principal, fact) for fact in unknown))
+    said = {fact.digest for fact, count in zip(unknown, counts, strict=True) if count}
     outcomes: list[Restored] = []
     new: dict[str, Fact] = {}
-    said: set[str] = set()
-    for given, found in zip(facts, here, strict=True):
-        fact = msgspec.structs.replace(
-            given, digest=digest(given.content), weight=weight(given.importance, pinned=given.pinned)
-        )
+    for fact, found in zip(full, here, strict=True):
         known = found.record if found else new.get(fact.id)
         if known is not None:
             outcomes.append("known" if _is_like(known, fact) else "differing")
-        elif fact.state == "active" and (fact.digest in said or await _is_said(store, principal, fact)):
+        elif fact.state == "active" and fact.digest in said:
             outcomes.append("known")
         else:
             outcomes.append("restored")
@@ -46,8 +53,8 @@ async def sorted_out(
     return outcomes, list(new.values())
 
 
-async def _is_said(store: Store, principal: Principal, fact: Fact) -> bool:
-    return await store.count(principal.owner, FACTS, {"digest": fact.digest, "state": "active"}) > 0
+async def _said(store: Store, principal: Principal, fact: Fact) -> int:
+    return await store.count(principal.owner, FACTS, {"digest": fact.digest, "state": "active"})
 
 
 def _is_like(known: Fact, fact: Fact) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated, Consolidation
 from bethink.memory.dates import dated
 from bethink.memory.draft import Draft
+from bethink.memory.expiry import expire
 from bethink.memory.facts import FACTS, Changed, Fact, NewFact, digest
 from bethink.memory.gate import Asked, Gate
 from bethink.memory.history import history_of
@@ -24,7 +25,7 @@ from bethink.memory.writing import Writing, text_of
 from bethink.store import Page, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from bethink.store import Change, Key, Store
 
 _BATCH = 256
+_PAGE = 500
 _PROFILE_WEIGHT = 800
 
 
@@ -120,9 +122,12 @@ class Memory:
 
         return await self._writing.repeated(principal, restore)
 
-    async def said(self, principal: Principal, content: str) -> list[Fact]:
-        """Facts of any state that say the very same."""
-        return [one.record for one in await self._writing.said(principal.owner, digest(content))]
+    async def said(self, principal: Principal, contents: Sequence[str]) -> list[list[Fact]]:
+        """For each content, the facts of any state that say the very same."""
+        found = await asyncio.gather(
+            *(self._writing.said(principal.owner, digest(content)) for content in contents)
+        )
+        return [[one.record for one in same] for same in found]
 
     async def search(self, principal: Principal, query: str, *, k: int = 10) -> Sequence[tuple[Fact, float]]:
         """Active facts that answer `query`, best first, each with a score 0..1."""
@@ -136,9 +141,22 @@ class Memory:
         cursor: str | None = None,
         where: Mapping[str, Key] | None = None,
     ) -> Page[Fact]:
-        """One page of facts, newest first; `where` may name state, category and project."""
+        """One page of facts, newest first; `where` may name state, category, project and doubted (1)."""
         scan = Scan(FACTS, where=where or {}, order="created_at", reverse=True, limit=limit, after=cursor)
         return await self.store.scan(principal.owner, scan)
+
+    async def pages(
+        self, principal: Principal, where: Mapping[str, Key] | None = None
+    ) -> AsyncGenerator[list[Fact]]:
+        """All facts with these keys, oldest first, by the page."""
+        cursor: str | None = None
+        while True:
+            scan = Scan(FACTS, where=where or {}, order="created_at", limit=_PAGE, after=cursor)
+            page = await self.store.scan(principal.owner, scan)
+            if page.items:
+                yield [item.record for item in page.items]
+            if (cursor := page.cursor) is None:
+                return
 
     async def count(self, principal: Principal, where: Mapping[str, Key] | None = None) -> int:
         """How many facts have these keys."""
@@ -256,6 +274,14 @@ class Memory:
     async def is_consolidation_due(self, principal: Principal) -> bool:
         """Whether there are more than ten facts and the last time is more than a day ago (spec 000)."""
         return await Consolidation(self._writing).is_due(principal)
+
+    async def expire(self, principal: Principal, ids: Sequence[str]) -> int:
+        """Retract facts for their age, in one commit and one step of the log; how many were in use.
+
+        Raises:
+            Conflict: another process kept changing facts meanwhile.
+        """
+        return await self._writing.repeated(principal, partial(expire, self._writing, ids))
 
     async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[Step]:
         """One page of what was changed, by ids, the newest first."""

@@ -83,7 +83,8 @@ class Undoing:
         if known is None or known.state != "active":
             return changed(draft, await self.gate.promote(draft, id, verdict))
         more = [one for one in suggestion.sources if not has_source(known.sources, one)]
-        draft.put(anew(known, sources=(*known.sources, *more)))
+        taken_in = anew(known, sources=(*known.sources, *more))
+        draft.put(msgspec.structs.replace(taken_in, merges=(*known.merges, id)))
         draft.put(msgspec.structs.replace(suggestion, state="merged", superseded_by=known.id))
         return Changed(draft.get(known.id), "merged", f"accepted:{id}:{draft.version(known.id) + 1}")
 
@@ -153,7 +154,9 @@ class Undoing:
         known = (await draft.read([found.superseded_by or ""]))[0:1]
         for one in known:
             if one.before is not None and str(draft.version(one.id)) == version:
-                draft.put(anew(one, **msgspec.structs.asdict(one.before)))
+                back = anew(one, **msgspec.structs.asdict(one.before))
+                merges = tuple(merged for merged in one.merges if merged != id)
+                draft.put(msgspec.structs.replace(back, merges=merges))
         return await self._review_again(draft, id, "merged")
 
     async def _review_again(

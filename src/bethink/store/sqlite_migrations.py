@@ -213,6 +213,11 @@ def _move_item(connection: sqlite3.Connection, item: tuple[Any, ...], analyzer: 
     connection.execute("INSERT INTO new_index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
+_DOUBTED = """
+ALTER TABLE facts ADD COLUMN doubted;
+CREATE INDEX facts_doubted ON facts (owner, doubted, created_at, id);
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -220,4 +225,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FORGETTING),
     partial(_statements, _REPETITIONS),
     partial(_statements, _STEPS),
+    partial(_statements, _DOUBTED),
 )

@@ -13,6 +13,7 @@ from bethink.web import (
     conversations,
     forgetting,
     health,
+    keeping,
     memories,
     metrics,
     portability,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.app import App
 
 # Before `memories`, whose routes take any word for an id.
-_ROOMS = (health, metrics, settings, conversations, runs, portability, memories, forgetting, recall)
+_ROOMS = (health, metrics, settings, conversations, runs, portability, keeping, memories, forgetting, recall)
 
 
 class _Web(FastAPI):

@@ -130,6 +130,8 @@ async def list_memories(
     limit: Limit = 50,
     cursor: Cursor = None,
     category: Label | None = None,
+    project: Label | None = None,
+    doubted: Annotated[bool, Query(description="Only those that may not hold.")] = False,
     state: State | Literal["all"] = "active",
     query: Annotated[str | None, Query(max_length=2000, description="Search, best first.")] = None,
 ) -> MemoryPage:
@@ -143,11 +145,17 @@ async def list_memories(
             FoundMemory(**_fields(fact), score=score)
             for fact, score in found
             if category in {None, fact.category}
+            and project in {None, fact.project}
+            and (fact.doubts or not doubted)
         ]
         return MemoryPage(items=list(items), cursor=None, total=len(items))
     where: dict[str, Key] = {} if state == "all" else {"state": state}
     if category is not None:
         where["category"] = category
+    if project is not None:
+        where["project"] = project
+    if doubted:
+        where["doubted"] = 1
     page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
     total = await app.memory.count(caller, where)
     return MemoryPage(items=[memory_of(item.record) for item in page.items], cursor=page.cursor, total=total)

@@ -20,6 +20,10 @@ export type ChatBody = { message: Said; stream?: boolean };
 
 export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
 
+export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; undo: string | null; waiting: number };
+
+export type ConsolidationBody = { preview?: boolean; share?: number; threshold?: number };
+
 export type Conversation = { active_run: string | null; archived: boolean; created_at: string; id: string; message_count: number; project: string | null; title: string; updated_at: string };
 
 export type ConversationPage = { cursor: string | null; items: readonly Conversation[] };
@@ -62,9 +66,19 @@ export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" |
 
 export type MemoryDraft = { category?: string; content: string; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[] };
 
+export type MemoryFinding = { about: string; count: number; examples: readonly string[]; mend: string; trouble: "duplicates" | "contradictions" | "unsure" | "stale" | "secrets" | "orphans" | "broken_links" | "vectors" | "suggested" | "expiring" };
+
+export type MemoryHealth = { findings: readonly MemoryFinding[] };
+
 export type MemoryHistory = { items: readonly Memory[] };
 
 export type MemoryImport = { added: number; bad: readonly BadImportLine[]; differing: number; format: "jsonl" | "md" | "csv" | "data.json"; id: string; known: number; lines: number; merged: number; preview: boolean; refused: number; restored: number; undo: string | null };
+
+export type MemoryLog = { cursor: string | null; items: readonly MemoryStep[] };
+
+export type MemoryMerge = { gone: readonly Memory[]; kept: Memory };
+
+export type MemoryNumbers = { bytes_on_disk: number; categories: Record<string, number>; doubted: number; facts: number; months: Record<string, number>; pinned: number; sources: Record<string, number>; states: Record<string, number>; warning: string | null };
 
 export type MemoryPage = { cursor: string | null; items: readonly (FoundMemory | Memory)[]; total: number };
 
@@ -73,6 +87,8 @@ export type MemoryPatch = { category?: string | null; content?: string | null; i
 export type MemoryRecalled = { items: readonly Recalled[]; kind: "memory_recalled" };
 
 export type MemorySource = { at: string | null; id: string | null; kind: string; message: string | null };
+
+export type MemoryStep = { at: string; change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten" | "imported" | "consolidated" | "expired" | "undone"; count: number; id: string; memory: Memory | null; undo: string | null };
 
 export type MemoryUsed = { ids: readonly string[]; kind: "memory_used"; marks: readonly Mark[] };
 

@@ -14,8 +14,7 @@ from bethink import __version__
 from bethink.across.portability.formats import AUTO, format_named, recognised
 from bethink.across.portability.records import About, Bad, Batch, Kept, Stated, rfc3339
 from bethink.errors import BadInput
-from bethink.memory import FACTS, Source, import_token
-from bethink.store import Scan
+from bethink.memory import Source, import_token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.memory import Changed, Fact, Memory
     from bethink.principal import Principal
-    from bethink.store import Key, Store
+    from bethink.store import Key
 
-_PAGE = 500
 _BATCH = 256
 """As many as the memory keeps in one step: what an interrupted import has reported is on the disk."""
 _SHOWN_BAD = 100
@@ -76,7 +74,6 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 class Portability:
     """Exports and imports for all owners; every call acts for one principal."""
 
-    store: Store
     memory: Memory
     embeddings: Embeddings
     clock: Clock
@@ -169,9 +166,9 @@ class Portability:
     ) -> tuple[list[str], list[Bad]]:
         outcomes: list[str] = []
         new: list[Stated] = []
-        for one in stated:
+        said = await self.memory.said(principal, [one.fact.content for one in stated])
+        for one, same in zip(stated, said, strict=True):
             source = msgspec.structs.replace(one.fact.source, id=report.id)
-            same = await self.memory.said(principal, one.fact.content)
             if any(_is_from(fact, source) for fact in same):
                 # Whatever became of it since: it was taken in from this very file.
                 outcomes.append("known")
@@ -201,26 +198,13 @@ class Portability:
         self, principal: Principal, where: dict[str, Key], *, by_category: bool
     ) -> AsyncGenerator[list[Fact]]:
         if not by_category:
-            async for page in self._scanned(principal, where):
+            async for page in self.memory.pages(principal, where):
                 yield page
             return
-        for category in await self._categories(principal, where):
-            async for page in self._scanned(principal, {**where, "category": category}):
+        found = {fact.category async for page in self.memory.pages(principal, where) for fact in page}
+        for category in sorted(found):
+            async for page in self.memory.pages(principal, {**where, "category": category}):
                 yield page
-
-    async def _scanned(self, principal: Principal, where: dict[str, Key]) -> AsyncGenerator[list[Fact]]:
-        cursor: str | None = None
-        while True:
-            scan = Scan(FACTS, where=where, order="created_at", limit=_PAGE, after=cursor)
-            page = await self.store.scan(principal.owner, scan)
-            if page.items:
-                yield [item.record for item in page.items]
-            if (cursor := page.cursor) is None:
-                return
-
-    async def _categories(self, principal: Principal, where: dict[str, Key]) -> list[str]:
-        found = {fact.category async for page in self._scanned(principal, where) for fact in page}
-        return sorted(found)
 
 
 def _in_time(line: Line, latest: int) -> Line:

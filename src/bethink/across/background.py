@@ -1,0 +1,80 @@
+"""What goes on beside requests: vectors that are missing, the embedding model's set-up. `app` runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from bethink.errors import BethinkError, EmbeddingsUnavailable
+from bethink.principal import LOCAL_OWNER
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bethink.across.vectors import Vectors
+    from bethink.embeddings.minilm_build import Progress
+
+_log = log("background")
+
+
+@dataclass(slots=True)
+class Background:
+    """Vectors and the model that makes them; `progress` tells how far the model's set-up is."""
+
+    vectors: Vectors
+    models: Path
+    progress: str | None = None
+    _owners: set[str] = field(default_factory=set[str])
+    _asked: anyio.Event = field(default_factory=anyio.Event)
+
+    def ask_vectors(self, owner: str) -> None:
+        """Have the owner's items given their vectors soon, if there is a model that makes them."""
+        if self.vectors.embeddings.unavailable:
+            return
+        self._owners.add(owner)
+        self._asked.set()
+
+    async def fill_vectors(self) -> None:
+        """Work off what was asked for, for ever."""
+        while True:
+            await self._asked.wait()
+            self._asked = anyio.Event()
+            while self._owners:
+                try:
+                    count = await self.vectors.fill(self._owners.pop())
+                except BethinkError as error:
+                    _log.warning("vectors are still missing: %s", error)
+                else:
+                    if count:
+                        _log.info("gave %d items their vectors", count)
+
+    async def ready_embedder(self) -> None:
+        """Load the embedding model; where its files are missing, fetch them first.
+
+        Until it has ended, and if it fails, recall goes by words and says so.
+        """
+        self.progress = "The embedding model is being loaded."
+        try:
+            await self._load_or_fetch()
+        except EmbeddingsUnavailable as error:
+            _log.warning("%s", error)
+        finally:
+            self.progress = None
+
+    async def _load_or_fetch(self) -> None:
+        embeddings = self.vectors.embeddings
+        try:
+            await embeddings.load()
+        except EmbeddingsUnavailable:
+            from bethink.embeddings.minilm_build import fetch_model
+
+            await fetch_model(self.models, self._tell)
+            await embeddings.load()
+        self.ask_vectors(LOCAL_OWNER)
+
+    def _tell(self, progress: Progress) -> None:
+        self.progress = f"{progress.stage} ({progress.percent} %)"
+        _log.info("embedding model: %s", self.progress)

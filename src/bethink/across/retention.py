@@ -1,0 +1,95 @@
+"""Facts that are old and matter little go by themselves, where their owner has set so. `tidying` runs it.
+
+First they are retracted, which is undone with one token; after a further time,
+if that is set too, they are forgotten for good. Pinned ones stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bethink.memory import FACTS, STEPS, Fact
+from bethink.store import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from bethink.across.forgetting import Forgetting
+    from bethink.clock import Clock
+    from bethink.memory import Memory
+    from bethink.principal import Principal
+    from bethink.store import Store
+
+_PAGE = 500
+_DAY_US = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long facts are kept: `days` since they were last said, if less important than `importance`.
+
+    `forget_days` later they are forgotten. None is for ever.
+    """
+
+    days: int | None = None
+    importance: float = 0.8
+    forget_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Lets facts of all owners expire; every call acts for one principal."""
+
+    store: Store
+    memory: Memory
+    forgetting: Forgetting
+    clock: Clock
+    keep: Keep
+
+    async def expiring(self, principal: Principal) -> AsyncGenerator[list[Fact]]:
+        """The facts that the next sweep retracts, oldest first, by the page."""
+        if self.keep.days is None:
+            return
+        before = self.clock.now_us() - self.keep.days * _DAY_US
+        cursor: str | None = None
+        while True:
+            scan = Scan(
+                FACTS, {"state": "active"}, order="created_at", high=before, limit=_PAGE, after=cursor
+            )
+            page = await self.store.scan(principal.owner, scan)
+            facts = [item.record for item in page.items]
+            if old := [fact for fact in facts if self._may_go(fact, before)]:
+                yield old
+            if (cursor := page.cursor) is None:
+                return
+
+    async def expire(self, principal: Principal) -> int:
+        """Retract what is too old; how many facts."""
+        count = 0
+        async for facts in self.expiring(principal):
+            count += await self.memory.expire(principal, [fact.id for fact in facts])
+        return count
+
+    async def forget(self, principal: Principal) -> int:
+        """Forget what expired long enough ago and was not taken back; how many facts."""
+        if self.keep.forget_days is None:
+            return 0
+        before = self.clock.now_us() - self.keep.forget_days * _DAY_US
+        gone: list[str] = []
+        cursor: str | None = None
+        while True:
+            scan = Scan(STEPS, {"change": "expired"}, order="at", high=before, after=cursor)
+            page = await self.store.scan(principal.owner, scan)
+            touched = {one.id: one.version for item in page.items for one in item.record.facts}
+            found = [one for one in await self.store.get(FACTS, principal.owner, list(touched)) if one]
+            gone += [one.record.id for one in found if one.version == touched[one.record.id]]
+            if (cursor := page.cursor) is None:
+                break
+        if gone:
+            await self.forgetting.forget(principal, gone)
+        return len(gone)
+
+    def _may_go(self, fact: Fact, before: int) -> bool:
+        matters = fact.pinned or fact.importance >= self.keep.importance
+        return not matters and all(source.at < before for source in fact.sources)

@@ -1,0 +1,69 @@
+"""The memory put in order in the background: duplicates merged, what is too old let go. `app` runs it.
+
+Never while something is stored or answered: some time after the start, and
+then every hour, by one process of those that share the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from bethink.across.retention import Retention
+    from bethink.bus import Bus
+    from bethink.memory import Memory
+    from bethink.principal import Principal
+
+_LEASE_S = 600.0
+"""Longer than a consolidation of 100,000 facts takes."""
+_FIRST_S = 60.0
+"""Commands that end sooner put nothing in order."""
+_EVERY_S = 3600.0
+
+_log = log("tidying")
+
+
+@dataclass(frozen=True, slots=True)
+class Tidying:
+    """Puts the memory of owners in order. `merges` where duplicates are merged by itself."""
+
+    memory: Memory
+    retention: Retention
+    bus: Bus
+    merges: bool = True
+
+    async def keep_tidy(self, principal: Principal, *, first_s: float = _FIRST_S) -> None:
+        """Tidy again and again, for ever; what fails is tried again the next time."""
+        await anyio.sleep(first_s)
+        while True:
+            try:
+                await self.tidy(principal)
+            except Exception:  # noqa: BLE001 - a background task: recorded, and nothing is half done
+                _log.exception("the memory was not put in order")
+            await anyio.sleep(_EVERY_S)
+
+    async def tidy(self, principal: Principal) -> None:
+        """Do what is due now, unless another process is at it.
+
+        Raises:
+            BethinkError: the store or the memory refused; nothing is half done.
+        """
+        lease = f"tidying:{principal.owner}"
+        if not await self.bus.claim(lease, _LEASE_S):
+            return
+        try:
+            if self.merges and await self.memory.is_consolidation_due(principal):
+                merged = await self.memory.consolidate(principal)
+                _log.info("merged %d of %d facts into others", merged.gone, merged.facts)
+            if expired := await self.retention.expire(principal):
+                _log.info("%d facts were too old and are retracted", expired)
+            if forgotten := await self.retention.forget(principal):
+                _log.info("%d facts expired long ago and are forgotten", forgotten)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.bus.release(lease)
