@@ -105,3 +105,15 @@ def test_what_was_suggested_is_answered_with_a_key(served: Served, page: Page) -
     expect(page.get_by_role("article", name="Wants to learn Finnish")).to_be_visible()
     expect(page.get_by_role("article", name="Is afraid of geese")).to_be_visible()
     expect(page.get_by_text("yacht")).to_have_count(0)
+
+
+def test_the_health_page_shows_what_speaks_against_what(served: Served, page: Page) -> None:
+    served.post("/memories", {"content": "User likes spicy food"})
+    served.post("/memories", {"content": "User does not like spicy food"})
+    page.goto(f"{served.url}/memory/health")
+    expect(page.get_by_role("heading", name="contradict another")).to_be_visible()
+    expect(page.get_by_text("2 memories, 0 pinned, 2 in doubt")).to_be_visible()
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "health.png")
+    page.get_by_role("link", name="User does not like spicy food").click()
+    expect(page.get_by_role("link", name="Another memory says otherwise")).to_be_visible()

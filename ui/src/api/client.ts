@@ -1,5 +1,6 @@
 // One small client of the server's HTTP API. Every failure becomes a `Problem` that a person can read.
 import type {
+  Consolidation,
   Conversation,
   ConversationList,
   ConversationPatch,
@@ -10,8 +11,10 @@ import type {
   Health,
   Memory,
   MemoryDraft,
+  MemoryHealth,
   MemoryHistory,
   MemoryImport,
+  MemoryNumbers,
   MemoryPage,
   MemoryPatch,
   MemoryWritten,
@@ -139,6 +142,10 @@ export const api = {
   memoryHistory: (id: string) => json<MemoryHistory>("GET", `/memories/${at(id)}/history`),
   acceptMemory: (id: string) => json<MemoryWritten>("POST", `/memories/${at(id)}/accept`),
   rejectMemory: (id: string) => json<MemoryWritten>("POST", `/memories/${at(id)}/reject`),
+  memoryHealth: () => json<MemoryHealth>("GET", "/memories/health"),
+  memoryNumbers: () => json<MemoryNumbers>("GET", "/memories/stats"),
+  consolidate: (preview: boolean) =>
+    json<Consolidation>("POST", "/memories/consolidate", { preview }),
   exportAddress: (format: "jsonl" | "md" | "csv") => withQuery("/memories/export", { format }),
   importMemories: async (file: File, preview: boolean) => {
     const response = await request(withQuery("/memories/import", { preview }), {

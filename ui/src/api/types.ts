@@ -12,6 +12,7 @@ import type {
 
 export type {
   Attachment,
+  Consolidation,
   Conversation,
   ConversationPatch,
   DecisionBody as Decision,
@@ -22,8 +23,12 @@ export type {
   Memory,
   MemoryDoubt,
   MemoryDraft,
+  MemoryFinding,
+  MemoryHealth,
   MemoryHistory,
   MemoryImport,
+  MemoryMerge,
+  MemoryNumbers,
   MemoryPage,
   MemoryPatch,
   MemorySource,

@@ -7,6 +7,7 @@ import { useStore } from "../../services/store";
 const pages = [
   { path: "/memory", name: "All" },
   { path: "/memory/review", name: "To review" },
+  { path: "/memory/health", name: "Health" },
 ] as const;
 
 /** How many memories wait for review; asked again when `again` changes. */

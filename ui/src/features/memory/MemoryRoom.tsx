@@ -6,6 +6,7 @@ import type { Memory } from "../../api/types";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { count } from "../../services/words";
+import { HealthReport } from "./HealthReport";
 import { Keeping } from "./Keeping";
 import { MemoryForm } from "./MemoryForm";
 import { MemoryHead } from "./MemoryHead";
@@ -99,6 +100,8 @@ export default function MemoryRoom({ memory }: { memory: string | null }) {
       return <AllMemories />;
     case "review":
       return <Review />;
+    case "health":
+      return <HealthReport />;
     default:
       return <OneMemory key={memory} id={memory} />;
   }

@@ -1,6 +1,7 @@
 import { api } from "../../api/client";
 import type { Memory, MemoryDraft, MemoryPatch, MemoryWritten } from "../../api/types";
 import { useApp } from "../../services/context";
+import { count } from "../../services/words";
 
 const added: Partial<Record<MemoryWritten["change"], string>> = {
   merged: "Already known; kept once",
@@ -54,6 +55,12 @@ export function useMemoryActions(onChanged: () => Promise<void>) {
       attempt(async () => {
         const { undo } = await api.retractMemory(id);
         receipt("Retracted: answers no longer use it", undo);
+      }),
+    consolidate: () =>
+      attempt(async () => {
+        const { merges, undo } = await api.consolidate(false);
+        const gone = merges.reduce((total, merge) => total + merge.gone.length, 0);
+        receipt(`${count(gone, "duplicate")} merged`, undo);
       }),
     accept: (id: string) =>
       attempt(async () => {

@@ -1,0 +1,189 @@
+// What in the memory needs a look, and the memory in numbers.
+import { HeartPulse } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+import { api, asProblem, type Problem } from "../../api/client";
+import type { Memory, MemoryFinding, MemoryMerge, MemoryNumbers } from "../../api/types";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { Empty, Link, Notice, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { count } from "../../services/words";
+import { MemoryHead } from "./MemoryHead";
+import { useMemoryActions } from "./useMemoryActions";
+import { categoryName } from "./words";
+
+type Known = { findings: readonly MemoryFinding[]; numbers: MemoryNumbers };
+
+export function HealthReport() {
+  const [known, setKnown] = useState<Known | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const read = useCallback(async () => {
+    try {
+      const [{ findings }, numbers] = await Promise.all([api.memoryHealth(), api.memoryNumbers()]);
+      setKnown({ findings, numbers });
+      setProblem(null);
+    } catch (error) {
+      setProblem(asProblem(error));
+    }
+  }, []);
+  useEffect(() => void read(), [read]);
+  return (
+    <div className="page memory-room scroll">
+      <div className="page-inner">
+        <MemoryHead />
+        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+        {!known && !problem && <Skeleton lines={6} label="Looking through the memory" />}
+        {known && (
+          <>
+            {known.numbers.warning && (
+              <Notice tone="ask">
+                <span>{known.numbers.warning}</span>
+              </Notice>
+            )}
+            {known.findings.length ? (
+              <ul className="findings">
+                {known.findings.map((finding) => (
+                  <li key={finding.trouble}>
+                    <Finding finding={finding} onChanged={read} />
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <Empty icon={HeartPulse} title="Nothing needs a look">
+                <p>No duplicates, contradictions, secrets or loose ends were found.</p>
+              </Empty>
+            )}
+            <Numbers numbers={known.numbers} />
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Finding({
+  finding,
+  onChanged,
+}: {
+  finding: MemoryFinding;
+  onChanged: () => Promise<void>;
+}) {
+  const [merging, setMerging] = useState(false);
+  return (
+    <>
+      <h2>
+        {finding.count.toLocaleString()} {finding.about}
+      </h2>
+      {finding.trouble === "suggested" && (
+        <Link className="button" to="/memory/review">
+          Review them
+        </Link>
+      )}
+      {finding.trouble === "duplicates" && (
+        <Button onClick={() => setMerging(true)}>Show what would be merged</Button>
+      )}
+      <ul>
+        {finding.examples.map((id) => (
+          <Example key={id} id={id} />
+        ))}
+      </ul>
+      {merging && <Merging onMerged={onChanged} onClose={() => setMerging(false)} />}
+    </>
+  );
+}
+
+/** A memory by its id, as a link to it; what has no memory behind it (a thing without a vector) is left out. */
+function Example({ id }: { id: string }) {
+  const [memory, setMemory] = useState<Memory | null>(null);
+  useEffect(() => {
+    let asked = true;
+    api.memory(id).then(
+      (found) => asked && setMemory(found),
+      () => undefined,
+    );
+    return () => {
+      asked = false;
+    };
+  }, [id]);
+  if (!memory) return null;
+  return (
+    <li>
+      <Link to={`/memory/${id}`}>{memory.content}</Link>
+    </li>
+  );
+}
+
+/** What merging duplicates would do, before it is done. */
+function Merging({ onMerged, onClose }: { onMerged: () => Promise<void>; onClose: () => void }) {
+  const actions = useMemoryActions(onMerged);
+  const [merges, setMerges] = useState<readonly MemoryMerge[] | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  useEffect(() => {
+    api.consolidate(true).then(
+      (found) => setMerges(found.merges),
+      (error) => setProblem(asProblem(error)),
+    );
+  }, []);
+  return (
+    <Dialog title="Merge duplicates" onClose={onClose}>
+      <div className="body">
+        {problem && <ProblemNotice problem={problem} />}
+        {!merges && !problem && <Skeleton lines={3} label="Comparing" />}
+        {merges?.length === 0 && <p>Nothing would be merged.</p>}
+        {merges && merges.length > 0 && (
+          <ul className="would-go">
+            {merges.map(({ kept, gone }) => (
+              <li key={kept.id}>
+                {kept.content}
+                <ul>
+                  {gone.map(({ id, content }) => (
+                    <li key={id}>takes in: {content}</li>
+                  ))}
+                </ul>
+              </li>
+            ))}
+          </ul>
+        )}
+        <div className="actions">
+          <Button autoFocus onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            look="primary"
+            disabled={!merges?.length}
+            onClick={() => {
+              onClose();
+              void actions.consolidate();
+            }}
+          >
+            Merge
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function Numbers({ numbers }: { numbers: MemoryNumbers }) {
+  const megabytes = (numbers.bytes_on_disk / 1_000_000).toFixed(1);
+  const most = Object.entries(numbers.categories).toSorted(([, a], [, b]) => b - a);
+  return (
+    <section className="numbers">
+      <h2>In numbers</h2>
+      <p>
+        {count(numbers.facts, "memory", "memories")}, {numbers.pinned.toLocaleString()} pinned,{" "}
+        {numbers.doubted.toLocaleString()} in doubt; {megabytes} MB on the disk with everything
+        else.
+      </p>
+      {most.length > 0 && (
+        <dl className="facts-of">
+          {most.map(([category, number]) => (
+            <div key={category}>
+              <dt>{categoryName(category)}</dt>
+              <dd>{number.toLocaleString()}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
+  );
+}
