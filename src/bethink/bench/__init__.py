@@ -7,6 +7,7 @@ figures, its ratios to a baseline of the same run.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,31 +17,34 @@ import msgspec
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from bethink.settings import Settings
 
-SUBJECTS = ("agent", "door", "storage", "search", "embeddings", "start", "llm", "trust")
-SIZES = (1_000, 10_000, 100_000)
-"""Facts of one owner, of `search` and `memory`."""
+Rows = list[dict[str, Any]]
 
 
-def run(
-    names: Sequence[str], settings: Settings, *, file: Path | None = None, sizes: Sequence[int] = SIZES
-) -> None:
+@dataclass(frozen=True, slots=True)
+class How:
+    """What some of the measurements are told; None for their own."""
+
+    sizes: tuple[int, ...] | None = None
+    peer_python: Path | None = None
+
+
+def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
     """Measure what is named, or everything; print each subject's rows, and write all to `file`.
-
-    `sizes` are those of `search`: a million takes some ten minutes and 4 GB of memory.
 
     Raises:
         BadInput: there is no such subject.
+        EmbeddingsUnavailable: a subject needs the embedding model, and it is not there.
     """
-    if unknown := sorted(set(names) - set(SUBJECTS)):
-        message = f"There is no measurement {unknown[0]!r}; there are {', '.join(SUBJECTS)}."
+    if unknown := sorted(set(names) - set(_MEASURES)):
+        message = f"There is no measurement {unknown[0]!r}; there are {', '.join(_MEASURES)}."
         raise BadInput(message)
-    figures: dict[str, list[dict[str, Any]]] = {}
-    for subject in names or SUBJECTS:
-        figures[subject] = asyncio.run(measure(subject, settings, sizes))
+    figures: dict[str, Rows] = {}
+    for subject in names or _MEASURES:
+        figures[subject] = asyncio.run(_MEASURES[subject](settings, how))
         print(f"\n{subject}\n{table(figures[subject])}", flush=True)
         if file is not None:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
@@ -87,48 +91,71 @@ def _cell(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-async def measure(subject: str, settings: Settings, sizes: Sequence[int] = SIZES) -> list[dict[str, Any]]:
-    """The rows of one subject; takes from seconds to a few minutes.
+async def _agent(_: Settings, __: How) -> Rows:
+    from bethink.bench.agent import measure_agent
 
-    Raises:
-        EmbeddingsUnavailable: the subject needs the embedding model, and it is not there.
-        BadInput: there is no such subject.
-    """
-    match subject:
-        case "agent":
-            from bethink.bench.agent import measure_agent
+    return await measure_agent()
 
-            return await measure_agent()
-        case "door":
-            from bethink.bench.door import measure_door
 
-            return await measure_door(settings.models)
-        case "storage":
-            from bethink.bench.storage import measure_storage
+async def _door(settings: Settings, _: How) -> Rows:
+    from bethink.bench.door import measure_door
 
-            return await measure_storage()
-        case "search":
-            from bethink.bench.search import measure_search
+    return await measure_door(settings.models)
 
-            return await measure_search(sizes)
-        case "embeddings":
-            from bethink.bench.embeddings import measure_embeddings
-            from bethink.embeddings.minilm import MiniLmEmbeddings
 
-            return [await measure_embeddings(MiniLmEmbeddings(settings.models))]
-        case "start":
-            from bethink.bench.start import measure_start
+async def _storage(_: Settings, __: How) -> Rows:
+    from bethink.bench.storage import measure_storage
 
-            return await measure_start(settings.models)
-        case "trust":
-            from bethink.bench.trust import measure_trust
-            from bethink.embeddings.minilm import MiniLmEmbeddings
+    return await measure_storage()
 
-            return await measure_trust(MiniLmEmbeddings(settings.models))
-        case "llm":
-            from bethink.bench.llm_client import measure_llm_client
 
-            return await measure_llm_client()
-        case _:
-            message = f"There is no measurement {subject!r}."
-            raise BadInput(message)
+async def _search(_: Settings, how: How) -> Rows:
+    from bethink.bench.search import SIZES, measure_search
+
+    return await measure_search(how.sizes or SIZES)
+
+
+async def _memory(settings: Settings, how: How) -> Rows:
+    from bethink.bench.memory import SIZES, measure_memory
+    from bethink.embeddings.minilm import MiniLmEmbeddings
+
+    return await measure_memory(MiniLmEmbeddings(settings.models), how.sizes or SIZES, how.peer_python)
+
+
+async def _embeddings(settings: Settings, _: How) -> Rows:
+    from bethink.bench.embeddings import measure_embeddings
+    from bethink.embeddings.minilm import MiniLmEmbeddings
+
+    return [await measure_embeddings(MiniLmEmbeddings(settings.models))]
+
+
+async def _start(settings: Settings, _: How) -> Rows:
+    from bethink.bench.start import measure_start
+
+    return await measure_start(settings.models)
+
+
+async def _llm(_: Settings, __: How) -> Rows:
+    from bethink.bench.llm_client import measure_llm_client
+
+    return await measure_llm_client()
+
+
+async def _trust(settings: Settings, _: How) -> Rows:
+    from bethink.bench.trust import measure_trust
+    from bethink.embeddings.minilm import MiniLmEmbeddings
+
+    return await measure_trust(MiniLmEmbeddings(settings.models))
+
+
+_MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
+    "agent": _agent,
+    "door": _door,
+    "storage": _storage,
+    "search": _search,
+    "memory": _memory,
+    "embeddings": _embeddings,
+    "start": _start,
+    "llm": _llm,
+    "trust": _trust,
+}

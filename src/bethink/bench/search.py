@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bethink.index import Candidates
     from bethink.store.sqlite import SqliteDatabase
 
+SIZES = (1_000, 10_000, 100_000)
 _SEARCHES = 200
 _LIMIT = 50
 _BEST = 10

@@ -18,7 +18,7 @@ def register(commands: Commands) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="agent, door, storage, search, embeddings, start, llm, trust; all unless named;"
+        help="agent, door, storage, search, memory, embeddings, start, llm, trust; all unless named;"
         " or `recall PATH`: how much is found of what answers the questions of a public set of conversations",
     )
     parser.add_argument(
@@ -30,7 +30,13 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--sizes",
         metavar="N,N",
-        help="with `search`: among how many facts, such as 1000,100000; a million needs 4 GB of memory",
+        help="with `search` and `memory`: among how many facts, such as 1000,100000; `search` among a"
+        " million takes some ten minutes and 6 GB of memory",
+    )
+    parser.add_argument(
+        "--peer-python",
+        metavar="PYTHON",
+        help="with `memory`: a Python that has chromadb, lancedb or mem0, to be measured beside it",
     )
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE, too")
 
@@ -55,16 +61,30 @@ def run(options: argparse.Namespace) -> int:
     if options.names[:1] == ["recall"]:
         bench.run_recall(_set_of(options), options.format, settings_of(options), file=file, output=output)
     else:
-        bench.run(options.names, settings_of(options), file=file, sizes=_sizes(options.sizes))
+        how = bench.How(_sizes(options.sizes), _python(options.peer_python))
+        bench.run(options.names, settings_of(options), file=file, how=how)
     return Exit.OK
 
 
-def _sizes(text: str | None) -> tuple[int, ...]:
-    from bethink.bench import SIZES
+def _python(name: str | None) -> Path | None:
+    import shutil
+    from pathlib import Path
+
+    from bethink.errors import BadInput
+
+    if name is None:
+        return None
+    if shutil.which(name) is None:
+        message = f"--peer-python is {name!r}: there is no such program."
+        raise BadInput(message)
+    return Path(name)
+
+
+def _sizes(text: str | None) -> tuple[int, ...] | None:
     from bethink.errors import BadInput
 
     if text is None:
-        return SIZES
+        return None
     parts = [part.strip().replace("_", "") for part in text.split(",")]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         message = f"--sizes is {text!r}: give numbers of facts, such as 1000,100000."

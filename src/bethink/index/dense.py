@@ -25,6 +25,14 @@ _CANDIDATES = 20.0
 _CANDIDATES_POWER = 0.4
 """So many times the rows to this power are compared after the bits: 800 of 10,000, 5,000 of a million."""
 
+_FEW = 4
+"""Below one row in so many it is quicker to look up those that pass than to measure all."""
+
+_FAR = np.iinfo(np.uint16).max // 8
+"""More than the signs of any vector can differ."""
+
+_MANY = 4
+
 _SAMPLE = 8_192
 """Distances looked at to find the one below which the candidates lie."""
 
@@ -39,6 +47,9 @@ class Dense:
         self._documents = Column(np.int32)
         # One column per 64 dimensions, so that each is read in one run; made when first needed.
         self._signs = [Column(np.uint64) for _ in range(-(-dimensions // _WORD_BITS))]
+
+    def __len__(self) -> int:
+        return len(self._documents)
 
     @property
     def nbytes(self) -> int:
@@ -60,11 +71,19 @@ class Dense:
     def best(
         self, query: NDArray[np.float32], passing: NDArray[np.bool_] | None, limit: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The `limit` best documents and their cosines; `passing` masks document numbers, None for all."""
-        rows = None if passing is None else np.flatnonzero(passing[self.documents])
+        """The `limit` best documents and their cosines; `passing` masks rows, None for all."""
+        rows = None if passing is None else np.flatnonzero(passing)
         count = len(self._vectors) if rows is None else len(rows)
         if count > SCAN_ROWS:
-            rows = self._near(query, rows, max(round(_CANDIDATES * count**_CANDIDATES_POWER), limit))
+            wanted = min(count, max(round(_CANDIDATES * count**_CANDIDATES_POWER), limit))
+            if passing is None or rows is None:
+                rows = _nearest(self._distances(query, None), wanted)
+            elif count < len(passing) // _FEW:
+                rows = rows[_nearest(self._distances(query, rows), wanted)]
+            else:
+                distances = self._distances(query, None)
+                np.putmask(distances, ~passing, _FAR)
+                rows = _nearest(distances, wanted)
         vectors, documents = self._vectors.values, self.documents
         if rows is not None:
             vectors, documents = vectors.take(rows, axis=0), documents[rows]
@@ -75,10 +94,8 @@ class Dense:
             documents, scores = documents[chosen], scores[chosen]
         return documents, scores
 
-    def _near(
-        self, query: NDArray[np.float32], rows: NDArray[np.intp] | None, count: int
-    ) -> NDArray[np.intp]:
-        """The `count` rows among `rows` (None for all) whose signs differ least from the query's, roughly."""
+    def _distances(self, query: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.uint16]:
+        """In how many signs each of the rows (None for all) differs from the query."""
         have = len(self._signs[0])
         if have < len(self._vectors):
             for signs, fresh in zip(self._signs, _sign_words(self._vectors.values[have:]), strict=True):
@@ -86,14 +103,7 @@ class Dense:
         distances = np.zeros(len(self._vectors) if rows is None else len(rows), np.uint16)
         for signs, wanted in zip(self._signs, _sign_words(query[np.newaxis]), strict=True):
             distances += np.bitwise_count((signs.values if rows is None else signs.values[rows]) ^ wanted)
-        sample = distances[:: max(1, len(distances) // _SAMPLE)]
-        below = np.cumsum(np.bincount(sample))
-        bound = int(np.searchsorted(below, count * len(sample) / len(distances)))
-        nearer, as_near = np.flatnonzero(distances < bound), np.flatnonzero(distances == bound)
-        chosen = np.concatenate((nearer, as_near[: max(0, count - len(nearer))]))
-        # In the order in which they lie in memory.
-        chosen.sort()
-        return chosen if rows is None else rows[chosen]
+        return distances
 
     def merge(self, places: NDArray[np.int32]) -> None:
         """Renumber documents (`places[i]` is the new number of document i) and drop those that become -1."""
@@ -105,6 +115,19 @@ class Dense:
             for signs in self._signs:
                 signs.keep(kept[: len(signs)])
         self.documents[:] = moved[kept]
+
+
+def _nearest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
+    """Places of the `count` least distances, roughly, in their order; never one that is `_FAR`."""
+    sample = distances[:: max(1, len(distances) // _SAMPLE)]
+    below = np.cumsum(np.bincount(sample))
+    bound = min(int(np.searchsorted(below, count * len(sample) / len(distances))), _FAR - 1)
+    found = np.flatnonzero(distances <= bound)
+    if len(found) > _MANY * count:
+        # Thousands that are all alike: some of them will do.
+        nearer, as_near = np.flatnonzero(distances < bound), np.flatnonzero(distances == bound)
+        found = np.sort(np.concatenate((nearer[:count], as_near[: max(0, count - len(nearer))])))
+    return found
 
 
 def _sign_words(vectors: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.uint64]:

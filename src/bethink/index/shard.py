@@ -135,13 +135,14 @@ class Shard:
         lexical: dict[int, float] = dict(zip(documents.tolist(), scores.tolist(), strict=True))
         dense = self._dense.get(model) if model is not None else None
         with_vector = 0
-        if dense is not None:
-            rows = dense.documents
-            with_vector = len(rows) if passing is None else int(np.count_nonzero(passing[rows]))
         near: dict[int, float] = {}
-        if dense is not None and query.vector is not None and with_vector:
-            rows, cosines = dense.best(np.asarray(query.vector, np.float32), passing, query.limit)
-            near = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
+        if dense is not None:
+            # Documents lie in order: where each has a vector, its row has its number.
+            rows = passing if passing is None or len(dense) == len(passing) else passing[dense.documents]
+            with_vector = len(dense) if rows is None else int(np.count_nonzero(rows))
+            if query.vector is not None and with_vector:
+                documents, cosines = dense.best(np.asarray(query.vector, np.float32), rows, query.limit)
+                near = dict(zip(documents.tolist(), cosines.tolist(), strict=True))
         return Candidates(
             self._candidates(lexical, near),
             lexical_ideal=ideal,
@@ -174,25 +175,25 @@ class Shard:
 
     def _passing(self, query: IndexQuery) -> NDArray[np.bool_] | None:
         """The items that pass the filters, as a mask; None for all."""
-        asked = (query.kinds, query.conversation, query.project, query.since, query.until)
-        if not self._gone and all(condition is None for condition in asked):
-            return None
-        passing = self._alive.values
-        if query.kinds is not None:
+        conditions: list[NDArray[np.bool_]] = [self._alive.values] if self._gone else []
+        if query.kinds is not None and not query.kinds.issuperset(self._kind_codes):
             kinds = [self._kind_codes[kind] for kind in query.kinds if kind in self._kind_codes]
-            passing = passing & _is_one_of(self._kinds.values, kinds)
+            conditions.append(_is_one_of(self._kinds.values, kinds))
         if query.conversation is not None:
             of_it = [
                 code for code, names in enumerate(self._names) if names.conversation == query.conversation
             ]
-            passing = passing & _is_one_of(self._of_names.values, of_it)
+            conditions.append(_is_one_of(self._of_names.values, of_it))
         if query.project is not None:
             of_it = [code for code, names in enumerate(self._names) if names.project == query.project]
-            passing = passing & _is_one_of(self._of_names.values, of_it)
+            conditions.append(_is_one_of(self._of_names.values, of_it))
         if query.since is not None:
-            passing = passing & (self._at.values >= query.since)
+            conditions.append(self._at.values >= query.since)
         if query.until is not None:
-            passing = passing & (self._at.values < query.until)
+            conditions.append(self._at.values < query.until)
+        passing = conditions.pop() if conditions else None
+        for condition in conditions:
+            passing = condition if passing is None else passing & condition
         return passing
 
 

@@ -1,0 +1,69 @@
+"""What `bench search`, `bench memory` and `bench storage` print: the figures are there and are possible."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from blockbuster import BlockBuster
+
+from bethink.bench import memory, search, storage
+from bethink.bench.peers import PEERS, texts_left
+from bethink.embeddings.hashing import HashingEmbeddings
+from tests.command_line import CommandLine
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits(no_blocking_calls: BlockBuster) -> Iterator[None]:
+    """A measurement has its thread for itself: the baselines work in it."""
+    no_blocking_calls.deactivate()
+    yield
+    no_blocking_calls.activate()
+
+
+async def test_a_search_is_measured_beside_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_SEARCHES", 5)
+    monkeypatch.setattr(search, "_COLD_STARTS", 1)
+    rows = await search.measure_search([300], owners=12)
+    ours, _, plain, owners = rows
+    assert ours["agreement"] == 1.0
+    assert 0 < ours["wall_ms_min"] <= ours["wall_ms_p50"] <= ours["wall_ms_p95"]
+    assert ours["wall_ratio"] == pytest.approx(ours["wall_ms_p50"] / plain["wall_ms_p50"], abs=0.001)
+    assert min(ours["cold_ms"], ours["bytes_each"], ours["kept_per_s"], ours["forget_20_ms"]) > 0
+    assert owners["items"] == 1_000
+
+
+async def test_memory_is_measured_and_leaves_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_SINGLY", "_QUESTIONS", "_FORGOTTEN", "_BATCH"):
+        monkeypatch.setattr(memory, name, 10)
+    rows = await memory.measure_memory(HashingEmbeddings(), [30], Path(sys.executable))
+    assert [row["memory"] for row in rows] == ["bethink", *PEERS, "bethink, with its embedder"]
+    assert rows[0]["texts_left"] == 0
+    assert min(rows[0]["import_per_s"], rows[0]["add_ms_p50"], rows[0]["search_ms_p50"]) > 0
+    # This Python has none of the others.
+    assert all(set(row) == {"items", "memory"} for row in rows[1:-1])
+
+
+def test_a_text_that_is_left_is_found_wherever_it_is(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "file").write_bytes(b"\x00Anna sings\xff")
+    assert texts_left(tmp_path, ["Anna sings", "Bob skis"]) == 1
+
+
+async def test_a_commit_is_measured_beside_a_bare_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "_COMMITS", 5)
+    figures = await storage.measure_commits()
+    assert figures["cpu_ratio"] > 0
+
+
+@pytest.mark.parametrize(
+    "words", [["--sizes", "ten"], ["--sizes", "10,-1"], ["--peer-python", "nowhere/python"]]
+)
+def test_what_cannot_be_measured_is_refused_before_it_is_begun(plain: CommandLine, words: list[str]) -> None:
+    said = plain("bench", "search", *words)
+    assert said.code == 2
+    assert words[1] in said.err
