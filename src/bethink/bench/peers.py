@@ -86,9 +86,6 @@ class _Mem0:
         del memory_action
         return list(map(float, self._vectors[text]))
 
-    def embed_batch(self, texts: Sequence[str], memory_action: object = None) -> list[list[float]]:
-        return [self.embed(text, memory_action) for text in texts]
-
     def add(self, ids: Sequence[str], texts: Sequence[str], vectors: Vectors) -> None:
         for id, text, vector in zip(ids, texts, vectors, strict=True):
             self._vectors[text] = vector
