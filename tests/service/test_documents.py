@@ -67,6 +67,8 @@ def test_the_examples_of_a_document_run_and_print_what_it_says(document: str, tm
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "BETHINK_DATA_DIR": str(tmp_path / "data"),
         "BETHINK_MODELS_DIR": str(MODELS),
+        # Where a program without settings keeps its data: never in the person's own directory.
+        "XDG_DATA_HOME": str(tmp_path / "own"),
         "BETHINK_MODEL": "scripted:demo",
     }
     told = _told(document)
