@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 6
 _SEARCHED_CHARS = 500
+_OWNER = re.compile(r"\buser\b", re.IGNORECASE)
+"""Nearly every fact has this word: it finds nothing and costs most."""
+_READ_COSINE = 0.35
+_READ_WORDS = 0.2
+"""What is farther in meaning and in words is not even read."""
 _NEAR_COSINE = 0.55
 """Below this two restatements in English are not found with all-MiniLM-L6-v2; more would cost time only."""
 _WORD = re.compile(r"\w+")
@@ -146,7 +151,7 @@ class Gate:
             self.writing.index.search(
                 IndexQuery(
                     owner=draft.owner,
-                    text=asked.new.content[:_SEARCHED_CHARS],
+                    text=_OWNER.sub(" ", asked.new.content[:_SEARCHED_CHARS]),
                     vector=asked.vector,
                     model=None if asked.vector is None else self.writing.embeddings.model,
                     kinds=frozenset((KIND, SUGGESTED_KIND)),
@@ -159,7 +164,9 @@ class Gate:
         for one in (*said, *filled):
             asked.near[one.record.id] = cosines.get(one.record.id)
         for one in found.items:
-            asked.near.setdefault(one.id, one.dense)
+            words = (one.lexical or 0.0) / found.lexical_ideal if found.lexical_ideal else 0.0
+            if (one.dense or 0.0) >= _READ_COSINE or words >= _READ_WORDS:
+                asked.near.setdefault(one.id, one.dense)
 
     async def _filling(self, owner: str, slot: str | None) -> Sequence[Versioned[Fact]]:
         if slot is None:
@@ -177,7 +184,7 @@ class Gate:
             return await self.promote(draft, known.id, verdict)
         if new.is_suggested and (refused := _refused(draft, asked)) is not None:
             return Result(refused.id, "retracted")
-        fact = self.writing.fact(new, draft.at)
+        fact = self.writing.fact(new, draft.at, slot=asked.reading.slot)
         draft.put(fact)
         draft.doubt_what_it_rests_on(fact)
         if fact.state == "suggested":

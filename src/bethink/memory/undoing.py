@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import BadInput, UnknownId
+from bethink.memory.compare import reading
 from bethink.memory.facts import Changed, Fact, NewFact, Source, State, anew, digest, has_source
 from bethink.memory.gate import Asked, Gate, Result, changed, merge_token, supersede
 from bethink.memory.writing import text_of
@@ -54,7 +55,7 @@ class Undoing:
             draft.put(new)
             return Changed(new, "merged", merge_token(id, draft.version(id)))
         await self._check_unsaid(draft, digest(correction.content))
-        new = self.writing.fact(correction, draft.at)
+        new = self.writing.fact(correction, draft.at, slot=reading(correction.content).slot)
         draft.put(new)
         await supersede(draft, old, by=new)
         asked = await self._asked(draft, correction)

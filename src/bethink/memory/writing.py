@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
     from bethink.index import Index
+    from bethink.memory.slots import Slot
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
 
@@ -130,27 +131,26 @@ class Writing:
             raise UnknownId(missing)
         return found[0]
 
-    def fact(self, new: NewFact, now: int) -> Fact:
-        """The record of a new fact."""
-        return self.in_its_slot(
-            Fact(
-                id=self.new_id(),
-                content=new.content,
-                digest=digest(new.content),
-                weight=weight(new.importance, pinned=new.pinned),
-                created_at=now,
-                category=new.category,
-                importance=new.importance,
-                topics=new.topics,
-                state="suggested" if new.is_suggested else "active",
-                valid_from=new.valid_from,
-                valid_until=new.valid_until,
-                sources=(msgspec.structs.replace(new.source, at=new.source.at or new.at or now),),
-                trust=new.trusted,
-                depends_on=new.depends_on,
-                project=new.project,
-                pinned=new.pinned,
-            )
+    def fact(self, new: NewFact, now: int, *, slot: Slot | None) -> Fact:
+        """The record of a new fact, which fills this slot."""
+        return Fact(
+            id=self.new_id(),
+            content=new.content,
+            digest=digest(new.content),
+            weight=weight(new.importance, pinned=new.pinned),
+            created_at=now,
+            category=new.category,
+            importance=new.importance,
+            topics=new.topics,
+            state="suggested" if new.is_suggested else "active",
+            valid_from=new.valid_from,
+            valid_until=new.valid_until,
+            sources=(msgspec.structs.replace(new.source, at=new.source.at or new.at or now),),
+            trust=new.trusted,
+            depends_on=new.depends_on,
+            project=new.project,
+            pinned=new.pinned,
+            slot=slot and slot.key,
         )
 
     def in_its_slot(self, fact: Fact) -> Fact:
