@@ -178,3 +178,23 @@ async def test_garbage_in_place_of_ids_forgets_nothing() -> None:
             except BethinkError:
                 continue
         assert await house.app.memory.count(house.me) == 1
+
+
+async def test_a_run_whose_events_were_forgotten_is_followed_to_its_end_and_deleted() -> None:
+    llm = ScriptedLlm(["You do.", [f"You dream of {SECRET}", anyio.Event()]])
+    async with open_house(llm) as house:
+        fact = (await house.app.memory.add(house.me, FACT)).fact
+        conversation = await house.new()
+        await house.say("Do I dream?", conversation)
+        ended = (await house.messages(conversation))[-1].run
+        live = await house.app.runs.start(house.me, conversation, "Of what?")
+        await until(house, live, lambda event: isinstance(event, TextDelta))
+        await house.app.forgetting.forget(house.me, [fact.id])
+        await house.app.runs.cancel(house.me, live)
+        await house.events(live)
+        for run, reason in ((ended, "answered"), (live, "cancelled")):
+            last = (await house.events(run))[-1]
+            assert isinstance(last, RunDone)
+            assert last.reason == reason
+        await house.app.runs.delete_conversation(house.me, conversation)
+        assert not (await house.app.conversations.list(house.me)).items

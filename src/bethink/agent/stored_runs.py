@@ -102,7 +102,7 @@ class StoredRuns:
                 after = batch[-1].place
                 yield batch
             if record.state != "running":
-                if not batch and after == Place(0):
+                if record.state == "dropped" and after == Place(0):
                     message = (
                         "The events of this run were dropped a day after its end; its messages are kept."
                     )
