@@ -113,7 +113,11 @@ class _Feed:
 def delimiter_of(first_line: str) -> str | None:
     """What separates the columns of a table whose first line names one `content`; None if none does."""
     for delimiter in _DELIMITERS:
-        names = next(csv.reader([first_line], delimiter=delimiter), list[str]())
+        try:
+            names = next(csv.reader([first_line], delimiter=delimiter), list[str]())
+        except csv.Error:
+            # No line of a table: a line break in the middle of it, say.
+            return None
         if CONTENT_NAMES.intersection(name.strip().lower() for name in names):
             return delimiter
     return None
