@@ -21,18 +21,11 @@ LEAST_CASES = 20
 GAPS = {
     "feedback loop / in its own words: User was born in 1984.",
     "feedback loop / in other words: User has a pilot as a sister.",
-    "cascade / told anew: User's car is a Fiat.",
     "absence / unknown: How tall is the user?",
     "absence / unknown: Who cuts the user's hair?",
     "absence / unknown: How much does the user earn?",
     "absence / unknown: Who is the landlord?",
     "absence / unknown: Which university did the user attend?",
-    "negation / User can swim. then User cannot swim.",
-    "negation / User cannot swim. then User can swim.",
-    "numbers / changed: User's best time in the race is {} minutes.",
-    "numbers / changed: User's PIN hint is page {}.",
-    "numbers / changed: User's train leaves at {}.",
-    "numbers / changed: User earns {} points a month.",
 }
 """Cases that are known to fail; a class without one is at 100 %."""
 
