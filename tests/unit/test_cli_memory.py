@@ -46,6 +46,7 @@ def test_a_correction_keeps_the_history(plain: CommandLine) -> None:
     edited = plain("memory", "edit", old, "User lives in Paris.")
     assert masked(edited.out + edited.err) == snapshot("""\
 Corrected: User lives in Paris.  (<1>)
+  replaces: User lives in Rome.  (<2>)
 undo: bethink memory undo superseded:<1>
 """)
     (new,) = plain("memory", "list", "--json").documents
@@ -205,3 +206,15 @@ def test_garbage_from_a_pipe_is_bad_input(plain: CommandLine) -> None:
 def test_one_bad_line_keeps_none(plain: CommandLine) -> None:
     assert plain("memory", "add", "-", "--lines", piped=f"good\n{'x' * 10_000}\n").code == 2
     assert plain.facts() == set()
+
+
+def test_what_a_new_memory_replaces_and_shakes_is_printed(plain: CommandLine) -> None:
+    home = plain.added("User lives in Rome.")
+    cafe = plain("memory", "add", "The cafe is near.", "--depends-on", home, "--json").documents[0]
+    told = plain("memory", "add", "User lives in Oslo.").out
+    assert f"  replaces: User lives in Rome.  ({home})" in told
+    plain("memory", "add", "User likes olives.")
+    assert "  contradicts: User likes olives." in plain("memory", "add", "User hates olives.").out
+    shown = plain("memory", "show", cafe["memory"]["id"]).out
+    assert f"  doubt       rests on {home}, which was changed or is in doubt" in shown
+    assert f"  rests on    {home}" in shown

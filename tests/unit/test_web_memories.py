@@ -245,3 +245,38 @@ async def test_suggestions_are_listed_accepted_and_rejected() -> None:
             assert (await door.http.post(path)).status_code == 404
         await door.http.post("/memories/undo", json={"token": rejected["undo"]})
         assert await contents(door, state="suggested") == ["Keeps two snakes"]
+
+
+async def test_a_change_tells_what_else_it_touched() -> None:
+    async with open_door() as door:
+        paris = await kept(door, "User lives in Paris")
+        cafe = await kept(door, "The cafe is near", depends_on=[paris["memory"]["id"]])
+        assert paris["others"] == cafe["others"] == []
+        berlin = await kept(door, "User lives in Berlin", valid_from="2026-01-05T00:00:00Z")
+        (other,) = berlin["others"]
+        assert (other["state"], other["valid_until"]) == ("superseded", "2026-01-05T00:00:00Z")
+        found = (await door.http.get(f"/memories/{cafe['memory']['id']}")).json()
+        assert found["depends_on"] == [paris["memory"]["id"]]
+        assert [doubt["kind"] for doubt in found["doubts"]] == ["depends"]
+        assert [doubt["memory"] for doubt in found["doubts"]] == [paris["memory"]["id"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"content": "The password is hunter22"}, 422, "secret"),
+        ({"content": "a", "depends_on": ["nothing"]}, 422, "bad_input"),
+        ({"content": "a", "valid_from": "2026-01-05"}, 422, "bad_input"),
+        (
+            {"content": "a", "valid_from": "9999-12-31T23:59:59Z", "valid_until": "0001-01-01T00:00:00Z"},
+            422,
+            "bad_input",
+        ),
+    ],
+)
+async def test_what_cannot_be_kept_is_told(body: dict[str, object], status: int, code: str) -> None:
+    async with open_door() as door:
+        answer = await door.http.post("/memories", json=body)
+        assert (answer.status_code, answer.json()["type"]) == (status, f"urn:bethink:error:{code}")
+        assert "hunter22" not in answer.text
+        assert await contents(door) == []

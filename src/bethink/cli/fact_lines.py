@@ -17,9 +17,22 @@ if TYPE_CHECKING:
 
     from bethink.across.receipt import Preview, Receipt, Said
     from bethink.cli.terminal import Screen
-    from bethink.memory import Changed, Consolidated, Fact, Merge, Step
+    from bethink.memory import Changed, Consolidated, Doubt, Fact, Merge, Step
 
 _INTERNAL = ("digest", "weight", "slot", "legacy_id", "before")
+_BESIDE = {
+    ("superseded", "superseded"): "replaces",
+    ("superseded", "active"): "contradicts",
+    ("added", "active"): "contradicts",
+    ("restored", "superseded"): "replaces again",
+    ("restored", "active"): "restored too",
+}
+"""What is said of another memory that a change touched, by the change and by its state now."""
+_DOUBTS = {
+    "contradicts": "contradicted by {}",
+    "depends": "rests on {}, which was changed or is in doubt",
+    "unclear": "it is not certain",
+}
 _TIMES = ("created_at", "valid_from", "valid_until")
 
 
@@ -53,13 +66,18 @@ class FactLines:
     def changed(self, result: Changed, word: str | None = None) -> None:
         """What became of a fact, in a `word` or the usual one, and how to take it back."""
         if self.is_json:
-            told = {"change": result.change, "undo": result.undo, "count": result.count}
+            told: dict[str, Any] = {"change": result.change, "undo": result.undo, "count": result.count}
+            told["others"] = [_document(other) for other in result.others]
             self._json({"memory": _document(result.fact)} | told)
             return
         if result.count > 1:
             self.screen.line(f"{word or changed(result.change)}: {result.count:,} memories")
         else:
             self.screen.line(f"{word or changed(result.change)}: {result.fact.content}  ({result.fact.id})")
+        for other in result.others:
+            beside = _BESIDE.get((result.change, other.state))
+            if beside is not None:
+                self.screen.line(f"  {beside}: {other.content}  ({other.id})")
         if result.undo is not None:
             self.screen.note(f"undo: bethink memory undo {result.undo}")
 
@@ -165,6 +183,8 @@ class FactLines:
             ("topics", ", ".join(fact.topics)),
             ("trust", "" if fact.trust == "owner" else fact.trust),
             ("project", fact.project or ""),
+            ("doubt", "; ".join(_doubt(doubt) for doubt in fact.doubts)),
+            ("rests on", ", ".join(fact.depends_on)),
             ("learnt", self._time(fact.created_at)),
             ("true from", "" if fact.valid_from is None else self._time(fact.valid_from)),
             ("true until", "" if fact.valid_until is None else self._time(fact.valid_until)),
@@ -183,6 +203,10 @@ class FactLines:
 
     def _json(self, document: dict[str, Any]) -> None:
         self.screen.line(msgspec.json.encode(document).decode())
+
+
+def _doubt(doubt: Doubt) -> str:
+    return _DOUBTS[doubt.kind].format(doubt.fact)
 
 
 def _document(fact: Fact) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def _add(session: Session, lines: FactLines, options: argparse.Namespace) -> int
             importance=0.5 if options.importance is None else options.importance,
             topics=tuple(options.topic or ()),
             pinned=bool(options.pin),
+            depends_on=tuple(options.depends_on or ()),
         )
         for content in contents
     ]

@@ -47,6 +47,12 @@ def _register_changing(family: Commands) -> None:
     add = _add(family, "add", "keep a memory")
     add.add_argument("content", nargs="+", metavar="TEXT", help="what to remember; `-` reads it from a pipe")
     add.add_argument("--lines", action="store_true", help="each line is a memory of its own")
+    add.add_argument(
+        "--depends-on",
+        action="append",
+        metavar="ID",
+        help="a memory that it rests on: it is doubted when that changes; may be repeated",
+    )
     _add_properties(add)
     edit = _add(family, "edit", "correct a memory; the old one is kept in its history")
     edit.add_argument("id", metavar="ID", help="its id, as `list` and `search` print it")

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
-from bethink.clock import to_datetime
+from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import NewFact
 from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Served
@@ -27,6 +27,9 @@ State = Literal["active", "suggested", "superseded", "merged", "retracted"]
 Content = Annotated[str, Field(min_length=1, description="One clear fact, at most 8,000 characters.")]
 Importance = Annotated[float, Field(ge=0, le=1)]
 Topics = Annotated[list[str], Field(max_length=32)]
+Moment = Annotated[
+    AwareDatetime | None, Field(strict=False, description="A time with its zone; null where it is open.")
+]
 
 
 class MemorySource(BaseModel):
@@ -81,11 +84,15 @@ class MemoryPage(BaseModel):
 
 
 class MemoryChange(BaseModel):
-    """What became of a memory; `undo` takes the change back, where that can be."""
+    """What became of a memory; `undo` takes the change back, where that can be.
+
+    `others` are memories that the change superseded or put in doubt, as they are now.
+    """
 
     memory: Memory
     change: ChangeKind
     undo: str | None
+    others: list[Memory]
     count: int = Field(description="How many memories were changed: `memory` is the first of them.")
 
 
@@ -104,6 +111,12 @@ class MemoryDraft(Body):
     topics: Topics = Field(default_factory=list)
     pinned: bool = False
     suggested: Annotated[bool, Field(description="Leave it to the owner's review.")] = False
+    valid_from: Moment = None
+    valid_until: Moment = None
+    depends_on: Annotated[
+        list[str],
+        Field(max_length=32, description="Memories that it rests on: it is doubted when they change."),
+    ] = Field(default_factory=list)
 
 
 class MemoryPatch(Body):
@@ -163,7 +176,10 @@ async def list_memories(
 
 @router.post("", status_code=201, responses=documented(507))
 async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryChange:
-    """Keep a memory; the very same words, if known already, are merged."""
+    """Keep a memory: what is known is merged, what it corrects is superseded.
+
+    What it contradicts is put in doubt together with it.
+    """
     fact = NewFact(
         content=body.content,
         category=body.category,
@@ -171,6 +187,9 @@ async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryCh
         topics=tuple(body.topics),
         pinned=body.pinned,
         suggested=body.suggested,
+        valid_from=None if body.valid_from is None else to_us(body.valid_from),
+        valid_until=None if body.valid_until is None else to_us(body.valid_until),
+        depends_on=tuple(body.depends_on),
     )
     return change_of(await app.memory.add(caller, fact))
 
@@ -236,7 +255,11 @@ async def fact_of(app: App, caller: Principal, memory: str) -> Fact:
 def change_of(changed: Changed) -> MemoryChange:
     """A change as JSON."""
     return MemoryChange(
-        memory=memory_of(changed.fact), change=changed.change, undo=changed.undo, count=changed.count
+        memory=memory_of(changed.fact),
+        change=changed.change,
+        undo=changed.undo,
+        others=[memory_of(other) for other in changed.others],
+        count=changed.count,
     )
 
 

@@ -58,13 +58,13 @@ export type Mark = { after: number; id: string };
 
 export type Memory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
-export type MemoryChange = { change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; undo: string | null };
+export type MemoryChange = { change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; others: readonly Memory[]; undo: string | null };
 
 export type MemoryChanged = { change: "added" | "forgotten" | "merged" | "restored" | "retracted" | "suggested" | "superseded"; ids: readonly string[]; kind: "memory_changed"; text: string; undo?: string | null };
 
 export type MemoryDoubt = { at: string | null; kind: "contradicts" | "depends" | "unclear"; memory: string | null };
 
-export type MemoryDraft = { category?: string; content: string; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[] };
+export type MemoryDraft = { category?: string; content: string; depends_on?: readonly string[]; importance?: number; pinned?: boolean; suggested?: boolean; topics?: readonly string[]; valid_from?: string | null; valid_until?: string | null };
 
 export type MemoryFinding = { about: string; count: number; examples: readonly string[]; mend: string; trouble: "duplicates" | "contradictions" | "unsure" | "stale" | "secrets" | "orphans" | "broken_links" | "vectors" | "suggested" | "expiring" };
 
