@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from bethink.memory.slot_values import fit
@@ -51,6 +51,9 @@ class Reading:
         return slot_of(self.statement) if len(self.content) <= MAX_CHARS else None
 
 
+_READINGS_KEPT = 1_024
+"""Some two megabytes."""
+
 _LEAST_COSINE = 0.3
 """Two statements of the same words in another order of meaning are nearer than this."""
 _DIFFERENT = Relation("different", "they speak of different things")
@@ -59,6 +62,21 @@ _DIFFERENT = Relation("different", "they speak of different things")
 def reading(content: str) -> Reading:
     """What `compared` needs of a fact."""
     return Reading(content, read(content))
+
+
+class Readings:
+    """Readings made lately: a fact that is near many others is read once for all of them."""
+
+    def __init__(self) -> None:
+        self._of = lru_cache(_READINGS_KEPT)(reading)
+
+    def of(self, content: str) -> Reading:
+        """As `reading`."""
+        return self._of(content)
+
+    def clear(self) -> None:
+        """Keep none: some of what was read is to be forgotten."""
+        self._of.cache_clear()
 
 
 def relation(old: str, new: str, cosine: float | None = None) -> Relation:

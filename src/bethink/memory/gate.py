@@ -19,7 +19,7 @@ import msgspec
 from bethink.errors import BadInput
 from bethink.index import IndexQuery
 from bethink.index.analysis import STOP_WORDS
-from bethink.memory.compare import Reading, Relation, compared, reading
+from bethink.memory.compare import Reading, Relation, compared
 from bethink.memory.facts import FACTS, Changed, ChangeKind, Fact, NewFact, anew, digest, merged
 from bethink.memory.writing import KIND, SUGGESTED_KIND
 from bethink.store import Scan
@@ -57,11 +57,6 @@ class Asked:
     roots: frozenset[str]
     near: dict[str, float | None] = field(default_factory=dict[str, "float | None"])
 
-    @classmethod
-    def of(cls, new: NewFact, vector: Vector | None) -> Asked:
-        """A new fact, read."""
-        return cls(new, vector, reading(new.content), _roots(new.content))
-
     def may_concern(self, fact: Fact, cosine: float | None) -> bool:
         """Whether a closer look is worth its time: near in meaning, of the same slot or of the same words."""
         if (cosine or 0.0) >= _NEAR_COSINE or (
@@ -96,25 +91,26 @@ class Gate:
 
     writing: Writing
 
+    def asked(self, new: NewFact, vector: Vector | None) -> Asked:
+        """A new fact, read."""
+        return Asked(new, vector, self.writing.readings.of(new.content), _roots(new.content))
+
     async def add(self, draft: Draft, batch: Sequence[Asked]) -> list[Changed]:
         """Take in new facts, in order; those of one batch see each other. Nothing is committed yet."""
         await self.look_around(draft, batch)
-        readings = {asked.new.content: asked.reading for asked in batch}
         results: list[Result] = []
         earlier: defaultdict[object, list[str]] = defaultdict(list)
         for asked in batch:
             heads = [*_heads(asked.reading)]
             asked.near |= {id: None for head in heads for id in earlier[head] if id not in asked.near}
-            results.append(await self._admit(draft, asked, self.judge(draft, asked, readings)))
+            results.append(await self._admit(draft, asked, self.judge(draft, asked)))
             for head in heads:
                 earlier[head].append(results[-1].fact)
             # A long batch must not keep everybody else waiting.
             await asyncio.sleep(0)
         return [changed(draft, result) for result in results]
 
-    def judge(
-        self, draft: Draft, asked: Asked, readings: dict[str, Reading], *, but: str | None = None
-    ) -> Verdict:
+    def judge(self, draft: Draft, asked: Asked, *, but: str | None = None) -> Verdict:
         """How a new fact stands to those around it, the fact `but` apart."""
         same: tuple[Fact, Relation] | None = None
         contradicted: list[tuple[Fact, Relation]] = []
@@ -124,9 +120,7 @@ class Gate:
                 continue
             if not asked.may_concern(fact, cosine):
                 continue
-            if fact.content not in readings:
-                readings[fact.content] = reading(fact.content)
-            told = compared(readings[fact.content], asked.reading, cosine)
+            told = compared(self.writing.readings.of(fact.content), asked.reading, cosine)
             if told.verdict == "contradicts":
                 contradicted.append((fact, told))
             elif told.verdict != "different" and (same is None or _rank(fact, told) < _rank(*same)):

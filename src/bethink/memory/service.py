@@ -15,7 +15,7 @@ from bethink.memory.dates import dated
 from bethink.memory.draft import Draft
 from bethink.memory.expiry import expire
 from bethink.memory.facts import FACTS, Changed, Fact, NewFact, digest
-from bethink.memory.gate import Asked, Gate
+from bethink.memory.gate import Gate
 from bethink.memory.history import history_of
 from bethink.memory.restoring import Restored, sorted_out
 from bethink.memory.reversal import Reversal, takes_back_many
@@ -293,6 +293,7 @@ class Memory:
 
         They belong into the commit that removes those.
         """
+        self._writing.readings.clear()
         draft = await Draft.begun(self.store, owner, self.clock.now_us())
         for fact in await draft.read(going):
             if fact.state == "active":
@@ -303,7 +304,8 @@ class Memory:
         self, batch: Sequence[NewFact], vectors: Sequence[Vector] | None, draft: Draft
     ) -> list[Changed]:
         asked = [
-            Asked.of(new, None if vectors is None else vectors[place]) for place, new in enumerate(batch)
+            self._gate.asked(new, None if vectors is None else vectors[place])
+            for place, new in enumerate(batch)
         ]
         results = await self._gate.add(draft, asked)
         at_hand = {text_of(one.new): one.vector for one in asked if one.vector is not None}

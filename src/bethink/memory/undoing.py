@@ -59,7 +59,7 @@ class Undoing:
         draft.put(new)
         await supersede(draft, old, by=new)
         asked = await self._asked(draft, correction)
-        contradicted = self.gate.judge(draft, asked, {}, but=new.id).contradicted
+        contradicted = self.gate.judge(draft, asked, but=new.id).contradicted
         for other, _ in contradicted:
             await draft.contradict(draft.get(new.id), other)
         others = [id, *(other.id for other, _ in contradicted)]
@@ -79,7 +79,7 @@ class Undoing:
         """Make a suggestion the owner's own, through the gate like anything that is said."""
         suggestion = await self.writing.found(draft, id, "suggested", missing=_NO_SUGGESTION)
         asked = await self._asked(draft, _said_by_owner(suggestion))
-        verdict = self.gate.judge(draft, asked, {}, but=id)
+        verdict = self.gate.judge(draft, asked, but=id)
         known = None if verdict.same is None else verdict.same[0]
         if known is None or known.state != "active":
             return changed(draft, await self.gate.promote(draft, id, verdict))
@@ -187,7 +187,7 @@ class Undoing:
 
     async def _asked(self, draft: Draft, new: NewFact) -> Asked:
         vectors = await self.writing.vectors([text_of(new)])
-        asked = Asked.of(new, vectors[0] if vectors else None)
+        asked = self.gate.asked(new, vectors[0] if vectors else None)
         await self.gate.look_around(draft, [asked])
         return asked
 

@@ -11,7 +11,7 @@ import msgspec
 
 from bethink.errors import Conflict, EmbeddingsUnavailable, UnknownId
 from bethink.index import IndexItem
-from bethink.memory.compare import reading
+from bethink.memory.compare import Readings
 from bethink.memory.draft import Draft
 from bethink.memory.facts import FACTS, Fact, NewFact, State, digest, weight
 from bethink.memory.steps import Step, StepKind
@@ -54,6 +54,7 @@ class Writing:
     embeddings: Embeddings
     clock: Clock
     new_id: Ids
+    readings: Readings = field(default_factory=Readings, repr=False)
     _locks: defaultdict[str, asyncio.Lock] = field(
         default_factory=lambda: defaultdict(asyncio.Lock), repr=False
     )
@@ -155,7 +156,7 @@ class Writing:
 
     def in_its_slot(self, fact: Fact) -> Fact:
         """The fact, found by the slot that its content fills."""
-        slot = reading(fact.content).slot
+        slot = self.readings.of(fact.content).slot
         return msgspec.structs.replace(fact, slot=slot and slot.key)
 
     def _item(self, fact: Fact, vector: Vector | None) -> IndexItem | None:
