@@ -9,10 +9,11 @@ Tombstones are kept for `TOMBSTONES_KEPT` changes; a copy older than that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from bethink.errors import CorruptDatabase
 from bethink.index.analysis import ANALYSIS
 from bethink.index.entry import Names
 from bethink.index.sqlite_bodies import blank, keep_padded
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import sqlite3
 
     from bethink.index.entry import Entry
+
+T = TypeVar("T")
 
 TOMBSTONES_KEPT = 100_000
 
@@ -44,14 +47,33 @@ _PRUNE = "DELETE FROM index_tombstones WHERE change <= ?"
 _RAISE_FLOOR = "UPDATE index_state SET floor = max(floor, ?)"
 
 
+_Names = tuple[str | None, str | None, str | None]
+
+
+def _decoded(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError as error:
+        message = f"An item of the index cannot be read ({error}); restore a backup."
+        raise CorruptDatabase(message) from error
+
+
 def text_of(body: bytes) -> str:
-    """The text from which an item's words were taken."""
-    return msgspec.json.decode(body, type=str)
+    """The text from which an item's words were taken.
+
+    Raises:
+        CorruptDatabase: it is none.
+    """
+    return _decoded(body, str)
 
 
 def names_of(body: bytes) -> Names:
-    """What stands in an item's body behind its vector and terms."""
-    return Names(*msgspec.json.decode(body)) if body.strip() else Names()
+    """What stands in an item's body behind its vector and terms.
+
+    Raises:
+        CorruptDatabase: it is something else.
+    """
+    return Names(*_decoded(body, _Names)) if body.strip() else Names()
 
 
 def body_of(entry: Entry) -> bytes:
