@@ -17,6 +17,7 @@ import anyio.to_thread
 from bethink.accounts import Accounts
 from bethink.across.background import Background
 from bethink.across.forgetting import Forgetting
+from bethink.across.forgettings import Forgettings
 from bethink.across.health import Health
 from bethink.across.mementos import Facts, Turns
 from bethink.across.portability import Portability
@@ -225,10 +226,13 @@ def _wire(
         important=important,
         on_missing=background.ask_vectors,
     )
+    traces = Traces(ports.store, ports.index)
+    forgettings = Forgettings(ports.store, traces)
     forgetting = Forgetting(
         ports.store,
         Choosing(ports.store, recall, settings.recall_min_score),
-        Traces(ports.store, ports.index),
+        traces,
+        forgettings,
         _Spoken(lambda: runs),
         memory,
         ports.clock,
@@ -273,6 +277,7 @@ def _wire(
 
     runs = Runs(
         conversations,
+        forgettings,
         ports.bus,
         Commands(toolbox, forgetting),
         toolbox,
@@ -318,8 +323,8 @@ class _Spoken:
     async def write(self, owner: str) -> None:
         await self.runs().write(owner)
 
-    def hush(self, owner: str, gone: Redaction) -> None:
-        self.runs().hush(owner, gone)
+    async def hush(self, owner: str) -> None:
+        await self.runs().hush(owner)
 
     async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
         return await self.runs().stored.forget(owner, gone)

@@ -8,7 +8,7 @@ import pytest
 from anyio import create_task_group
 
 from bethink.errors import BadInput, Conflict, CorruptDatabase, NewerSchema
-from bethink.store import Collection, Delete, DeleteAll, Put, Scan, Store, Versioned
+from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Scan, Store, Versioned
 from tests.contract.records import LINES, NOTES, SETTINGS, Line, Note, Setting
 
 pytestmark = pytest.mark.anyio
@@ -58,6 +58,23 @@ async def test_another_version_than_expected_is_a_conflict(store: Store, there: 
     (found,) = await store.get(SETTINGS, "ann", ["s"])
     assert (found.version if found else 0) == there
     assert found is None or found.record.value == "old"
+
+
+@pytest.mark.parametrize(("there", "expected"), [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (2, 2)])
+async def test_a_batch_holds_only_while_what_it_expects_is_so(
+    store: Store, there: int, expected: int
+) -> None:
+    for value in range(there):
+        await store.commit("ann", [Put(SETTINGS, Setting(id="s", value=str(value)))])
+    await store.commit("bob", [Put(SETTINGS, Setting(id="s"))])
+    batch = [Put(SETTINGS, Setting(id="new")), Expect(SETTINGS, "s", expected)]
+    if there == expected:
+        await store.commit("ann", batch)
+    else:
+        with pytest.raises(Conflict):
+            await store.commit("ann", batch)
+    found = await store.get(SETTINGS, "ann", ["s", "new"])
+    assert [one.version if one else 0 for one in found] == [there, int(there == expected)]
 
 
 @pytest.mark.parametrize("there", [0, 1, 2])

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.across.forgetting import INTENTS
+from bethink.across.forgettings import INTENTS, Intent
 from bethink.across.receipt import OUTSIDE
 from bethink.across.wanted import Wanted
 from bethink.agent.records import JOURNAL, RUNS
@@ -20,7 +20,7 @@ from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import FACTS, NewFact
 from bethink.memory.steps import STEPS
 from bethink.messages import AssistantMessage
-from bethink.store import Collection, Scan
+from bethink.store import Collection, Put, Scan
 from tests.house import House, open_house
 from tests.unit.test_consolidation import consolidated, put_back
 
@@ -227,15 +227,14 @@ async def test_what_names_nothing_or_two_things_is_refused(wanted: Wanted) -> No
             await house.app.forgetting.preview(house.me, wanted)
 
 
-async def test_what_was_forgotten_is_kept_as_ids_for_a_day_at_most() -> None:
+async def test_what_is_written_down_of_a_forgetting_goes_when_it_is_complete() -> None:
     async with open_house() as house:
         store, owner = house.app.ports.store, house.me.owner
-        for content in ("One", "Two"):
-            fact = (await house.app.memory.add(house.me, NewFact(content))).fact
-            await house.app.forgetting.forget(house.me, [fact.id])
-            house.clock.advance(3600 * 25)
-        page = await store.scan(owner, Scan(INTENTS))
-        assert [(item.record.state, item.record.facts) for item in page.items] == [("done", (fact.id,))]
+        fact = (await house.app.memory.add(house.me, NewFact("One"))).fact
+        earlier = Intent(id="from an earlier version", at=0, state="done", facts=(fact.id,))
+        await store.commit(owner, [Put(INTENTS, earlier)])
+        await house.app.forgetting.forget(house.me, [fact.id])
+        assert not (await store.scan(owner, Scan(INTENTS))).items
 
 
 async def test_what_rests_on_a_forgotten_fact_is_put_in_doubt_and_named_in_the_receipt() -> None:

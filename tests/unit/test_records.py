@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal
 from bethink.agent.records import RUNS, Recorder, Run
 from bethink.conversations import Conversation
@@ -27,7 +28,8 @@ async def _recorder(house: House) -> Recorder:
         process="here",
         started_at=house.clock.now_us(),
     )
-    recorder = Recorder(house.me, run, held, conversations, Journal(first=1))
+    hush = await Hush.listening(house.me.owner, house.app.forgetting.forgettings)
+    recorder = Recorder(house.me, run, held, conversations, Journal(first=1), hush)
     await recorder.begin(UserMessage("Where to?"))
     return recorder
 

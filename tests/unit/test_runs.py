@@ -7,7 +7,7 @@ import dataclasses
 import anyio
 import pytest
 
-from bethink.agent.loop import REJECTED
+from bethink.agent.refusals import REJECTED
 from bethink.bus.memory import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (

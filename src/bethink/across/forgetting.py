@@ -10,23 +10,25 @@ which was cut short is finished at the next start.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from bethink.across.forgettings import INTENTS, Intent
 from bethink.across.receipt import Preview, Receipt, Said
-from bethink.across.traces import Found, MessageCut, Traces
 from bethink.across.wanted import Chosen, Wanted, moment_of
 from bethink.errors import Conflict
 from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
-from bethink.store import Collection, Delete, Put, Record, Scan
+from bethink.store import Delete, Put, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Some
     from collections.abc import Iterator, Sequence
 
+    from bethink.across.forgettings import Forgettings
     from bethink.across.redaction import Redaction
+    from bethink.across.traces import Found, Traces
     from bethink.across.wanted import Choosing
     from bethink.clock import Clock, Ids
     from bethink.memory import Memory
@@ -34,23 +36,6 @@ if TYPE_CHECKING:
     from bethink.store import Change, Store
 
 _TRIES = 20
-_KEPT_US = 86_400_000_000
-"""How long it is kept that something was forgotten: longer than a run lives."""
-
-
-class Intent(Record, frozen=True, kw_only=True):
-    """What is being forgotten, by ids and places alone.
-
-    `open` until it is gone from the records, `traces` until the files are clean.
-    """
-
-    at: int
-    state: Literal["open", "traces", "done"]
-    facts: tuple[str, ...] = ()
-    cuts: tuple[MessageCut, ...] = ()
-
-
-INTENTS = Collection("forgettings", Intent, ("state", "at"), searchable=False)
 
 
 class SpokenNow(Protocol):
@@ -60,8 +45,8 @@ class SpokenNow(Protocol):
         """Have all that was said so far kept, so that it is found."""
         ...
 
-    def hush(self, owner: str, gone: Redaction) -> None:
-        """Have no run of the owner keep what is forgotten from now on."""
+    async def hush(self, owner: str) -> None:
+        """Have no run of the owner keep what is announced from now on, in whichever process it lives."""
         ...
 
     async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
@@ -76,6 +61,7 @@ class Forgetting:
     store: Store
     choosing: Choosing
     traces: Traces
+    forgettings: Forgettings
     spoken: SpokenNow = field(repr=False)
     memory: Memory = field(repr=False)
     clock: Clock
@@ -145,7 +131,7 @@ class Forgetting:
 
     async def finish(self, owner: str) -> None:
         """Complete what was begun and cut short."""
-        for state in ("open", "traces"):
+        for state in ("open", "traces", "done"):
             page = await self.store.scan(owner, Scan(INTENTS, {"state": state}, order="at"))
             for item in page.items:
                 await self._complete(owner, item.record)
@@ -158,8 +144,7 @@ class Forgetting:
             return Receipt(now)
         ids = tuple(fact.record.id for fact in facts)
         intent = Intent(id=self.new_id(), at=now, state="open", facts=ids, cuts=chosen.cuts)
-        outdated = await self._outdated(owner, now)
-        await self.store.commit(owner, [Put(INTENTS, intent, if_version=0), *outdated])
+        await self.forgettings.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
         return await self._complete(owner, intent)
 
     async def _complete(self, owner: str, intent: Intent) -> Receipt:
@@ -168,11 +153,13 @@ class Forgetting:
         if intent.state == "open":
             receipt = await self._repeated(owner, intent)
         await self.store.scrub()
-        await self.store.commit(owner, [Put(INTENTS, _in_state(intent, "done"))])
+        await self.store.commit(owner, [Delete(INTENTS, intent.id)])
         return receipt
 
     async def _repeated(self, owner: str, intent: Intent) -> Receipt:
         async with self.memory.alone(owner):
+            await self.forgettings.announce(owner, intent.id)
+            await self.spoken.hush(owner)
             for _ in range(_TRIES):
                 found = await self._found(owner, Chosen(intent.facts, intent.cuts))
                 try:
@@ -182,19 +169,17 @@ class Forgetting:
         raise Conflict
 
     async def _remove(self, owner: str, intent: Intent, found: Found) -> Receipt:
-        """One commit, and no run that is live meanwhile says it again."""
-        self.spoken.hush(owner, found.redaction)
+        """One commit; no run that is live says it again."""
         going = {fact.record.id for fact in found.facts}
         parting = await self.memory.parting(owner, going)
         changes: list[Change] = [
-            Put(INTENTS, _in_state(intent, "traces")),
+            Put(INTENTS, msgspec.structs.replace(intent, state="traces")),
+            await self.forgettings.end(owner, intent.id),
             *found.changes(),
             *await self.spoken.forget(owner, found.redaction),
             *parting,
         ]
         await self.store.commit(owner, changes)
-        # A run that began in between has read what was still there.
-        self.spoken.hush(owner, found.redaction)
         return Receipt(
             at=intent.at,
             facts=tuple(fact.record.id for fact in found.facts),
@@ -206,15 +191,6 @@ class Forgetting:
     async def _found(self, owner: str, chosen: Chosen) -> Found:
         await self.spoken.write(owner)
         return await self.traces.of(owner, await self.traces.versions(owner, chosen.facts), chosen.cuts)
-
-    async def _outdated(self, owner: str, now: int) -> list[Delete[Any]]:
-        scan = Scan(INTENTS, {"state": "done"}, order="at", low=0, high=now - _KEPT_US)
-        page = await self.store.scan(owner, scan)
-        return [Delete(INTENTS, item.record.id) for item in page.items]
-
-
-def _in_state(intent: Intent, state: Literal["traces", "done"]) -> Intent:
-    return msgspec.structs.replace(intent, state=state)
 
 
 def _doubted(changes: Sequence[Change], going: Some[str]) -> Iterator[str]:

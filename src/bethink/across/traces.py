@@ -159,7 +159,7 @@ class Traces:
     ) -> list[str]:
         if not later:
             return []
-        gone = redaction_of(text for fact in chain for text in _texts(fact.record))
+        gone = redaction_of(text for fact in chain for text in texts_of(fact.record))
         found = [fact.record for fact in await self.store.get(FACTS, owner, list(later)) if fact is not None]
         return [fact.id for fact in found if gone.says(fact.content, close=True)]
 
@@ -168,7 +168,7 @@ class Traces:
         by_id = {fact.record.id: fact.record for fact in facts}
         sought = _Sought(
             facts=by_id,
-            everything=redaction_of(text for fact in by_id.values() for text in _texts(fact)),
+            everything=redaction_of(text for fact in by_id.values() for text in texts_of(fact)),
             known=await self._known(owner, by_id),
             cuts={cut.message: cut for cut in cuts},
         )
@@ -256,7 +256,7 @@ def _known(facts: Sequence[Fact], stays: Sequence[Fact]) -> _Known:
     """Words that facts use which stay are no marks of those that go."""
     told_in = {source.message for fact in facts for source in fact.sources if source.message}
     of_others = {source.message for fact in stays for source in fact.sources}
-    redaction = redaction_of(text for fact in facts for text in _texts(fact))
+    redaction = redaction_of(text for fact in facts for text in texts_of(fact))
     spared = redaction.sparing(text for fact in stays for text in (fact.content, *fact.topics))
     return _Known(spared, frozenset(told_in - of_others))
 
@@ -296,7 +296,7 @@ def _title(held: Conversation, first: Redacted | None, known: _Known | None) -> 
     return known.redaction.cut(held.title, close=True)[0] if known else held.title
 
 
-def _texts(fact: Fact) -> list[str]:
+def texts_of(fact: Fact) -> list[str]:
     """All contents that a fact has and had, and the other words in which its sources said it."""
     shapes = (fact,) if fact.before is None else (fact, fact.before)
     said = [source.said for shape in shapes for source in shape.sources if source.said]

@@ -17,6 +17,7 @@ from bethink.agent.answer import Answer
 from bethink.agent.claims import receipts
 from bethink.agent.evidence import tool_context
 from bethink.agent.policy import judge
+from bethink.agent.refusals import forgotten, rejected
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import ContextTooLong, LlmError, StorageError
 from bethink.events import (
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from bethink.agent.context import Context
     from bethink.agent.request import RunRequest
     from bethink.llm import Llm
-
-REJECTED = "The person rejected this call. Do not repeat it; ask what they want instead."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Loop:
             yield answer.usage(request.messages)
             request.spent.add(answer)
             message = answer.message()
-            request.messages.append(message)
+            request.add(message)
             (saved,) = await request.save([message], durably=self.toolbox.may_change(message.tool_calls))
             yield MessageSaved(id=saved, role="assistant")
             if not message.tool_calls:
@@ -151,7 +150,7 @@ class Loop:
         results: dict[str, ToolMessage] = {}
         automatic: list[Prepared] = []
         for call in calls:
-            prepared = self.toolbox.prepare(call)
+            prepared = self._prepared(request, call)
             label = prepared.label if isinstance(prepared, Prepared) else call.name
             yield ToolRequested(call=call.id, name=call.name, arguments=call.arguments, label=label)
             if isinstance(prepared, ToolMessage):
@@ -185,6 +184,12 @@ class Loop:
                 yield event
         async for event in self._save(request, [results[call.id] for call in calls if call.id in results]):
             yield event
+
+    def _prepared(self, request: RunRequest, call: ToolCall) -> Prepared | ToolMessage:
+        prepared = self.toolbox.prepare(call)
+        if self.toolbox.effect_of(call.name) == "write" and request.was_forgotten(call.arguments):
+            return forgotten(call)
+        return prepared
 
     async def _resume(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """Run the calls that were approved, tell the model of those that were not."""
@@ -220,7 +225,7 @@ class Loop:
                     yield item
 
     async def _save(self, request: RunRequest, results: Sequence[ToolMessage]) -> AsyncGenerator[Event, None]:
-        request.messages += results
+        request.add(*results)
         for saved in await request.save(results) if results else ():
             yield MessageSaved(id=saved, role="tool")
 
@@ -233,11 +238,6 @@ def _finished(result: ToolMessage) -> ToolFinished:
         duration_ms=result.duration_ms,
         error=result.error,
     )
-
-
-def rejected(call: ToolCall) -> ToolMessage:
-    """The result of a call that the owner did not want."""
-    return ToolMessage(call.id, call.name, REJECTED, error="rejected")
 
 
 def _shown(prepared: Prepared) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.across.traces import indexed, redacted
+from bethink.across.traces import indexed
 from bethink.agent.journal import Journal, Numbered
 from bethink.agent.request import Turn
 from bethink.conversations import (
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.across.redaction import Redaction
+    from bethink.agent.hush import Hush
     from bethink.conversations import Conversations
     from bethink.principal import Principal
     from bethink.store import Change
@@ -122,6 +123,7 @@ class Recorder:
     conversation: Versioned[Conversation]
     conversations: Conversations
     journal: Journal
+    hush: Hush
     aside: bool = False
     _written: Place = field(init=False)
     _held: list[StoredMessage] = field(default_factory=list[StoredMessage])
@@ -134,7 +136,6 @@ class Recorder:
     _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
     _usage: list[Usage] = field(default_factory=list[Usage])
     _seen: set[str] = field(default_factory=set[str])
-    _gone: tuple[Redaction, ...] = ()
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
@@ -230,10 +231,6 @@ class Recorder:
             return None
         return Turn(self.principal, self.run.message, self._last.id)
 
-    def hush(self, gone: Redaction) -> None:
-        """Keep nothing from now on of what is forgotten, nor any event: an answer may be cut anywhere."""
-        self._gone = (*self._gone, gone)
-
     def mark_written(self) -> None:
         """What the journal holds now came from the store."""
         self._written = self.journal.place
@@ -302,41 +299,52 @@ class Recorder:
     async def _commit(
         self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
     ) -> None:
-        """Append messages to the conversation, again after a renaming meanwhile."""
-        if not messages and active_run == self.conversation.record.active_run:
-            if changes:
-                await self.conversations.store.commit(self.principal.owner, self._hushed(changes))
-            return
+        """Keep it all; again after a renaming meanwhile, or after something was forgotten."""
         for _ in range(_TRIES):
-            held = self.conversation
-            placed = [
-                msgspec.structs.replace(self._said(message), position=held.record.count + offset)
-                for offset, message in enumerate(messages)
-            ]
-            at = self.conversations.clock.now_us()
-            now = appended(held.record, placed, at=at, active_run=active_run)
-            puts = [Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in placed]
-            if now.active_run is None:
-                puts += await self._question(now)
             try:
-                await self.conversations.store.commit(
-                    self.principal.owner,
-                    self._hushed([*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]),
-                )
+                if messages or active_run != self.conversation.record.active_run:
+                    await self._append(messages, changes, active_run=active_run)
+                elif changes:
+                    await self.conversations.store.commit(self.principal.owner, self._hushed(changes))
             except Conflict:
-                self._asked = None
-                self.conversation = await self.conversations.get(self.principal, held.record.id)
-                if self.conversation.record.active_run not in (held.record.active_run, self.run.id):
-                    raise Busy from None
+                await self._catch_up()
                 continue
-            self.conversation = Versioned(now, held.version + 1)
-            self._asked = self._asked or next(
-                (Versioned(message, 1) for message in placed if message.id == self.run.message), None
-            )
-            if self._last is not None:
-                self._last = next((message for message in placed if message.id == self._last.id), self._last)
             return
         raise Conflict
+
+    async def _append(
+        self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
+    ) -> None:
+        """Append messages to the conversation, or have it taken or free."""
+        held = self.conversation
+        placed = [
+            msgspec.structs.replace(self.hush.said(message), position=held.record.count + offset)
+            for offset, message in enumerate(messages)
+        ]
+        at = self.conversations.clock.now_us()
+        now = appended(held.record, placed, at=at, active_run=active_run)
+        puts = [Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in placed]
+        if now.active_run is None:
+            puts += await self._question(now)
+        await self.conversations.store.commit(
+            self.principal.owner,
+            self._hushed([*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]),
+        )
+        self.conversation = Versioned(now, held.version + 1)
+        self._asked = self._asked or next(
+            (Versioned(message, 1) for message in placed if message.id == self.run.message), None
+        )
+        if self._last is not None:
+            self._last = next((message for message in placed if message.id == self._last.id), self._last)
+
+    async def _catch_up(self) -> None:
+        """Read again what another writer changed."""
+        await self.hush.listen()
+        self._asked = None
+        held = self.conversation.record
+        self.conversation = await self.conversations.get(self.principal, held.id)
+        if self.conversation.record.active_run not in (held.active_run, self.run.id):
+            raise Busy
 
     async def _question(self, now: Conversation) -> list[Put[StoredMessage]]:
         """What the owner said, put once more: its turn has ended, so it is to be found from now on."""
@@ -350,31 +358,26 @@ class Recorder:
 
     def _hushed(self, changes: Sequence[Change]) -> list[Change]:
         """The changes as they may be committed now, whatever was forgotten since they were worked out."""
-        if not self._gone:
-            return list(changes)
+        kept: list[Change] = self.hush.expected
+        if not self.hush.gone:
+            return [*changes, *kept]
         ended = msgspec.structs.replace(self.conversation.record, active_run=None)
-        kept: list[Change] = []
         for change in changes:
             match change:
                 case Put(record=StoredMessage() as message):
-                    said = self._said(message)
+                    said = self.hush.said(message)
                     item = change.index and indexed(ended, said)
                     kept.append(Put(MESSAGES, said, change.if_version, item))
                 case Put(record=Run() as run):
-                    kept.append(Put(RUNS, reduce(Run.without, self._gone, run), if_version=change.if_version))
+                    kept.append(Put(RUNS, reduce(Run.without, self.hush.gone, run), change.if_version))
                 case Put(record=Conversation() as held):
-                    title = reduce(lambda title, gone: gone.cut(title, close=True)[0], self._gone, held.title)
-                    named = msgspec.structs.replace(held, title=title)
-                    kept.append(Put(CONVERSATIONS, named, if_version=change.if_version))
+                    named = msgspec.structs.replace(held, title=self.hush.title(held.title))
+                    kept.append(Put(CONVERSATIONS, named, change.if_version))
                 case Put(record=JournalEntry()):
                     pass
                 case _:
                     kept.append(change)
         return kept
-
-    def _said(self, message: StoredMessage) -> StoredMessage:
-        """The message without what was forgotten while the run lived."""
-        return reduce(lambda said, gone: redacted(said, gone, close=True)[0], self._gone, message)
 
 
 def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Protocol
 
 from bethink.agent.answer import Spent
@@ -65,8 +66,20 @@ class RunRequest:
     recalled: tuple[Recalled, ...] = ()
     labels: Labels = field(default_factory=Labels)
     spent: Spent = field(default_factory=Spent)
+    _gone: tuple[Redaction, ...] = ()
+
+    def add(self, *said: Message) -> None:
+        """Have the model told these from now on, without what was forgotten since the run began."""
+        for message in said:
+            kept = reduce(lambda kept, gone: gone.message(kept, close=True)[0], self._gone, message)
+            self.messages.append(kept)
+
+    def was_forgotten(self, arguments: str) -> bool:
+        """Whether a call says what was forgotten since the run began: it was asked for before that."""
+        return any(gone.arguments(arguments, close=False)[1] for gone in self._gone)
 
     def forget(self, gone: Redaction) -> None:
         """Take what was forgotten out of what the model is told from now on."""
+        self._gone = (*self._gone, gone)
         self.messages[:] = [gone.message(message, close=True)[0] for message in self.messages]
         self.recalled = tuple(item for item in self.recalled if not gone.says(item.text, close=True))

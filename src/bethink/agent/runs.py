@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
 
+from bethink.agent.deciding import Decision, decided
+from bethink.agent.elsewhere import Elsewhere
+from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal, Numbered
 from bethink.agent.records import RUNS, Recorder, Run
 from bethink.agent.request import Decided, RunRequest, Turn
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
 from bethink.conversations import checked_content
-from bethink.errors import BadInput, BethinkError, Busy, StorageError, UnknownId
+from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import Place, RunDone, RunFailed, RunStarted, ToolFinished, Usage, Warned
-from bethink.messages import ToolCall, ToolMessage, UserMessage
+from bethink.messages import ToolCall, UserMessage
 from bethink.store import Put
 from bethink.telemetry import log
 
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from bethink.across.redaction import Redaction
+    from bethink.across.forgettings import Forgettings
     from bethink.agent.commands import Commands
     from bethink.agent.loop import Loop
     from bethink.agent.toolbox import Toolbox
@@ -42,13 +45,11 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.store import Versioned
 
-Decision = Literal["approve", "reject", "edit"]
-
 FLUSH_S = 0.05
 """How much text a crash may cost, in seconds of streaming."""
+_TRIES = 5
 _STOP_S = 5
-"""How long a run that was cancelled may take to end: its store's slowest write, amply."""
-_CANCEL_TOPIC = "runs.cancel"
+"""How long a run that was cancelled may take to end."""
 
 _log = log("runs")
 
@@ -77,6 +78,7 @@ class Runs:
     """
 
     conversations: Conversations
+    forgettings: Forgettings
     bus: Bus
     commands: Commands
     toolbox: Toolbox
@@ -87,14 +89,16 @@ class Runs:
     on_end: Callable[[str, Turn | None], None] = lambda _owner, _turn: None
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
+    _elsewhere: Elsewhere = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
     _dirty: dict[str, Recorder] = field(default_factory=dict[str, Recorder], repr=False)
     _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
     def __post_init__(self) -> None:
-        stored = StoredRuns(self.conversations, self.bus, self._live.__contains__)
+        stored = StoredRuns(self.conversations, self.forgettings, self.bus, self._live.__contains__)
         object.__setattr__(self, "stored", stored)
+        object.__setattr__(self, "_elsewhere", Elsewhere(self.bus, self.conversations.new_id))
 
     @property
     def live(self) -> int:
@@ -107,7 +111,8 @@ class Runs:
         async with anyio.create_task_group() as tasks:
             object.__setattr__(self, "_tasks", tasks)
             tasks.start_soon(self._flush_always)
-            tasks.start_soon(self._listen)
+            tasks.start_soon(self._elsewhere.cancel_for_others, self._cancel)
+            tasks.start_soon(self._elsewhere.hush_for_others, self._hush)
             try:
                 yield self
             finally:
@@ -124,6 +129,7 @@ class Runs:
             BadInput: the message is empty or too long.
         """
         said = UserMessage(checked_content(content, self.max_message_chars))
+        hush = await Hush.listening(principal.owner, self.forgettings)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         history = await self._history(principal, held)
         new_id = self.conversations.new_id
@@ -135,7 +141,7 @@ class Runs:
             started_at=self.conversations.clock.now_us(),
         )
         aside = self.commands.match(said.content) is not None
-        recorder = Recorder(principal, run, held, self.conversations, Journal(), aside=aside)
+        recorder = Recorder(principal, run, held, self.conversations, Journal(), hush, aside=aside)
         await recorder.begin(said)
         request = RunRequest(principal, conversation, run.id, run.message, [*history, said], recorder.save)
         started = RunStarted(
@@ -160,8 +166,7 @@ class Runs:
             UnknownId: this owner has no such run, or its events are dropped by now.
         """
         place = after or Place(0)
-        live = self._live.get(run)
-        if live is None or live.recorder.principal.owner != principal.owner:
+        if (live := self._here(principal.owner, run)) is None:
             async with aclosing(self.stored.follow(principal, run, place)) as batches:
                 async for batch in batches:
                     yield batch
@@ -186,13 +191,11 @@ class Runs:
         Raises:
             UnknownId: this owner has no such run.
         """
-        live = self._live.get(run)
-        if live is not None and live.recorder.principal.owner == principal.owner:
-            live.end("cancelled")
+        if self._cancel(principal.owner, run):
             return
         record = await self.stored.get(principal, run)
         if record.state == "running":
-            await self.bus.publish(_CANCEL_TOPIC, f"{principal.owner} {run}")
+            await self._elsewhere.cancel(principal.owner, run)
             await self.stored.settle(principal, record.conversation)
         elif record.state == "waiting":
             await self.stored.settle(principal, record.conversation, rejecting=True)
@@ -201,11 +204,10 @@ class Runs:
         """Write what the owner's runs of this process have said so far."""
         await asyncio.gather(*(live.recorder.flush() for live in self._of(owner)))
 
-    def hush(self, owner: str, gone: Redaction) -> None:
-        """Have none of them keep what is forgotten, nor tell it its model again."""
-        for live in self._of(owner):
-            live.recorder.hush(gone)
-            live.request.forget(gone)
+    async def hush(self, owner: str) -> None:
+        """Have none of the owner's runs keep what is announced as being forgotten, in any process."""
+        await self._hush(owner)
+        await self._elsewhere.hush(owner, await self.stored.processes(owner))
 
     def interrupt(self) -> None:
         """End the runs of this process now, because it is about to stop; their readers are told."""
@@ -238,26 +240,25 @@ class Runs:
 
         Raises:
             UnknownId: no such run, or the call does not wait.
+            Conflict: others kept deciding too.
             BadInput: the edited arguments do not fit the tool.
         """
-        record = await self.stored.get(principal, run)
-        waiting = {item.call: item for item in record.waiting if item.decision is None}
-        if record.state != "waiting" or call not in waiting:
-            message = "No call with this id waits for a decision: it was decided, or the run has ended."
-            raise UnknownId(message)
-        item = msgspec.structs.replace(waiting[call], decision=decision)
-        if decision == "edit":
-            item = msgspec.structs.replace(item, arguments=msgspec.json.encode(arguments or {}).decode())
-            prepared = self.toolbox.prepare(ToolCall(call, item.name, item.arguments))
-            if isinstance(prepared, ToolMessage):
-                raise BadInput(prepared.content)
-        decided = tuple(item if other.call == call else other for other in record.waiting)
-        record = msgspec.structs.replace(record, waiting=decided)
-        await self.conversations.store.commit(principal.owner, [Put(RUNS, record)])
-        if any(other.decision is None for other in decided):
-            return False
-        await self._go_on(principal, record)
-        return True
+        for _ in range(_TRIES):
+            found = await self.stored.versioned(principal, run)
+            record = decided(found.record, self.toolbox, call, decision=decision, arguments=arguments)
+            try:
+                await self.conversations.store.commit(principal.owner, [Put(RUNS, record, found.version)])
+            except Conflict:
+                continue
+            if any(item.decision is None for item in record.waiting):
+                return False
+            await self._go_on(principal, run)
+            return True
+        raise Conflict
+
+    def _here(self, owner: str, run: str) -> _Live | None:
+        live = self._live.get(run)
+        return live if live is not None and live.recorder.principal.owner == owner else None
 
     def _of(self, owner: str) -> list[_Live]:
         return [live for live in self._live.values() if live.recorder.principal.owner == owner]
@@ -271,7 +272,9 @@ class Runs:
         except TimeoutError as error:
             raise Busy from error
 
-    async def _go_on(self, principal: Principal, record: Run) -> None:
+    async def _go_on(self, principal: Principal, run: str) -> None:
+        hush = await Hush.listening(principal.owner, self.forgettings)
+        record = await self.stored.get(principal, run)
         held = await self.conversations.get(principal, record.conversation)
         history = await self._history(principal, held)
         stored = await self.stored.events(principal, record.id, Place(0))
@@ -279,7 +282,7 @@ class Runs:
         running = msgspec.structs.replace(
             record, state="running", process=self.bus.process, waiting=(), reason=None
         )
-        recorder = Recorder(principal, running, held, self.conversations, journal)
+        recorder = Recorder(principal, running, held, self.conversations, journal, hush)
         await recorder.resume()
         request = RunRequest(
             principal,
@@ -307,6 +310,7 @@ class Runs:
         return self.loop.run(request)
 
     def _launch(self, recorder: Recorder, request: RunRequest, said: str) -> None:
+        recorder.hush.tell(request.forget)
         live = _Live(recorder, request, anyio.CancelScope())
         self._live[recorder.run.id] = live
         self.tally.started += 1
@@ -379,15 +383,18 @@ class Runs:
     async def _flush(self, recorder: Recorder) -> None:
         try:
             await recorder.flush()
-        except StorageError as error:
+        except BethinkError as error:
             _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
             recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
 
-    async def _listen(self) -> None:
-        """Cancel runs of this process for other processes."""
-        async with self.bus.subscribe(_CANCEL_TOPIC) as notices:
-            async for notice in notices:
-                owner, _, run = notice.payload.partition(" ")
-                live = self._live.get(run)
-                if live is not None and live.recorder.principal.owner == owner:
-                    live.end("cancelled")
+    def _cancel(self, owner: str, run: str) -> bool:
+        """End a run of this process; False where it has none."""
+        if (live := self._here(owner, run)) is not None:
+            live.end("cancelled")
+        return live is not None
+
+    async def _hush(self, owner: str) -> None:
+        """Have the owner's runs of this process listen, and write what they have said by then."""
+        for live in self._of(owner):
+            await live.recorder.hush.listen()
+        await self.write(owner)

@@ -14,9 +14,10 @@ import msgspec
 
 from bethink.agent.citations import unlabelled
 from bethink.agent.context import tokens_of, unknown_outcome
+from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal, Numbered, behind
-from bethink.agent.loop import rejected
 from bethink.agent.records import JOURNAL, RUNS, Recorder, Run
+from bethink.agent.refusals import rejected
 from bethink.errors import Busy, UnknownId
 from bethink.events import Place, RunDone, StopReason
 from bethink.messages import AssistantMessage, Message, ToolMessage
@@ -25,6 +26,7 @@ from bethink.store import DeleteAll, Put, Scan
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from bethink.across.forgettings import Forgettings
     from bethink.across.redaction import Redaction
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations
@@ -43,6 +45,7 @@ class StoredRuns:
     """The stored runs of all owners. `is_live` says whether this process runs one now."""
 
     conversations: Conversations
+    forgettings: Forgettings
     bus: Bus
     is_live: Callable[[str], bool]
     _purged: dict[str, int] = field(default_factory=dict[str, int], repr=False)
@@ -53,11 +56,19 @@ class StoredRuns:
         Raises:
             UnknownId: this owner has no such run.
         """
+        return (await self.versioned(principal, run)).record
+
+    async def versioned(self, principal: Principal, run: str) -> Versioned[Run]:
+        """The run's record and its version.
+
+        Raises:
+            UnknownId: this owner has no such run.
+        """
         (found,) = await self.conversations.store.get(RUNS, principal.owner, [run])
         if found is None:
             message = "Run not found: it belongs to a conversation that was deleted, or the id is wrong."
             raise UnknownId(message)
-        return found.record
+        return found
 
     async def history(self, principal: Principal, conversation: str, *, tokens: int) -> list[Message]:
         """The newest messages of a conversation, oldest first: at least as many as `tokens` hold."""
@@ -186,6 +197,19 @@ class StoredRuns:
         await self.conversations.store.commit(principal.owner, dropped)
         await self.conversations.delete(principal, conversation)
 
+    async def processes(self, owner: str) -> set[str]:
+        """The other processes that run something of the owner now."""
+        running: set[str] = set()
+        cursor: str | None = None
+        while True:
+            scan = Scan(RUNS, {"state": "running"}, limit=_PAGE, after=cursor)
+            page = await self.conversations.store.scan(owner, scan)
+            running |= {item.record.process for item in page.items}
+            if (cursor := page.cursor) is None:
+                break
+        others = running - {self.bus.process}
+        return {process for process in others if await self.bus.is_alive(process)}
+
     async def _runs_elsewhere(self, run: Run) -> bool:
         return run.process != self.bus.process and await self.bus.is_alive(run.process)
 
@@ -194,7 +218,8 @@ class StoredRuns:
     ) -> None:
         """End a run that nobody drives any more, with what its journal still holds of it."""
         taken = msgspec.structs.replace(run, state="running")
-        recorder = Recorder(principal, taken, held, self.conversations, Journal())
+        hush = await Hush.listening(principal.owner, self.forgettings)
+        recorder = Recorder(principal, taken, held, self.conversations, Journal(), hush)
         for numbered in await self.events(principal, run.id, Place(0)):
             recorder.take(numbered.event)
         recorder.mark_written()

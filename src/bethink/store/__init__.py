@@ -127,7 +127,19 @@ class DeleteAll(Generic[R]):
     where: Mapping[str, Key] = field(default_factory=dict[str, Key])
 
 
-Change = Put[Any] | Delete[Any] | DeleteAll[Any] | SetVector
+@dataclass(frozen=True, slots=True)
+class Expect(Generic[R]):
+    """Change nothing, but refuse the whole batch with `Conflict` unless the record has this version now.
+
+    0 means that there is none.
+    """
+
+    collection: Collection[R]
+    id: str
+    version: int
+
+
+Change = Put[Any] | Delete[Any] | DeleteAll[Any] | SetVector | Expect[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from bethink.errors import Conflict
 from bethink.index.entry import model_key, vector_bytes
-from bethink.store import Change, Delete, DeleteAll, Page, Put, SetVector, Versioned
+from bethink.store import Change, Delete, DeleteAll, Expect, Page, Put, SetVector, Versioned
 from bethink.store.paging import Position, check_scan, cursor, order_key
 from bethink.store.rows import Row, check_text, check_where, record_of, row_of
 
@@ -102,6 +102,8 @@ class _Batch:
                 check_where(change.collection, change.where)
                 kept = _matching(self._table(change.collection), change.collection, change.where)
                 self._delete(change.collection, [one.row.id for one in kept])
+            case Expect():
+                self._check(change.collection, change.id, change.version)
             case SetVector():
                 vector = vector_bytes(change.vector, change.model)
                 key = model_key(change.model)

@@ -21,7 +21,7 @@ from bethink.index.analysis import Analyzer
 from bethink.index.entry import entry_of, model_key, vector_bytes
 from bethink.index.sqlite import SqliteIndex
 from bethink.index.sqlite_bodies import compact
-from bethink.store import Change, Delete, DeleteAll, Put, SetVector
+from bethink.store import Change, Delete, DeleteAll, Expect, Put, SetVector
 from bethink.store.paging import check_scan
 from bethink.store.rows import check_text, check_where, row_of
 from bethink.store.sqlite_errors import BUSY_S, is_busy
@@ -119,6 +119,11 @@ class SqliteStore:
                 return self._delete(owner, change)
             case DeleteAll():
                 return self._delete_all(owner, change)
+            case Expect():
+                table = self._table(change.collection)
+                return lambda connection, _: table.expect(
+                    connection, owner, change.id, version=change.version
+                )
             case SetVector():
                 key, vector = model_key(change.model), vector_bytes(change.vector, change.model)
                 return lambda _, index: index.set_vector(

@@ -84,6 +84,16 @@ class Table:
         elif not connection.execute(self._insert, (owner, row.id, row.schema, *keys, place)).rowcount:
             raise Conflict
 
+    def expect(self, connection: sqlite3.Connection, owner: str, id: str, *, version: int) -> None:
+        """Do nothing.
+
+        Raises:
+            Conflict: the row has another version, which is 0 where there is none.
+        """
+        found = connection.execute(self._find, (owner, id)).fetchone()
+        if version != (0 if found is None else found[1]):
+            raise Conflict
+
     def delete(self, connection: sqlite3.Connection, owner: str, id: str, *, if_version: int | None) -> bool:
         """Remove a row; False if it was not there.
 

@@ -1,0 +1,110 @@
+"""Which forgettings are under way, and what they take: what `forgetting` writes down and live runs listen to.
+
+A run may live in another process than the one that forgets, and what was
+forgotten is written nowhere. So a forgetting is announced before anything of it
+goes: whoever keeps a run expects the announcements' version in its own commits,
+and one that is refused reads here what it must not keep, while it can be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import anyio.to_thread
+
+from bethink.across.redaction import redaction_of
+from bethink.across.traces import MessageCut, texts_of
+from bethink.conversations import MESSAGES
+from bethink.errors import Conflict
+from bethink.store import Collection, Expect, Put, Record, Versioned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.across.redaction import Redaction
+    from bethink.across.traces import Traces
+    from bethink.store import Change, Store
+
+_TRIES = 20
+_ONE = "forgettings"
+
+
+class Intent(Record, frozen=True, kw_only=True):
+    """What is being forgotten, by ids and places alone.
+
+    `open` until it is gone from the records, `traces` until the files are clean;
+    then it is deleted (earlier versions of Bethink kept it for a day as `done`).
+    """
+
+    at: int
+    state: Literal["open", "traces", "done"]
+    facts: tuple[str, ...] = ()
+    cuts: tuple[MessageCut, ...] = ()
+
+
+class Announced(Record, frozen=True, kw_only=True):
+    """One an owner: the intents `under_way`, and how many have `ended`."""
+
+    under_way: tuple[str, ...] = ()
+    ended: int = 0
+
+
+INTENTS = Collection("forgettings", Intent, ("state", "at"), searchable=False)
+ANNOUNCED = Collection("meta", Announced, searchable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgettings:
+    """The forgettings of all owners."""
+
+    store: Store
+    traces: Traces
+
+    async def announced(self, owner: str) -> Versioned[Announced]:
+        """What is announced now; of version 0 where nothing ever was."""
+        (found,) = await self.store.get(ANNOUNCED, owner, [_ONE])
+        return found or Versioned(Announced(id=_ONE), 0)
+
+    async def announce(self, owner: str, intent: str, changes: Sequence[Change] = ()) -> None:
+        """Announce an intent, with these changes; nothing happens where it is announced already."""
+        for _ in range(_TRIES):
+            now = await self.announced(owner)
+            if intent in now.record.under_way:
+                return
+            announced = Announced(id=_ONE, under_way=(*now.record.under_way, intent), ended=now.record.ended)
+            try:
+                await self.store.commit(owner, [*changes, Put(ANNOUNCED, announced, now.version)])
+            except Conflict:
+                continue
+            return
+        raise Conflict
+
+    async def end(self, owner: str, intent: str) -> Change:
+        """The change by which an intent has ended: it belongs into the commit that removes everything."""
+        now = await self.announced(owner)
+        left = tuple(id for id in now.record.under_way if id != intent)
+        ended = now.record.ended + len(now.record.under_way) - len(left)
+        return Put(ANNOUNCED, Announced(id=_ONE, under_way=left, ended=ended), now.version)
+
+    async def redaction(self, owner: str, intent: str) -> Redaction | None:
+        """What an intent takes out of texts; None where nobody can tell any more: it is gone."""
+        (found,) = await self.store.get(INTENTS, owner, [intent])
+        if found is None or found.record.state != "open":
+            return None
+        facts = await self.traces.versions(owner, found.record.facts)
+        texts = [text for fact in facts for text in texts_of(fact.record)]
+        said = await self.store.get(MESSAGES, owner, [cut.message for cut in found.record.cuts])
+        for cut, one in zip(found.record.cuts, said, strict=True):
+            if one is not None and one.version == cut.version:
+                texts += [one.record.message.content[start:end] for start, end in cut.spans]
+        (after,) = await self.store.get(INTENTS, owner, [intent])
+        if after is None or after.record.state != "open":
+            # It ended while it was read: there may be more.
+            return None
+        return await anyio.to_thread.run_sync(redaction_of, texts)
+
+
+def expecting(announced: Versioned[Announced]) -> Expect[Announced]:
+    """Refuses a commit if something was announced, or has ended, since this was read."""
+    return Expect(ANNOUNCED, _ONE, announced.version)
