@@ -267,6 +267,7 @@ async def test_a_change_tells_what_else_it_touched() -> None:
         ({"content": "The password is hunter22"}, 422, "secret"),
         ({"content": "a", "depends_on": ["nothing"]}, 422, "bad_input"),
         ({"content": "a", "valid_from": "2026-01-05"}, 422, "bad_input"),
+        ({"content": "a", "valid_from": 0}, 422, "bad_input"),
         (
             {"content": "a", "valid_from": "9999-12-31T23:59:59Z", "valid_until": "0001-01-01T00:00:00Z"},
             422,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from bethink.app import App
 from bethink.principal import Principal
@@ -35,6 +35,13 @@ def _stored(text: str) -> str:
     return text
 
 
+def _written(moment: object) -> object:
+    if isinstance(moment, str | None):
+        return moment
+    message = "write the time out, such as 2026-05-01T14:30:00Z"
+    raise ValueError(message)
+
+
 Served = Annotated[App, Depends(_app)]
 Caller = Annotated[Principal, Depends(_principal)]
 Limit = Annotated[int, Field(ge=1, le=200, description="Items of one page.")]
@@ -43,3 +50,9 @@ Cursor = Annotated[
 ]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_stored)]
 """A short text by which things are found again."""
+Moment = Annotated[
+    AwareDatetime | None,
+    Field(strict=False, description="A time with its zone, as RFC 3339 writes it."),
+    BeforeValidator(_written),
+]
+"""A time of a body; a number would be read as seconds or as something else."""

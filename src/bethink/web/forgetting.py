@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from bethink.across.wanted import MAX_FOUND, Wanted
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.caller import Body, Caller, Moment, Served
 from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memory_of
 from bethink.web.problems import documented
 
@@ -59,10 +59,8 @@ class ForgetBody(Body):
     ids: Annotated[list[str], Field(max_length=1000)] = Field(default_factory=list)
     query: Annotated[str | None, Field(max_length=2000, description="A question or words.")] = None
     k: Annotated[int, Field(ge=1, le=MAX_FOUND, description="What `query` finds at most.")] = 20
-    since: Annotated[
-        AwareDatetime | None, Field(strict=False, description="What was learnt from then on.")
-    ] = None
-    until: Annotated[AwareDatetime | None, Field(strict=False, description="What was learnt before.")] = None
+    since: Annotated[Moment, Field(description="What was learnt from then on.")] = None
+    until: Annotated[Moment, Field(description="What was learnt before.")] = None
     all: bool = False
     confirm: Annotated[
         str | None, Field(max_length=100, description="The token of the preview that was agreed to.")

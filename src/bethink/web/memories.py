@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import NewFact
-from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Served
+from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Moment, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ State = Literal["active", "suggested", "superseded", "merged", "retracted"]
 Content = Annotated[str, Field(min_length=1, description="One clear fact, at most 8,000 characters.")]
 Importance = Annotated[float, Field(ge=0, le=1)]
 Topics = Annotated[list[str], Field(max_length=32)]
-Moment = Annotated[
-    AwareDatetime | None, Field(strict=False, description="A time with its zone; null where it is open.")
-]
 
 
 class MemorySource(BaseModel):
