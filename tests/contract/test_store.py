@@ -43,6 +43,15 @@ async def test_get_keeps_the_order_and_says_none_for_what_is_missing(store: Stor
     assert [item and item.record.value for item in found] == ["b", None, "a", "b"]
 
 
+async def test_of_many_ids_each_is_found_in_its_place(store: Store) -> None:
+    ids = [f"{number:02}" for number in range(50)]
+    await store.commit("ann", [Put(SETTINGS, Setting(id=id, value=id)) for id in ids[::2]])
+    found = await store.get(SETTINGS, "ann", ids[::-1])
+    assert [item and item.record.id for item in found] == [
+        id if int(id) % 2 == 0 else None for id in ids[::-1]
+    ]
+
+
 async def test_every_put_raises_the_version(store: Store) -> None:
     for value in "abc":
         await store.commit("ann", [Put(SETTINGS, Setting(id="s", value=value))])
@@ -243,6 +252,15 @@ async def test_a_full_last_page_has_no_cursor(store: Store) -> None:
     page = await store.scan("ann", Scan(LINES, order="position", limit=4))
     assert len(page.items) == 4
     assert page.cursor is None
+
+
+async def test_many_scans_give_a_page_each_in_their_order(store: Store) -> None:
+    await _keep_lines(store, 5)
+    scans = [Scan(LINES, order="position", low=low, limit=1) for low in (3, 9, 0)]
+    pages = await store.scan_many("ann", scans)
+    assert [[item.record.position for item in page.items] for page in pages] == [[3], [], [0]]
+    assert [page.cursor is None for page in pages] == [False, True, False]
+    assert await store.scan_many("ann", []) == []
 
 
 async def test_a_cursor_of_another_scan_is_refused(store: Store) -> None:

@@ -40,7 +40,7 @@ class Draft:
     store: Store
     owner: str
     at: int
-    _revision: int
+    revision: int
     _facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     _versions: dict[str, int] = field(default_factory=dict[str, int])
     _changed: dict[str, None] = field(default_factory=dict[str, None])
@@ -95,7 +95,7 @@ class Draft:
         """The commit that keeps these facts, each with what finds it."""
         puts = [Put(FACTS, fact, self._versions[fact.id], item) for fact, item in facts]
         steps = [Put(STEPS, step, 0) for step in self._steps]
-        return [*puts, *steps, Put(REVISIONS, Revision(id=_REVISION), self._revision)]
+        return [*puts, *steps, Put(REVISIONS, Revision(id=_REVISION), self.revision)]
 
     def note(self, step: Step) -> None:
         """Have the commit keep what it was, for the log."""

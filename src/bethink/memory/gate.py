@@ -27,9 +27,9 @@ from bethink.store import Scan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bethink.index import Candidates
     from bethink.memory.draft import Draft
     from bethink.memory.writing import Vector, Writing
-    from bethink.store import Versioned
 
 _CANDIDATES = 6
 _SEARCHED_CHARS = 500
@@ -129,44 +129,35 @@ class Gate:
 
     async def look_around(self, draft: Draft, batch: Sequence[Asked]) -> None:
         """Find what each new fact is to be compared with."""
-        await asyncio.gather(*(self._find_near(draft, asked) for asked in batch))
+        await self._find_near(draft, batch)
         rests_on = {id for asked in batch for id in asked.new.depends_on}
         await draft.read(rests_on.union(*(asked.near for asked in batch)))
         if unknown := sorted(id for id in rests_on if id not in draft):
             message = f"depends_on names {unknown[0][:40]!r}: there is no memory with that id."
             raise BadInput(message)
 
-    async def _find_near(self, draft: Draft, asked: Asked) -> None:
+    async def _find_near(self, draft: Draft, batch: Sequence[Asked]) -> None:
         """The very same words, the same slot, and what is nearest in words and in meaning."""
-        slot = asked.reading.slot
-        said, filled, found = await asyncio.gather(
-            self.writing.said(draft.owner, digest(asked.new.content)),
-            self._filling(draft.owner, None if slot is None else slot.key),
-            self.writing.index.search(
-                IndexQuery(
-                    owner=draft.owner,
-                    text=_OWNER.sub(" ", asked.new.content[:_SEARCHED_CHARS]),
-                    vector=asked.vector,
-                    model=None if asked.vector is None else self.writing.embeddings.model,
-                    kinds=frozenset((KIND, SUGGESTED_KIND)),
-                    limit=_CANDIDATES,
-                )
-            ),
-        )
-        cosines = {one.id: one.dense for one in found.items}
-        draft.saw(*said, *filled)
-        for one in (*said, *filled):
-            asked.near[one.record.id] = cosines.get(one.record.id)
-        for one in found.items:
-            words = (one.lexical or 0.0) / found.lexical_ideal if found.lexical_ideal else 0.0
-            if (one.dense or 0.0) >= _READ_COSINE or words >= _READ_WORDS:
-                asked.near.setdefault(one.id, one.dense)
+        scans = [(asked, scan) for asked in batch for scan in _same(asked)]
+        pages = await self.writing.store.scan_many(draft.owner, [scan for _, scan in scans])
+        for (asked, _), page in zip(scans, pages, strict=True):
+            draft.saw(*page.items)
+            asked.near |= dict.fromkeys(one.record.id for one in page.items)
+        # One after the other: threads that search at once only wait for one another.
+        for asked in batch:
+            asked.near |= _near_enough(
+                asked, await self.writing.index.search(self._query(draft.owner, asked))
+            )
 
-    async def _filling(self, owner: str, slot: str | None) -> Sequence[Versioned[Fact]]:
-        if slot is None:
-            return ()
-        scan = Scan(FACTS, where={"slot": slot, "state": "active"}, limit=_CANDIDATES)
-        return (await self.writing.store.scan(owner, scan)).items
+    def _query(self, owner: str, asked: Asked) -> IndexQuery:
+        return IndexQuery(
+            owner=owner,
+            text=_OWNER.sub(" ", asked.new.content[:_SEARCHED_CHARS]),
+            vector=asked.vector,
+            model=None if asked.vector is None else self.writing.embeddings.model,
+            kinds=frozenset((KIND, SUGGESTED_KIND)),
+            limit=_CANDIDATES,
+        )
 
     async def _admit(self, draft: Draft, asked: Asked, verdict: Verdict) -> Result:
         new = asked.new
@@ -247,6 +238,25 @@ def changed(draft: Draft, result: Result) -> Changed:
     """The result, with the facts as the draft leaves them."""
     others = tuple(draft.get(id) for id in result.others)
     return Changed(draft.get(result.fact), result.change, result.undo, others)
+
+
+def _same(asked: Asked) -> Iterator[Scan[Fact]]:
+    """What finds facts that say the very same, and those that fill the same slot."""
+    yield Scan(FACTS, where={"digest": digest(asked.new.content)})
+    if asked.reading.slot is not None:
+        yield Scan(FACTS, where={"slot": asked.reading.slot.key, "state": "active"}, limit=_CANDIDATES)
+
+
+def _near_enough(asked: Asked, found: Candidates) -> dict[str, float | None]:
+    """The cosines of what is worth reading."""
+    least = _READ_WORDS * found.lexical_ideal
+    return {
+        one.id: one.dense
+        for one in found.items
+        if one.id in asked.near
+        or (one.dense or 0.0) >= _READ_COSINE
+        or (one.lexical is not None and one.lexical >= least > 0)
+    }
 
 
 def _rank(fact: Fact, told: Relation) -> tuple[bool, bool]:

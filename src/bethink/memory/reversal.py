@@ -93,5 +93,5 @@ class Reversal:
         return True
 
     async def _is_said(self, draft: Draft, fact: Fact) -> bool:
-        same = await self.writing.said(draft.owner, fact.digest)
+        (same,) = await self.writing.said(draft.owner, [fact.digest])
         return any(one.record.state == "active" for one in same)

@@ -124,9 +124,7 @@ class Memory:
 
     async def said(self, principal: Principal, contents: Sequence[str]) -> list[list[Fact]]:
         """For each content, the facts of any state that say the very same."""
-        found = await asyncio.gather(
-            *(self._writing.said(principal.owner, digest(content)) for content in contents)
-        )
+        found = await self._writing.said(principal.owner, [digest(content) for content in contents])
         return [[one.record for one in same] for same in found]
 
     async def search(self, principal: Principal, query: str, *, k: int = 10) -> Sequence[tuple[Fact, float]]:

@@ -182,7 +182,8 @@ class Undoing:
         return Changed(old, "restored", merge_token(id, draft.version(id)))
 
     async def _check_unsaid(self, draft: Draft, said: str) -> None:
-        if any(one.record.state == "active" for one in await self.writing.said(draft.owner, said)):
+        (same,) = await self.writing.said(draft.owner, [said])
+        if any(one.record.state == "active" for one in same):
             raise BadInput(_SAID_ALREADY)
 
     async def _asked(self, draft: Draft, new: NewFact) -> Asked:

@@ -58,6 +58,7 @@ class Writing:
     _locks: defaultdict[str, asyncio.Lock] = field(
         default_factory=lambda: defaultdict(asyncio.Lock), repr=False
     )
+    _revisions: dict[str, int] = field(default_factory=dict[str, int], repr=False)
 
     def alone(self, owner: str) -> asyncio.Lock:
         """While it is held, nothing else in this process changes facts of the owner."""
@@ -72,10 +73,22 @@ class Writing:
         async with self.alone(principal.owner):
             for lost in range(_CONFLICT_TRIES):
                 try:
-                    return await change(await Draft.begun(self.store, principal.owner, self.clock.now_us()))
+                    return await change(await self._begun(principal.owner))
                 except Conflict:
                     await asyncio.sleep(lost * _PAUSE_S)
         raise Conflict
+
+    async def _begun(self, owner: str) -> Draft:
+        """A new draft, at the revision that this process made last if another one has made none since.
+
+        If it has, the commit is refused, and the next draft reads which it is.
+        """
+        revision, now = self._revisions.pop(owner, None), self.clock.now_us()
+        return (
+            await Draft.begun(self.store, owner, now)
+            if revision is None
+            else Draft(self.store, owner, now, revision)
+        )
 
     async def commit(self, draft: Draft, vectors: Mapping[str, Vector] | None = None) -> None:
         """Keep what the draft changed; `vectors` of texts are those that are at hand.
@@ -84,6 +97,7 @@ class Writing:
             Conflict: another process changed facts of the owner meanwhile.
         """
         await self.store.commit(draft.owner, await self.changes(draft, vectors))
+        self._revisions[draft.owner] = draft.revision + 1
 
     def note(
         self,
@@ -117,9 +131,10 @@ class Writing:
         except EmbeddingsUnavailable:
             return None
 
-    async def said(self, owner: str, said: str) -> list[Versioned[Fact]]:
-        """Facts of any state with this digest."""
-        return [*(await self.store.scan(owner, Scan(FACTS, where={"digest": said}))).items]
+    async def said(self, owner: str, digests: Sequence[str]) -> list[list[Versioned[Fact]]]:
+        """For each digest, the facts of any state that have it."""
+        scans = [Scan(FACTS, where={"digest": digest}) for digest in digests]
+        return [[*page.items] for page in await self.store.scan_many(owner, scans)]
 
     async def found(self, draft: Draft, fact: str, state: State, *, missing: str) -> Fact:
         """The fact, if it has this state.

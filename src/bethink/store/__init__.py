@@ -204,6 +204,15 @@ class Store(Protocol):
         """
         ...
 
+    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
+        """A page for each scan, in order; many small ones cost little more than one.
+
+        Raises:
+            BadInput: a cursor is not of its scan.
+            NewerSchema: a newer program wrote one of the records.
+        """
+        ...
+
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
         ...

@@ -69,6 +69,10 @@ class MemoryStore:
             cursor(scan, _position(scan, page[-1].row)) if len(ranks) > scan.limit else None,
         )
 
+    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
+        """A page for each scan, in order."""
+        return [await self.scan(owner, scan) for scan in scans]
+
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
         check_where(collection, where)

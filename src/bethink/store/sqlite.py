@@ -70,9 +70,17 @@ class SqliteStore:
 
     async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
         """One page of records."""
-        after = check_scan(scan)
-        table = self._table(scan.collection)
-        return await self._readers.run(lambda connection: table.scan(connection, owner, scan, after=after))
+        (page,) = await self.scan_many(owner, [scan])
+        return page
+
+    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
+        """A page for each scan, in order."""
+        wanted = [(self._table(scan.collection), scan, check_scan(scan)) for scan in scans]
+        return await self._readers.run(
+            lambda connection: [
+                table.scan(connection, owner, scan, after=after) for table, scan, after in wanted
+            ]
+        )
 
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""

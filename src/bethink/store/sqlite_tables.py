@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from bethink.store import Collection, Key, Scan
     from bethink.store.rows import Row
 
+_SOUGHT_AT_ONCE = 16
+"""Ids in one statement: few enough that a statement for each number of them is kept."""
+
 _Condition = tuple[str, tuple[str | int | bytes | None, ...]]
 
 
@@ -63,7 +66,7 @@ class Table:
         self._find = f"SELECT rowid, version, place FROM {name} WHERE owner = ? AND id = ?"
         self._get = (
             f"SELECT id, version, schema, body FROM {name} CROSS JOIN bodies USING (place) "
-            "WHERE owner = ? AND id = ?"
+            "WHERE owner = ? AND id IN"
         )
 
     def put(self, connection: sqlite3.Connection, owner: str, row: Row, *, if_version: int | None) -> None:
@@ -124,8 +127,13 @@ class Table:
 
     def get(self, connection: sqlite3.Connection, owner: str, ids: Sequence[str]) -> list[Any]:
         """The records with these ids, in their order, None where there is none."""
-        found = (connection.execute(self._get, (owner, id)).fetchall() for id in ids)
-        return [self._versioned(rows[0]) if rows else None for rows in found]
+        found: dict[str, Versioned[Any]] = {}
+        for start in range(0, len(ids), _SOUGHT_AT_ONCE):
+            some = ids[start : start + _SOUGHT_AT_ONCE]
+            query = f"{self._get} (?{', ?' * (len(some) - 1)})"
+            for row in connection.execute(query, (owner, *some)).fetchall():
+                found[row[0]] = self._versioned(row)
+        return [found.get(id) for id in ids]
 
     def count(self, connection: sqlite3.Connection, owner: str, where: Mapping[str, Key]) -> int:
         """How many rows have keys equal to `where`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
@@ -95,6 +96,9 @@ class _Task(Generic[T]):
         finally:
             if connection.in_transaction:
                 connection.rollback()
+
+
+_Jobs = SimpleQueue["_Task[Any] | None"]
 
 
 class Writer:
@@ -240,14 +244,20 @@ def _caused(error: BethinkError, cause: BaseException) -> BethinkError:
 
 
 class Readers:
-    """A few threads that read, started when they are needed."""
+    """A few threads that read, started when they are needed.
+
+    Work goes to the thread that was idle for the shortest time: what its
+    connection and the processor have at hand is warm.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._answers = _Answers()
-        self._jobs: SimpleQueue[_Task[Any] | None] = SimpleQueue()
         self._ended: list[asyncio.Future[None]] = []
-        self._pending = 0
+        self._all: list[_Jobs] = []
+        self._lock = threading.Lock()
+        self._idle: list[_Jobs] = []
+        self._waiting: deque[_Task[Any]] = deque()
         self._closed = False
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -259,40 +269,59 @@ class Readers:
         if self._closed:
             raise StorageError("The store is closed.")
         future: asyncio.Future[T] = self._answers.future()
-        self._pending += 1
-        if len(self._ended) < min(self._pending, READERS_MAX):
-            self._start()
-        self._jobs.put(_Task(work, future))
-        try:
-            return await future
-        finally:
-            self._pending -= 1
+        self._hand(_Task(work, future))
+        return await future
 
     async def close(self) -> None:
         """Finish what was asked for, and end the threads."""
         self._closed = True
-        for _ in self._ended:
-            self._jobs.put(None)
+        for jobs in self._all:
+            jobs.put(None)
         for ended in self._ended:
             await ended
 
-    def _start(self) -> None:
-        ended = self._answers.future()
-        self._ended.append(ended)
-        threading.Thread(target=self._run, args=(ended,), name="bethink-reader", daemon=True).start()
+    def _hand(self, task: _Task[Any]) -> None:
+        with self._lock:
+            if self._idle:
+                self._idle.pop().put(task)
+            elif len(self._all) < READERS_MAX:
+                self._start().put(task)
+            else:
+                self._waiting.append(task)
 
-    def _run(self, ended: asyncio.Future[None]) -> None:
+    def _start(self) -> _Jobs:
+        jobs: _Jobs = SimpleQueue()
+        ended = self._answers.future()
+        self._all.append(jobs)
+        self._ended.append(ended)
+        threading.Thread(target=self._run, args=(jobs, ended), name="bethink-reader", daemon=True).start()
+        return jobs
+
+    def _run(self, jobs: _Jobs, ended: asyncio.Future[None]) -> None:
         connection: sqlite3.Connection | None = None
-        while (task := self._jobs.get()) is not None:
-            if task.future.cancelled():
-                continue
+        task = jobs.get()
+        while task is not None:
             try:
                 connection = connection or open_connection(self._path, write=False)
             except sqlite3.Error as error:
                 cause = _caused(translated(error, str(self._path)), error)
-                self._answers.send([_Answer(task.future, error=cause)])
-                continue
-            self._answers.send([task.answer(connection, str(self._path))])
+                answer = _Answer(task.future, error=cause)
+            else:
+                answer = task.answer(connection, str(self._path))
+            # Idle before the answer is there: who asks next on account of it finds this thread.
+            following = self._following(jobs)
+            self._answers.send([answer])
+            task = following or jobs.get()
         if connection is not None:
             connection.close()
         self._answers.send([_Answer(ended)])
+
+    def _following(self, jobs: _Jobs) -> _Task[Any] | None:
+        """What has waited longest; None where nothing waits, and the thread is idle."""
+        with self._lock:
+            while self._waiting:
+                task = self._waiting.popleft()
+                if not task.future.cancelled():
+                    return task
+            self._idle.append(jobs)
+        return None
