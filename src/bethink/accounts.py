@@ -48,6 +48,10 @@ class Accounts:
             raise NotAllowed(message)
         return Principal(owner=LOCAL_OWNER, audience=audience, time_zone=self.time_zone)
 
+    def on_behalf_of(self, owner: str, *, audience: str) -> Principal:
+        """The principal of work that this process does for an owner by itself."""
+        return Principal(owner=owner, audience=audience, time_zone=self.time_zone)
+
     def check_bind(self, host: str) -> None:
         """Refuse to listen where others could come in without a key.
 

@@ -48,7 +48,6 @@ from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
-from bethink.principal import LOCAL_OWNER
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
 from bethink.tools.forgetting import forgetting_tools
@@ -129,7 +128,7 @@ async def open_app(
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
-        tasks.start_soon(app.tidying.keep_tidy, app.accounts.authenticate(audience="tidying"))
+        tasks.start_soon(app.tidying.keep_tidy)
         await stack.enter_async_context(app.between_turns.opened())
         await stack.enter_async_context(app.runs.opened())
         await _finish_forgetting(app.forgetting)
@@ -139,7 +138,7 @@ async def open_app(
 async def _finish_forgetting(forgetting: Forgetting) -> None:
     """Complete what an earlier process did not, before anything is read."""
     try:
-        await forgetting.finish(LOCAL_OWNER)
+        await forgetting.finish_all()
     except BethinkError as error:
         _log.error("what was being forgotten could not be completed: %s", error)
 
@@ -294,10 +293,11 @@ def _wire(
         settings.memory_retention_forget_days,
     )
     retention = Retention(ports.store, memory, forgetting, ports.clock, keep)
+    accounts = Accounts(settings.time_zone)
     return App(
         settings=settings,
         ports=ports,
-        accounts=Accounts(settings.time_zone),
+        accounts=accounts,
         conversations=conversations,
         memory=memory,
         recall=recall,
@@ -305,7 +305,9 @@ def _wire(
         portability=Portability(memory, ports.embeddings, ports.clock),
         health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
         statistics=Statistics(memory, recall, settings.data_dir),
-        tidying=Tidying(memory, retention, ports.bus, merges=settings.memory_consolidation),
+        tidying=Tidying(
+            memory, retention, forgetting, ports.bus, accounts, merges=settings.memory_consolidation
+        ),
         toolbox=toolbox,
         runs=runs,
         extraction=extraction,

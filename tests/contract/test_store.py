@@ -352,3 +352,14 @@ async def test_a_record_that_is_not_of_its_type_is_named_as_damage(store: Store)
 
 async def test_an_empty_batch_is_no_error(store: Store) -> None:
     await store.commit("ann", [])
+
+
+async def test_owners_are_told_in_order_by_the_page(store: Store) -> None:
+    for owner in ("ann", "bob", "Zoë", "zoë", "猫", "c d"):
+        await store.commit(owner, [Put(SETTINGS, Setting(id=id)) for id in "ab"])
+    await store.commit("only notes", [Put(NOTES, Note(id="n"))])
+    await store.commit("bob", [DeleteAll(SETTINGS)])
+    assert list(await store.owners(SETTINGS)) == ["Zoë", "ann", "c d", "zoë", "猫"]
+    assert list(await store.owners(SETTINGS, after="ann", limit=2)) == ["c d", "zoë"]
+    assert list(await store.owners(SETTINGS, after="猫")) == []
+    assert list(await store.owners(LINES)) == []

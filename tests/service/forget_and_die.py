@@ -27,7 +27,7 @@ class DyingStore:
         self._inner = inner
         self._writes = writes
         self._after = after
-        self.get, self.scan, self.count = inner.get, inner.scan, inner.count
+        self.get, self.scan, self.count, self.owners = inner.get, inner.scan, inner.count, inner.owners
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         await self._counted(self._inner.commit(owner, changes))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from bethink.across.tidying import Tidying
 from bethink.app import Ports
 from bethink.memory import NewFact, Source
 from bethink.settings import Settings
@@ -180,7 +181,7 @@ async def test_one_process_tidies_at_a_time() -> None:
     async with open_house() as house:
         await put_back(house, *(f"Knows the number {n}" for n in range(12)), *TEA)
         other = Other(house.app.ports)
-        tidying = Tidying(house.app.memory, house.app.tidying.retention, other)
+        tidying = replace(house.app.tidying, bus=other)
         await tidying.tidy(house.me)
         assert len(await active(house)) == 14
         assert other.asked == [f"tidying:{house.me.owner}"]
@@ -215,9 +216,10 @@ async def test_the_background_goes_on_after_a_fault(caplog: pytest.LogCaptureFix
                 failed.set()
                 raise ValueError(name)
 
-        tidying = Tidying(house.app.memory, house.app.tidying.retention, Broken(house.app.ports))
+        tidying = replace(house.app.tidying, bus=Broken(house.app.ports))
+        await house.app.memory.add(house.me, NewFact("Has a dog"))
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: tidying.keep_tidy(house.me, first_s=0))
+            tasks.start_soon(lambda: tidying.keep_tidy(first_s=0))
             await failed.wait()
             await anyio.lowlevel.checkpoint()
             tasks.cancel_scope.cancel()

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from bethink.across.owners import owners_of
+from bethink.conversations import MESSAGES
 from bethink.errors import BethinkError, EmbeddingsUnavailable
-from bethink.principal import LOCAL_OWNER
+from bethink.memory import FACTS
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ class Background:
 
             await fetch_model(self.models, self._tell)
             await embeddings.load()
-        self.ask_vectors(LOCAL_OWNER)
+        async for owner in owners_of(self.vectors.store, FACTS, MESSAGES):
+            self.ask_vectors(owner)
 
     def _tell(self, progress: Progress) -> None:
         self.progress = f"{progress.stage} ({progress.percent} %)"

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from bethink.across.forgettings import INTENTS, Intent
+from bethink.across.owners import owners_of
 from bethink.across.receipt import Preview, Receipt, Said
 from bethink.across.wanted import Chosen, Wanted, moment_of
-from bethink.errors import Conflict
+from bethink.errors import BethinkError, Conflict
 from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.store import Delete, Put, Scan
@@ -128,6 +129,21 @@ class Forgetting:
         """Forget every fact of the owner, whatever its state."""
         everything = await self.choosing.chosen(principal, Wanted(everything=True), self.clock.now_us())
         return await self._begin(principal.owner, everything)
+
+    async def finish_all(self) -> None:
+        """Complete what was begun and cut short, whoever's it is; all of them are tried.
+
+        Raises:
+            BethinkError: something could not be completed; it is tried again at the next start.
+        """
+        failed: BethinkError | None = None
+        async for owner in owners_of(self.store, INTENTS):
+            try:
+                await self.finish(owner)
+            except BethinkError as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
     async def finish(self, owner: str) -> None:
         """Complete what was begun and cut short."""

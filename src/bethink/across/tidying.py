@@ -1,7 +1,7 @@
 """The memory put in order in the background: duplicates merged, what is too old let go. `app` runs it.
 
 Never while something is stored or answered: some time after the start, and
-then every hour, by one process of those that share the data.
+then every hour, for each owner by one process of those that share the data.
 """
 
 from __future__ import annotations
@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from bethink.across.forgettings import INTENTS
+from bethink.across.owners import owners_of
+from bethink.errors import BethinkError
+from bethink.memory import FACTS
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
+    from bethink.accounts import Accounts
+    from bethink.across.forgetting import Forgetting
     from bethink.across.retention import Retention
     from bethink.bus import Bus
     from bethink.memory import Memory
@@ -30,22 +36,36 @@ _log = log("tidying")
 
 @dataclass(frozen=True, slots=True)
 class Tidying:
-    """Puts the memory of owners in order. `merges` where duplicates are merged by itself."""
+    """Puts the memory of all owners in order. `merges` where duplicates are merged by itself."""
 
     memory: Memory
     retention: Retention
+    forgetting: Forgetting
     bus: Bus
+    accounts: Accounts
     merges: bool = True
 
-    async def keep_tidy(self, principal: Principal, *, first_s: float = _FIRST_S) -> None:
-        """Tidy again and again, for ever; what fails is tried again the next time."""
+    async def keep_tidy(self, *, first_s: float = _FIRST_S) -> None:
+        """Tidy everybody's again and again, for ever; what fails is tried again the next time."""
         await anyio.sleep(first_s)
         while True:
             try:
-                await self.tidy(principal)
+                await self.tidy_all()
+            except BethinkError as error:
+                _log.error("not everybody's memory was put in order: %s", error)
+            await anyio.sleep(_EVERY_S)
+
+    async def tidy_all(self) -> None:
+        """Do what is due of each owner, one after the other.
+
+        Raises:
+            StorageError: it cannot be said who they are.
+        """
+        async for owner in owners_of(self.memory.store, FACTS, INTENTS):
+            try:
+                await self.tidy(self.accounts.on_behalf_of(owner, audience="tidying"))
             except Exception:  # noqa: BLE001 - a background task: recorded, and nothing is half done
                 _log.exception("the memory was not put in order")
-            await anyio.sleep(_EVERY_S)
 
     async def tidy(self, principal: Principal) -> None:
         """Do what is due now, unless another process is at it.
@@ -57,6 +77,7 @@ class Tidying:
         if not await self.bus.claim(lease, _LEASE_S):
             return
         try:
+            await self.forgetting.finish(principal.owner)
             if self.merges and await self.memory.is_consolidation_due(principal):
                 merged = await self.memory.consolidate(principal)
                 _log.info("merged %d of %d facts into others", merged.gone, merged.facts)

@@ -3,7 +3,8 @@
 Every feature keeps its records here. A `Collection` declares a record type and
 the keys by which it can be scanned; a record is a frozen msgspec Struct with an
 `id` and those keys as attributes. Owner is part of every key: no call reads or
-changes more than one owner's records, and every batch belongs to one owner.
+changes more than one owner's records (`owners` tells whose there are), and
+every batch belongs to one owner.
 """
 
 from __future__ import annotations
@@ -215,6 +216,15 @@ class Store(Protocol):
 
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
+        ...
+
+    async def owners(
+        self, collection: Collection[Any], *, after: str = "", limit: int = 100
+    ) -> Sequence[str]:
+        """Owners of records of the collection, in order, from behind `after`; at most `limit`.
+
+        For work that serves everybody: what one of them has is read as always.
+        """
         ...
 
     async def scrub(self) -> None:

@@ -78,6 +78,11 @@ class MemoryStore:
         check_where(collection, where)
         return len(_matching(self._table(collection, owner), collection, where))
 
+    async def owners(self, collection: Collection[Any], *, after: str = "", limit: int = 100) -> list[str]:
+        """Owners of records of the collection, in order."""
+        kept = (owner for (name, owner), table in self._tables.items() if table and name == collection.name)
+        return sorted(owner for owner in kept if owner > after)[:limit]
+
     async def scrub(self) -> None:
         """Nothing is left anywhere: there are no files."""
 

@@ -88,6 +88,11 @@ class SqliteStore:
         table = self._table(collection)
         return await self._readers.run(lambda connection: table.count(connection, owner, where))
 
+    async def owners(self, collection: Collection[Any], *, after: str = "", limit: int = 100) -> list[str]:
+        """Owners of records of the collection, in order."""
+        table = self._table(collection)
+        return await self._readers.run(lambda connection: table.owners(connection, after, limit))
+
     async def scrub(self) -> None:
         """Leave no trace of deleted records in any file of the store.
 

@@ -141,6 +141,16 @@ class Table:
         query = f"SELECT count(*) FROM {self.collection.name} WHERE {condition}"
         return connection.execute(query, values).fetchone()[0]
 
+    def owners(self, connection: sqlite3.Connection, after: str, limit: int) -> list[str]:
+        """Owners of rows behind `after`, in order; a step in the index each, however many rows it has."""
+        name = self.collection.name
+        query = (
+            f"WITH RECURSIVE next(owner) AS (SELECT min(owner) FROM {name} WHERE owner > ? UNION ALL "
+            f"SELECT (SELECT min(owner) FROM {name} AS t WHERE t.owner > next.owner) FROM next "
+            "WHERE owner IS NOT NULL) SELECT owner FROM next WHERE owner IS NOT NULL LIMIT ?"
+        )
+        return [owner for (owner,) in connection.execute(query, (after, limit)).fetchall()]
+
     def scan(
         self, connection: sqlite3.Connection, owner: str, scan: Scan[Any], *, after: Position | None
     ) -> Page[Any]:
