@@ -15,7 +15,7 @@ from datetime import datetime, time
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bethink.when.forms import CUE, FORMS, Day
+from bethink.when.forms import FORMS, Day, cues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,13 +49,14 @@ def find(text: str, now: datetime, *, past_first: bool = True) -> list[Mention]:
     `now` is aware. Where an expression names no year or side ("on Monday", "in
     May"), `past_first` takes the last one before `now`, else the next.
     """
-    day = Day(now.date(), past_first)
-    if not CUE.search(text):
+    if not (told := cues(text)):
         return []
+    day = Day(now.date(), past_first)
     found = [
-        _Found(*match.span("x"), _span(read, match, day), relative)
-        for pattern, read, relative in FORMS
-        for match in pattern.finditer(text)
+        _Found(*match.span("x"), _span(form.read, match, day), form.relative)
+        for form in FORMS
+        if not form.cues.isdisjoint(told)
+        for match in form.pattern.finditer(text)
     ]
     return list(_joined(text, _apart(found), now))
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,74 +234,93 @@ def _bare_weekday(match: re.Match[str], day: Day) -> Span:
     return _days(day.today + timedelta(days=(number - day.today.weekday() - 1) % 7 + 1))
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+class Form(NamedTuple):
+    """A form: its pattern, in which `x` is the expression, what reads it, and whether that depends on `now`.
+
+    Nothing of it is found in a text that has none of its `cues`.
+    """
+
+    pattern: re.Pattern[str]
+    read: Read
+    relative: bool
+    cues: frozenset[str]
 
 
-FORMS: tuple[tuple[re.Pattern[str], Read, bool], ...] = (
-    (_compiled(r"(?<![\d-])(?P<x>(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?)(?![\d-])"), _iso, False),
-    (
-        _compiled(
-            rf"\b(?P<x>(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH})(?:,? (?P<y>\d{{4}}))?)\b"
-        ),
+def _form(pattern: str, read: Read, *cues: str, relative: bool = False) -> Form:
+    return Form(re.compile(pattern, re.IGNORECASE), read, relative, frozenset(cues))
+
+
+FORMS = (
+    _form(r"(?<![\d-])(?P<x>(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?)(?![\d-])", _iso, "year"),
+    _form(
+        rf"\b(?P<x>(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH})(?:,? (?P<y>\d{{4}}))?)\b",
         _day_of_month,
-        False,
+        "month",
     ),
-    (
-        _compiled(
-            rf"\b(?P<x>(?P<m>{_MONTH}) (?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%])"
-            r"(?:,? (?P<y>\d{4}))?)\b"
-        ),
+    _form(
+        rf"\b(?P<x>(?P<m>{_MONTH}) (?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%])"
+        r"(?:,? (?P<y>\d{4}))?)\b",
         _day_of_month,
-        False,
+        "month",
     ),
-    (_compiled(r"(?<![\d.])(?P<x>(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4}))(?![\d.])"), _dotted, False),
-    (_compiled(r"(?<![\d/])(?P<x>(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4}))(?![\d/])"), _slashed, False),
-    (_compiled(rf"\b(?P<x>(?P<m>{_MONTH}),? (?:of )?(?P<y>{_YEAR}))\b"), _month_of_year, False),
+    _form(r"(?<![\d.])(?P<x>(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4}))(?![\d.])", _dotted, "figures"),
+    _form(r"(?<![\d/])(?P<x>(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4}))(?![\d/])", _slashed, "figures"),
+    _form(rf"\b(?P<x>(?P<m>{_MONTH}),? (?:of )?(?P<y>{_YEAR}))\b", _month_of_year, "month"),
     # A month alone needs a word before it: "may" and "march" are verbs too.
-    (_compiled(rf"\b(?:{_LEADS})[ -](?P<x>(?P<m>{_MONTH}))\b(?!['’])(?P<y>)"), _month_of_year, True),
-    (_compiled(rf"\b(?P<x>(?P<s>{_SEASON})(?: of)? (?P<y>{_YEAR}))\b"), _season, False),
-    (_compiled(rf"\b(?:{_LEADS}) (?:the )?(?P<x>(?P<s>{_SEASON}))\b(?P<y>)"), _season, True),
-    (_compiled(rf"\b(?:{_LEADS}) (?:the year )?(?P<x>(?P<y>{_YEAR}))\b(?![-.,:]?\d)"), _year, False),
-    (
-        _compiled(r"\b(?P<x>(?:the )?(?:(?P<y>(?:19|20)\d0)['’]?s|['’]?(?P<e>[2-9]0)['’]?s))\b"),
+    _form(
+        rf"\b(?:{_LEADS})[ -](?P<x>(?P<m>{_MONTH}))\b(?!['’])(?P<y>)", _month_of_year, "month", relative=True
+    ),
+    _form(rf"\b(?P<x>(?P<s>{_SEASON})(?: of)? (?P<y>{_YEAR}))\b", _season, "season"),
+    _form(rf"\b(?:{_LEADS}) (?:the )?(?P<x>(?P<s>{_SEASON}))\b(?P<y>)", _season, "season", relative=True),
+    _form(rf"\b(?:{_LEADS}) (?:the year )?(?P<x>(?P<y>{_YEAR}))\b(?![-.,:]?\d)", _year, "year"),
+    _form(
+        r"\b(?P<x>(?:the )?(?:(?P<y>(?:19|20)\d0)['’]?s|['’]?(?P<e>[2-9]0)['’]?s))\b",
         _decade,
-        False,
+        "year",
+        "decade",
     ),
-    (
-        _compiled(
-            r"\b(?P<x>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|tomorrow"
-            r"|today|tonight|last night|this (?:morning|afternoon|evening))\b"
-        ),
+    _form(
+        r"\b(?P<x>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|tomorrow"
+        r"|today|tonight|last night|this (?:morning|afternoon|evening))\b",
         _named_day,
-        True,
+        "day",
+        relative=True,
     ),
-    (_compiled(rf"\b(?P<x>(?P<n>{_COUNT}) (?P<u>{_UNIT})s? (?P<ago>ago|earlier))\b"), _counted, True),
-    (_compiled(rf"\b(?P<x>in (?P<n>{_COUNT}) (?P<u>{_UNIT})s?)\b(?P<ago>)"), _counted, True),
-    (_compiled(rf"\b(?P<x>(?P<n>{_COUNT}) (?P<u>{_UNIT})s? from now)\b(?P<ago>)"), _counted, True),
-    (
-        _compiled(
-            rf"\b(?P<x>(?:the )?(?P<q>last|past|previous|next|coming) (?P<n>{_COUNT}) (?P<u>{_UNIT})s?)\b"
-        ),
+    _form(
+        rf"\b(?P<x>(?P<n>{_COUNT}) (?P<u>{_UNIT})s? (?P<ago>ago|earlier))\b", _counted, "unit", relative=True
+    ),
+    _form(rf"\b(?P<x>in (?P<n>{_COUNT}) (?P<u>{_UNIT})s?)\b(?P<ago>)", _counted, "unit", relative=True),
+    _form(rf"\b(?P<x>(?P<n>{_COUNT}) (?P<u>{_UNIT})s? from now)\b(?P<ago>)", _counted, "unit", relative=True),
+    _form(
+        rf"\b(?P<x>(?:the )?(?P<q>last|past|previous|next|coming) (?P<n>{_COUNT}) (?P<u>{_UNIT})s?)\b",
         _stretch,
-        True,
+        "unit",
+        relative=True,
     ),
-    (_compiled(rf"\b(?P<x>(?:the )?(?P<q>past) (?P<u>{_UNIT}))\b(?P<n>)"), _stretch, True),
-    (
-        _compiled(
-            rf"\b(?P<x>(?P<q>last|previous|this|next|coming) "
-            rf"(?P<w>weekend|week|month|quarter|year|{_SEASON}|{_WEEKDAY}|{_MONTH}))\b"
-        ),
+    _form(rf"\b(?P<x>(?:the )?(?P<q>past) (?P<u>{_UNIT}))\b(?P<n>)", _stretch, "unit", relative=True),
+    _form(
+        rf"\b(?P<x>(?P<q>last|previous|this|next|coming) "
+        rf"(?P<w>weekend|week|month|quarter|year|{_SEASON}|{_WEEKDAY}|{_MONTH}))\b",
         _qualified,
-        True,
+        "unit",
+        "season",
+        "weekday",
+        "month",
+        relative=True,
     ),
-    (_compiled(rf"(?<!every )(?<!each )\b(?P<x>(?P<w>{_WEEKDAY}))\b"), _bare_weekday, True),
+    _form(rf"(?<!every )(?<!each )\b(?P<x>(?P<w>{_WEEKDAY}))\b", _bare_weekday, "weekday", relative=True),
 )
-"""Every form: its pattern, in which `x` is the expression; its reader; whether it depends on `now`."""
+"""Every form that is found."""
 
-CUE = re.compile(
-    rf"\d{{4}}|\d0['’]?s|\d[./]\d|\b(?:{_MONTH}|{_SEASON}|{_WEEKDAY}|{_UNIT}s?|weekend|quarter"
-    r"|yesterday|today|tonight|tomorrow|last night|this (?:morning|afternoon|evening))\b",
+_CUE = re.compile(
+    rf"(?P<year>\d{{4}})|(?P<decade>\d0['’]?s)|(?P<figures>\d(?=[./]\d))"
+    rf"|\b(?:(?P<month>{_MONTH})|(?P<season>{_SEASON})|(?P<weekday>{_WEEKDAY})"
+    rf"|(?P<unit>{_UNIT}s?|weekend|quarter)"
+    r"|(?P<day>yesterday|today|tonight|tomorrow|last night|this (?:morning|afternoon|evening)))\b",
     re.IGNORECASE,
 )
-"""What every form has some of: a text without it needs no closer look."""
+
+
+def cues(text: str) -> set[str | None]:
+    """Which kinds of words of time a text has: most have none, and need no closer look."""
+    return {match.lastgroup for match in _CUE.finditer(text)}
