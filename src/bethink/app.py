@@ -220,6 +220,7 @@ def _wire(
     recall = Recall(
         ports.index,
         ports.embeddings,
+        ports.clock,
         kinds={KIND: facts, PAST_KIND: facts, TURN_KIND: Turns(conversations)},
         past={KIND: PAST_KIND},
         important=important,

@@ -157,12 +157,18 @@ def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | No
         return None
     return IndexItem(
         kind=KIND,
-        text=f"{to_datetime(stored.at):%-d %B %Y}: {text}",
+        text=_told(stored, text),
         at=stored.at,
         conversation=stored.conversation,
         project=conversation.project,
         speaker=speaker_of(stored),
     )
+
+
+def _told(stored: StoredMessage, text: str) -> str:
+    """The text with its date and, where it has a name, its speaker, in the form that embeds best."""
+    date = f"{to_datetime(stored.at):%-d %B %Y}"
+    return f'{stored.speaker} ({date}): "{text}"' if stored.speaker else f"{date}: {text}"
 
 
 def speaker_of(stored: StoredMessage) -> str:

@@ -14,18 +14,20 @@ from bethink.events import MemoryRecalled
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from bethink.settings import Settings
 from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
 
 SAID = "The plumber comes on Thursday"
 ANSWERED = "Shall I note it?"
+SURE: float = Settings.model_fields["recall_min_score"].default
 
 
 async def turns(house: House, query: str, conversation: str | None = None) -> list[str]:
     asked = Question(query, kinds={"turn"}, conversation=conversation)
     hits = await house.app.recall.ask(house.me, asked)
-    return [hit.text for hit in hits if hit.score > 0]
+    return [hit.text for hit in hits if hit.score >= SURE]
 
 
 @pytest.mark.requirement("R135", "R137")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bethink.across.recall import Memento
 from bethink.conversations import speaker_of
 
 if TYPE_CHECKING:
@@ -24,6 +23,27 @@ _DOUBTS = {
     "depends": "what it rests on has changed",
     "unclear": "it is not certain",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Memento:
+    """What a feature tells of a candidate: enough to rank and to show it.
+
+    Times are microseconds UTC; `valid_until` is None while it holds. `source`
+    names where it came from, `doubt` says in a few words why it may not hold,
+    `position` is a message's place in its conversation.
+    """
+
+    text: str
+    at: int
+    importance: float
+    source: str | None
+    conversation: str | None = None
+    speaker: str | None = None
+    valid_from: int | None = None
+    valid_until: int | None = None
+    doubt: str | None = None
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +100,5 @@ def _of_turn(said: StoredMessage) -> Memento:
         source=f"conversation:{said.conversation}#{said.id}",
         conversation=said.conversation,
         speaker=speaker_of(said),
+        position=said.position,
     )

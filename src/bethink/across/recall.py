@@ -1,18 +1,19 @@
 """One recall over everything that is remembered. Needs no language model.
 
 `agent/context`, the memory tools and the doors ask; the index gives candidates
-of its two legs, and this module fuses them. Scores of a leg are normalised by
-their spread over the candidates before they are added: equal-weight reciprocal
-ranks lose to words alone in conversations, where words are the stronger leg.
+of its two legs, and `ranking` puts them in order by what `question` reads in the
+question.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
 
+from bethink.across.question import read_question
+from bethink.across.ranking import Ranked, ranked, weighed
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
 from bethink.index import Candidate, IndexQuery
@@ -24,31 +25,25 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bethink.across.mementos import Memento
+    from bethink.across.question import Asked
+    from bethink.across.ranking import Weighed
+    from bethink.clock import Clock
     from bethink.embeddings import Embeddings
     from bethink.index import Index
     from bethink.principal import Principal
 
-_CANDIDATES = 50
+_CANDIDATES = 100
+"""Of each leg. Of what answers, conversations hold one part in twelve beyond the best 50 of both."""
 MAX_K = 200
-_DENSE_WEIGHT = 0.7
-"""Of the meaning leg, the words leg being 1: found on public dialogue sets, see the decision record."""
-_IMPORTANCE_WEIGHT = 0.1
-_COSINE_NOTHING, _COSINE_SURE = 0.15, 0.65
-"""Cosines of all-MiniLM-L6-v2 below the first are chance, above the second near paraphrases."""
-_SURE_LEXICAL, _SURE_DENSE = 0.85, 0.95
-_LEXICAL_POWER = 1.5
-"""Half of a question's words say less than half: "my brother's name" meets "User's name is Alice".
-
-Where meaning cannot be searched, words are all the evidence there is, and count in full.
-"""
+_SPARE = 22
+"""So many more than are asked for are read and ranked by their texts, too."""
 _OWNER_WORD = re.compile(r"\b(?:the )?user(?:['’]s)?\b", re.IGNORECASE)
 """How models name the owner in a question (spec 002, "SearchMemoryTool"): in the owner's memory it
 tells nothing apart. The meaning leg gets the question as it was asked."""
 _IMPORTANT = 20
 _SURE_IMPORTANT = 0.5
 """How sure it is that the most important of all answers a question that names nothing."""
-_SAME = 1e-18
-"""Below this variance scores differ by rounding only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,35 +87,12 @@ class Question:
         return self.since is self.until is self.as_of is self.conversation is self.project is None
 
 
-@dataclass(frozen=True, slots=True)
-class Memento:
-    """What a feature tells of a candidate: enough to rank and to show it.
-
-    Times are microseconds UTC; `valid_until` is None while it holds. `source`
-    names where it came from, `doubt` says in a few words why it may not hold.
-    """
-
-    text: str
-    at: int
-    importance: float
-    source: str | None
-    conversation: str | None = None
-    speaker: str | None = None
-    valid_from: int | None = None
-    valid_until: int | None = None
-    doubt: str | None = None
-
-
 class Resolve(Protocol):
     """The mementos of one kind's ids, in their order; None for what is gone. One a kind."""
 
     async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
         """The mementos."""
         ...
-
-
-Ranked = tuple[Candidate, Memento, float]
-"""A candidate, what is shown of it, and its score."""
 
 
 class Important(Protocol):
@@ -149,6 +121,7 @@ class Recall:
 
     index: Index
     embeddings: Embeddings
+    clock: Clock
     kinds: Mapping[str, Resolve]
     past: Mapping[str, str] = field(default_factory=dict[str, str])
     important: Important = nothing_important
@@ -181,7 +154,8 @@ class Recall:
         Raises:
             BadInput: `k` is not 1..200, a kind is unknown or a time has no zone.
         """
-        wanted = self._wanted(question.kinds, question.as_of)
+        asked = read_question(question.text, self._now(principal))
+        wanted = self._wanted(question, asked)
         if not 1 <= question.k <= MAX_K:
             message = f"k is {question.k}: give a number from 1 to {MAX_K}."
             raise BadInput(message)
@@ -204,47 +178,69 @@ class Recall:
         )
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
-        kept = [
-            (candidate, memento)
-            for candidate, memento in await self._resolve(principal, found.items)
-            if moment is None or memento.valid_until is None or memento.valid_until > moment
-        ]
-        ranked = _ranked(kept, found.lexical_ideal)
+        best = await self._best(principal, weighed(found, asked), count=question.k + _SPARE, moment=moment)
+        answers = ranked(best, asked)
         if not found.lexical_ideal and question.is_unbounded:
-            ranked = await self._with_important(principal, ranked, query=question.text, wanted=wanted)
+            answers = await self._with_important(principal, answers, query=question.text, wanted=wanted)
         return [
-            _hit(candidate.id, self._shown(candidate.kind), memento, score=score)
-            for candidate, memento, score in ranked[: question.k]
+            _hit(one.candidate.id, self._shown(one.candidate.kind), one.memento, score=one.score)
+            for one in answers[: question.k]
         ]
 
+    def _now(self, principal: Principal) -> datetime:
+        now = to_datetime(self.clock.now_us())
+        return now if principal.time_zone == "UTC" else now.astimezone(ZoneInfo(principal.time_zone))
+
+    async def _best(
+        self, principal: Principal, items: Sequence[Weighed], *, count: int, moment: int | None
+    ) -> list[tuple[Weighed, Memento]]:
+        """The first `count` that are there and held at the moment, with what is shown of them."""
+        best: list[tuple[Weighed, Memento]] = []
+        start = 0
+        while len(best) < count and start < len(items):
+            some = items[start : start + count]
+            start += count
+            shown = await self._resolve(principal, [item.candidate for item in some])
+            best += [
+                (item, memento)
+                for item in some
+                if (memento := shown.get(item.candidate.id)) is not None
+                and (moment is None or memento.valid_until is None or memento.valid_until > moment)
+            ]
+        return best
+
     async def _with_important(
-        self, principal: Principal, ranked: Sequence[Ranked], *, query: str, wanted: Collection[str]
+        self, principal: Principal, answers: Sequence[Ranked], *, query: str, wanted: Collection[str]
     ) -> list[Ranked]:
         """A question of function words only ("Who am I?") asks for what matters most of all."""
         if not any(char.isalpha() for char in query):
-            return list(ranked)
+            return list(answers)
         asked = [
             Candidate(id, kind, 0, None, None, None)
             for kind, id in await self.important(principal, _IMPORTANT)
             if kind in wanted
         ]
-        scores = {candidate.id: score for candidate, _, score in ranked}
+        scores = {one.candidate.id: one.score for one in answers}
+        shown = await self._resolve(principal, asked)
         important = [
-            (candidate, memento, max(scores.get(candidate.id, 0.0), _SURE_IMPORTANT * memento.importance))
-            for candidate, memento in await self._resolve(principal, asked)
+            Ranked(candidate, memento, max(scores.get(id, 0.0), _SURE_IMPORTANT * memento.importance))
+            for candidate in asked
+            if (memento := shown.get(id := candidate.id)) is not None
         ]
-        first = {candidate.id for candidate, _, _ in important}
-        rest = [one for one in ranked if one[0].id not in first]
-        return sorted((*important, *rest), key=lambda one: (-one[2], -scores.get(one[0].id, 0.0)))
+        first = {one.candidate.id for one in important}
+        rest = [one for one in answers if one.candidate.id not in first]
+        return sorted((*important, *rest), key=lambda one: (-one.score, -scores.get(one.candidate.id, 0.0)))
 
-    def _wanted(self, kinds: Collection[str] | None, as_of: datetime | None) -> frozenset[str]:
-        asked = set(self.kinds) - set(self.past.values()) if kinds is None else set(kinds)
-        if unknown := sorted(asked - set(self.kinds)):
+    def _wanted(self, question: Question, asked: Asked) -> frozenset[str]:
+        """The kinds to search: past ones, too, where the question is about another time."""
+        of_all = set(self.kinds) - set(self.past.values())
+        wanted = of_all if question.kinds is None else set(question.kinds)
+        if unknown := sorted(wanted - set(self.kinds)):
             message = f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(self.kinds))}."
             raise BadInput(message)
-        if as_of is not None:
-            asked |= {self.past[kind] for kind in asked if kind in self.past}
-        return frozenset(asked)
+        if question.as_of is not None or asked.past:
+            wanted |= {self.past[kind] for kind in wanted if kind in self.past}
+        return frozenset(wanted)
 
     def _shown(self, kind: str) -> str:
         return next((shown for shown, past in self.past.items() if past == kind), kind)
@@ -255,19 +251,14 @@ class Recall:
         except EmbeddingsUnavailable:
             return None
 
-    async def _resolve(
-        self, principal: Principal, found: Sequence[Candidate]
-    ) -> list[tuple[Candidate, Memento]]:
-        resolved: list[tuple[Candidate, Memento]] = []
-        for kind in {candidate.kind for candidate in found}:
-            of_kind = [candidate for candidate in found if candidate.kind == kind]
-            mementos = await self.kinds[kind](principal, [candidate.id for candidate in of_kind])
-            resolved += [
-                (candidate, memento)
-                for candidate, memento in zip(of_kind, mementos, strict=True)
-                if memento is not None
-            ]
-        return resolved
+    async def _resolve(self, principal: Principal, candidates: Sequence[Candidate]) -> dict[str, Memento]:
+        """What is shown of the candidates that are still there, by their ids."""
+        shown: dict[str, Memento] = {}
+        for kind in {candidate.kind for candidate in candidates}:
+            ids = [candidate.id for candidate in candidates if candidate.kind == kind]
+            mementos = await self.kinds[kind](principal, ids)
+            shown |= {id: memento for id, memento in zip(ids, mementos, strict=True) if memento is not None}
+        return shown
 
 
 def _hit(id: str, kind: str, memento: Memento, *, score: float) -> Hit:
@@ -290,49 +281,9 @@ def _moment(us: int | None) -> datetime | None:
     return None if us is None else to_datetime(us)
 
 
-def _ranked(found: Sequence[tuple[Candidate, Memento]], lexical_ideal: float) -> list[Ranked]:
-    cosines = [candidate.dense for candidate, _ in found if candidate.dense is not None]
-    floor = min(cosines, default=0.0)
-    words = _spread([candidate.lexical or 0.0 for candidate, _ in found])
-    meanings = _spread([floor if candidate.dense is None else candidate.dense for candidate, _ in found])
-    fused = [
-        word + _DENSE_WEIGHT * meaning + _IMPORTANCE_WEIGHT * memento.importance
-        for word, meaning, (_, memento) in zip(words, meanings, found, strict=True)
-    ]
-    order = sorted(range(len(found)), key=lambda i: (-fused[i], -found[i][1].at, found[i][0].id))
-    power = _LEXICAL_POWER if cosines else 1.0
-    ranked: list[Ranked] = []
-    least = 0.0
-    for i in reversed(order):
-        candidate, memento = found[i]
-        least = max(least, _confidence(candidate, lexical_ideal, power))
-        ranked.append((candidate, memento, round(least, 4)))
-    return ranked[::-1]
-
-
 def _words(query: str) -> str:
     kept = _OWNER_WORD.sub(" ", query)
     return kept if any(char.isalnum() for char in kept) else query
-
-
-def _spread(scores: list[float]) -> list[float]:
-    """Scores in units of their standard deviation, from their mean."""
-    if not scores:
-        return scores
-    mean = math.fsum(scores) / len(scores)
-    variance = math.fsum((score - mean) ** 2 for score in scores) / len(scores)
-    if variance < _SAME:
-        return [0.0] * len(scores)
-    deviation = math.sqrt(variance)
-    return [(score - mean) / deviation for score in scores]
-
-
-def _confidence(candidate: Candidate, ideal: float, power: float) -> float:
-    """How likely the candidate answers, 0..1: either leg alone can be sure (noisy or)."""
-    words = min(1.0, (candidate.lexical or 0.0) / ideal) if ideal > 0 else 0.0
-    cosine = candidate.dense if candidate.dense is not None else 0.0
-    meaning = min(1.0, max(0.0, (cosine - _COSINE_NOTHING) / (_COSINE_SURE - _COSINE_NOTHING)))
-    return 1 - (1 - _SURE_LEXICAL * words**power) * (1 - _SURE_DENSE * meaning)
 
 
 def _us(moment: datetime | None) -> int | None:

@@ -68,10 +68,12 @@ class IndexQuery:
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """One item that a leg found. A score is None where that leg did not find it.
+    """One item that a leg found, with the scores of both.
 
-    `lexical` is BM25 (k1 0.9, b 0.4; Robertson et al., Okapi at TREC-3),
-    `dense` the cosine of the two vectors.
+    `lexical` is BM25 (k1 0.9, b 0.4; Robertson et al., Okapi at TREC-3), None
+    where the item holds no word of the question; `dense` the cosine of the two
+    vectors, None where there is nothing to compare. `met` is the share of the
+    question's words that it holds, 0..1, each counted by its idf.
     """
 
     id: str
@@ -80,11 +82,13 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     speaker: str | None
     lexical: float | None
     dense: float | None
+    met: float = 0.0
+    conversation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Both legs' best, merged by id, in no particular order.
+    """The items that are among the best of a leg, in no particular order.
 
     `searched` counts the items that passed the filters; `without_vector` how
     many of them have no vector of the query's model, so that a caller can say

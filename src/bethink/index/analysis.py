@@ -1,11 +1,11 @@
 """From text to the terms that lexical search compares. `lexical` and the index's adapters call it.
 
-English words are stemmed (Snowball "english", Porter 2) and English function
-words left out. Words of other alphabets stay as they are written. Scripts that
-put no spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese), and
-Korean, whose particles cling to the noun, become pairs of characters, as in
-Lucene's CJK analyzer. Letters lose their accents and vowel points, numbers and
-the parts of dates stay.
+English words are stemmed (Snowball "english", Porter 2, after irregular forms
+were brought to their base) and English function words left out. Words of other
+alphabets stay as they are written. Scripts that put no spaces between words
+(Chinese, Japanese, Thai, Lao, Khmer, Burmese), and Korean, whose particles
+cling to the noun, become pairs of characters, as in Lucene's CJK analyzer.
+Letters lose their accents and vowel points, numbers and the parts of dates stay.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, cast
 
+from bethink.index.english import BASE_FORMS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ANALYSIS = 1
+ANALYSIS = 2
 """Version of what this file makes of a text; rows with another one are analysed anew."""
 
 MAX_CHARACTERS = 1_000_000
@@ -101,7 +103,7 @@ class Analyzer:
             plain = [
                 pair for run in found if _UNSPACED_START.match(run) for pair in _pairs(run, single=single)
             ]
-        kept = [word[:MAX_TERM] for word in words if word not in STOP_WORDS]
+        kept = [(BASE_FORMS.get(word) or word)[:MAX_TERM] for word in words if word not in STOP_WORDS]
         return self._stemmer().stemWords(kept) + plain
 
     def _stemmer(self) -> _Stemmer:

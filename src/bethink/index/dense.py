@@ -87,8 +87,7 @@ class Dense:
         vectors, documents = self._vectors.values, self.documents
         if rows is not None:
             vectors, documents = vectors.take(rows, axis=0), documents[rows]
-        scores = np.matmul(vectors.astype(np.float32), query)
-        scores /= SCALE
+        scores = _cosines(vectors, query)
         if len(scores) > limit:
             chosen = np.argpartition(scores, -limit)[-limit:]
             documents, scores = documents[chosen], scores[chosen]
@@ -104,6 +103,16 @@ class Dense:
         for signs, wanted in zip(self._signs, _sign_words(query[np.newaxis]), strict=True):
             distances += np.bitwise_count((signs.values if rows is None else signs.values[rows]) ^ wanted)
         return distances
+
+    def cosines(
+        self, query: NDArray[np.float32], documents: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Those of the documents that have a vector, and their cosines."""
+        rows = np.searchsorted(self.documents, documents)
+        rows[rows == len(self.documents)] = 0
+        has_vector = self.documents[rows] == documents
+        vectors = self._vectors.values.take(rows[has_vector], axis=0)
+        return documents[has_vector], _cosines(vectors, query)
 
     def merge(self, places: NDArray[np.int32]) -> None:
         """Renumber documents (`places[i]` is the new number of document i) and drop those that become -1."""
@@ -128,6 +137,12 @@ def _nearest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
         nearer, as_near = np.flatnonzero(distances < bound), np.flatnonzero(distances == bound)
         found = np.sort(np.concatenate((nearer[:count], as_near[: max(0, count - len(nearer))])))
     return found
+
+
+def _cosines(vectors: NDArray[np.int16], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    scores = np.matmul(vectors.astype(np.float32), query)
+    scores /= SCALE
+    return scores
 
 
 def _sign_words(vectors: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.uint64]:

@@ -10,6 +10,7 @@ removed is masked until then.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +46,27 @@ Postings = tuple["NDArray[np.int32]", "NDArray[np.uint16]"]
 """Documents, in order, and how often each holds the term."""
 
 _NONE: Postings = (np.zeros(0, np.int32), np.zeros(0, np.uint16))
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What every document has of a question: its BM25, and the idf of the words it holds, summed.
+
+    The ideal is the score of a document of average length that holds every word
+    once, and the sum of all words' idf.
+    """
+
+    scores: NDArray[np.float32]
+    met: NDArray[np.float32]
+    ideal: float
+
+    def best(self, limit: int) -> NDArray[np.intp]:
+        """The `limit` best documents that hold a word, in no order."""
+        documents = np.flatnonzero(self.scores > 0)
+        if len(documents) > limit:
+            chosen = np.argpartition(self.scores[documents], -limit)[-limit:]
+            documents = documents[chosen]
+        return documents
 
 
 class Lexical:
@@ -86,21 +108,19 @@ class Lexical:
         self._living_length -= float(self._lengths.values[document])
         self._norms = None
 
-    def best(
+    def scored(
         self,
         terms: NDArray[np.uint64],
         alive: NDArray[np.bool_] | None,
         passing: NDArray[np.bool_] | None,
-        *,
-        limit: int,
-    ) -> tuple[NDArray[np.intp], NDArray[np.float32], float]:
-        """The `limit` best documents that hold a term, their BM25, and the ideal.
+    ) -> Scored:
+        """What every document has of the terms.
 
-        The ideal is the score of a document of average length that holds every
-        term once. `alive` masks removed documents, None if there are none;
-        `passing` those that are asked for, None for all.
+        `alive` masks removed documents, None if there are none; `passing` those
+        that are asked for, None for all.
         """
         scores = np.zeros(len(self._lengths), np.float32)
+        met = np.zeros(len(self._lengths), np.float32)
         if self._norms is None:
             mean = max(self._living_length / max(self._living, 1), 1.0)
             self._norms = self._lengths.values * np.float32(K1 * B / mean) + np.float32(K1 * (1 - B))
@@ -113,14 +133,10 @@ class Lexical:
             share /= share + self._norms.take(places)
             share *= np.float32(idf * (K1 + 1))
             scores[places] += share
+            met[places] += np.float32(idf)
         if passing is not None:
             scores *= passing
-        documents = np.flatnonzero(scores > 0)
-        scores = scores[documents]
-        if len(scores) > limit:
-            chosen = np.argpartition(scores, -limit)[-limit:]
-            documents, scores = documents[chosen], scores[chosen]
-        return documents, scores, sum(idfs)
+        return Scored(scores, met, sum(idfs))
 
     def _postings(self, terms: NDArray[np.uint64], alive: NDArray[np.bool_] | None) -> list[Postings]:
         """Documents and frequencies of each term."""

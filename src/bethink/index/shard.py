@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from bethink.index import IndexQuery
     from bethink.index.entry import Entries, Names
+    from bethink.index.lexical import Scored
 
 T = TypeVar("T")
 
@@ -126,46 +127,53 @@ class Shard:
         searched = len(self._numbers) if passing is None else int(np.count_nonzero(passing))
         if not searched:
             return Candidates()
-        documents, scores, ideal = self._lexical.best(
-            np.frombuffer(terms, "<u8"),
-            self._alive.values if self._gone else None,
-            passing,
-            limit=query.limit,
+        scored = self._lexical.scored(
+            np.frombuffer(terms, "<u8"), self._alive.values if self._gone else None, passing
         )
-        lexical: dict[int, float] = dict(zip(documents.tolist(), scores.tolist(), strict=True))
+        numbers = scored.best(query.limit)
         dense = self._dense.get(model) if model is not None else None
         with_vector = 0
-        near: dict[int, float] = {}
+        cosines: dict[int, float] = {}
         if dense is not None:
             # Documents lie in order: where each has a vector, its row has its number.
             rows = passing if passing is None or len(dense) == len(passing) else passing[dense.documents]
             with_vector = len(dense) if rows is None else int(np.count_nonzero(rows))
             if query.vector is not None and with_vector:
-                documents, cosines = dense.best(np.asarray(query.vector, np.float32), rows, query.limit)
-                near = dict(zip(documents.tolist(), cosines.tolist(), strict=True))
+                vector = np.asarray(query.vector, np.float32)
+                near, of_near = dense.best(vector, rows, query.limit)
+                numbers = np.union1d(numbers, near)
+                rest, of_rest = dense.cosines(vector, np.setdiff1d(numbers, near, assume_unique=True))
+                cosines = dict(zip(near.tolist(), of_near.tolist(), strict=True))
+                cosines.update(zip(rest.tolist(), of_rest.tolist(), strict=True))
         return Candidates(
-            self._candidates(lexical, near),
-            lexical_ideal=ideal,
+            self._candidates(numbers, scored, cosines),
+            lexical_ideal=scored.ideal,
             searched=searched,
             without_vector=0 if model is None else searched - with_vector,
         )
 
-    def _candidates(self, lexical: dict[int, float], near: dict[int, float]) -> tuple[Candidate, ...]:
-        numbers = list(lexical | near)
+    def _candidates(
+        self, numbers: NDArray[np.intp], scored: Scored, cosines: dict[int, float]
+    ) -> tuple[Candidate, ...]:
         kinds = list(self._kind_codes)
-        kind_codes: list[int] = self._kinds.values[numbers].tolist()
-        name_codes: list[int] = self._of_names.values[numbers].tolist()
-        at: list[int] = self._at.values[numbers].tolist()
+        places: list[int] = numbers.tolist()
+        of_kind: list[int] = self._kinds.values[numbers].tolist()
+        of_names: list[int] = self._of_names.values[numbers].tolist()
+        moments: list[int] = self._at.values[numbers].tolist()
+        scores: list[float] = scored.scores[numbers].tolist()
+        met: list[float] = (scored.met[numbers] / np.float32(scored.ideal or 1.0)).tolist()
         return tuple(
             Candidate(
                 self._ids[number],
-                kinds[kind],
-                moment,
-                self._names[names].speaker,
-                lexical.get(number),
-                near.get(number),
+                kinds[of_kind[place]],
+                moments[place],
+                (names := self._names[of_names[place]]).speaker,
+                scores[place] or None,
+                cosines.get(number),
+                met[place],
+                names.conversation,
             )
-            for number, kind, names, moment in zip(numbers, kind_codes, name_codes, at, strict=True)
+            for place, number in enumerate(places)
         )
 
     @property

@@ -1,0 +1,206 @@
+"""In which order what was found answers, and how sure that is: one linear model over plain features.
+
+`recall` asks in two steps. `weighed` goes by what the index tells of all
+candidates; `ranked` looks at the texts of the best of them once more. The
+weights are log-odds, learnt on public dialogues (docs/adr) that no figure is
+published on: they are the same for every question and every owner.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bethink.conversations import ASSISTANT, OWNER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bethink.across.mementos import Memento
+    from bethink.across.question import Asked
+    from bethink.index import Candidate, Candidates
+
+# Learnt. The first two are of BM25 as a share of the ideal, and of the cosine.
+_WORDS = 2.6
+_MEANING = 6.1
+_MET = 3.7
+_COMPANY = 1.75
+_ASKS = -0.5
+_SHORT = -1.4
+_TELLS_TIME = 0.8
+_TELLS_NUMBER = 1.2
+_REPLIES = 1.4
+_FOLLOWED = 0.5
+
+# Set by what is plain, where the learning sets say nothing of it.
+_NAMED = 1.5
+_AMONG_NAMED = 0.75
+_ASSISTANT = -2.0
+_IMPORTANCE = 0.3
+_IN_TIME = 1.0
+_PAST = 1.0
+_LATEST = 1.0
+
+_EVEN, _EVEN_STEEPNESS = 6.4, 0.6
+"""Where an answer is as likely as none, and how soon it is certain: fitted to `tests/evals/absence.tsv`."""
+
+_MOST = 1.9
+"""A word that is said over and over counts at most so much more than one that is said once (k1 + 1)."""
+
+_CHANCE = 0.2
+"""The cosine of a text about something else: what is assumed where nothing can be compared."""
+_SHORT_WORDS = 5
+_READ_CHARS = 2_000
+"""Of a long text this much is looked at for questions and numbers."""
+_DAY_US = 86_400_000_000
+_SOON_US = 14 * _DAY_US
+_MONTH_DAYS = 30
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|week|weekend|month|year|morning|monday|tuesday"
+    r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august"
+    r"|september|october|november|december|recently|since|20\d\d)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|couple|few|several|once|twice|dozen)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Weighed:
+    """A candidate; `base` says how well it matches alone, `logit` what speaks for it in all."""
+
+    candidate: Candidate
+    base: float
+    logit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate, what is shown of it, and how sure it is that it answers, 0..1."""
+
+    candidate: Candidate
+    memento: Memento
+    score: float
+
+
+def weighed(found: Candidates, asked: Asked) -> list[Weighed]:
+    """All candidates by what the index tells of them, the likeliest first."""
+    ideal = found.lexical_ideal
+    unknown = _expected_cosine(found.items)
+    items: list[Weighed] = []
+    best: dict[str, tuple[float, float]] = {}
+    for candidate in found.items:
+        share = min(_MOST, (candidate.lexical or 0.0) / ideal) if ideal > 0 else 0.0
+        cosine = unknown if candidate.dense is None else candidate.dense
+        base = share + cosine
+        items.append(Weighed(candidate, base, _WORDS * share + _MEANING * cosine + _MET * candidate.met))
+        if (conversation := candidate.conversation) is not None:
+            first, second = best.get(conversation, (0.0, 0.0))
+            best[conversation] = (base, first) if base > first else (first, max(base, second))
+    bonuses = _of_speakers(found.items, asked)
+    for item in items:
+        first, second = best.get(item.candidate.conversation or "", (item.base, item.base))
+        # What belongs to no conversation keeps itself company.
+        item.logit += _COMPANY * (second if item.base == first else first)
+        item.logit += bonuses.get(item.candidate.speaker or "", 0.0)
+    items.sort(key=lambda item: (-item.logit, -item.candidate.at, item.candidate.id))
+    return items
+
+
+def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked) -> list[Ranked]:
+    """The best by their texts as well, the likeliest first."""
+    newest = max((memento.at for _, memento in best), default=0)
+    places = {
+        (memento.conversation, memento.position): (item.base, memento)
+        for item, memento in best
+        if memento.position is not None
+    }
+    logits: list[float] = []
+    for item, memento in best:
+        logit = item.logit + _of_text(memento.text, asked) + _IMPORTANCE * memento.importance
+        if memento.position is not None:
+            before = places.get((memento.conversation, memento.position - 1))
+            if before is not None and before[1].speaker != memento.speaker:
+                logit += _REPLIES * before[0] * _share_of_questions(before[1].text)
+            after = places.get((memento.conversation, memento.position + 1))
+            if after is not None:
+                logit += _FOLLOWED * after[0]
+        logits.append(logit + _of_time(memento, asked, newest))
+    order = sorted(range(len(best)), key=lambda i: (-logits[i], -best[i][1].at, best[i][0].candidate.id))
+    return [Ranked(best[i][0].candidate, best[i][1], confidence(logits[i])) for i in order]
+
+
+def confidence(logit: float) -> float:
+    """How likely it is that what has this logit answers, 0..1."""
+    return round(1 / (1 + math.exp(_EVEN_STEEPNESS * (_EVEN - logit))), 4)
+
+
+def _expected_cosine(items: Iterable[Candidate]) -> float:
+    """What to assume of items without a vector: the mean of those found by words that have one."""
+    known = [item.dense for item in items if item.dense is not None and item.lexical is not None]
+    return sum(known) / len(known) if known else _CHANCE
+
+
+def _of_speakers(items: Iterable[Candidate], asked: Asked) -> dict[str, float]:
+    """What speaks for the words of each speaker: being named, and for the assistant being asked."""
+    speakers = {item.speaker for item in items if item.speaker is not None}
+    named = asked.named(speakers - {OWNER, ASSISTANT})
+    bonus = _NAMED if len(named) == 1 else _AMONG_NAMED
+    of_assistant = -_ASSISTANT if asked.of_assistant else _ASSISTANT
+    return dict.fromkeys(named, bonus) | {ASSISTANT: of_assistant}
+
+
+def _of_text(text: str, asked: Asked) -> float:
+    read = text[:_READ_CHARS]
+    logit = _ASKS * _share_of_questions(read)
+    if read.count(" ") < _SHORT_WORDS - 1:
+        logit += _SHORT
+    if asked.time and _TIME.search(read):
+        logit += _TELLS_TIME
+    if asked.number and _NUMBER.search(read):
+        logit += _TELLS_NUMBER
+    return logit
+
+
+def _share_of_questions(text: str) -> float:
+    """How much of a text asks, 0..1, by its words."""
+    if "?" not in text:
+        return 0.0
+    sentences = [found.group().rstrip() for found in _SENTENCE.finditer(text[:_READ_CHARS])]
+    words = [sentence.count(" ") + 1 for sentence in sentences]
+    asking = sum(count for sentence, count in zip(sentences, words, strict=True) if sentence.endswith("?"))
+    return asking / max(sum(words), 1)
+
+
+def _of_time(memento: Memento, asked: Asked, newest: int) -> float:
+    logit = 0.0
+    if asked.has_range:
+        logit += _IN_TIME * _nearness(memento, asked)
+    if asked.past and memento.valid_until is not None:
+        logit += _PAST
+    if asked.latest:
+        days = (newest - memento.at) / _DAY_US
+        logit += _LATEST / (1 + days / _MONTH_DAYS)
+    return logit
+
+
+def _nearness(memento: Memento, asked: Asked) -> float:
+    """1 for what was said or held at the time that was asked for, half for what was told soon after."""
+    if (asked.high is None or memento.at < asked.high) and (asked.low is None or memento.at >= asked.low):
+        return 1.0
+    begun = memento.at if memento.valid_from is None else memento.valid_from
+    ended = memento.valid_until
+    if (
+        ended is not None
+        and (asked.high is None or begun < asked.high)
+        and (asked.low is None or ended > asked.low)
+    ):
+        return 1.0
+    told_soon = asked.high is not None and asked.high <= memento.at < asked.high + _SOON_US
+    return 0.5 if told_soon else 0.0
