@@ -28,6 +28,8 @@ pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent
 PERSON = tomllib.loads((HERE / "person.toml").read_text("utf-8"))
 IN_CONTEXT: float = Settings.model_fields["recall_min_score"].default
+SURE = 0.5
+"""From here on it is likelier that a hit answers than that it only sounds like it."""
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +175,22 @@ async def test_a_question_about_nothing_known_scores_low(question: str, minilm: 
     async with open_house(ports=ports_of(embeddings=minilm)) as house:
         await house.app.memory.add_many(house.me, SMALL)
         assert await best_score(house, question) < IN_CONTEXT
+
+
+@pytest.mark.timeout(60)
+async def test_what_answers_scores_above_what_only_sounds_like_it(minilm: MiniLmEmbeddings) -> None:
+    """Half of the questions ask for what nobody told, in the words of what was told."""
+    lines = (HERE / "absence.tsv").read_text("utf-8").splitlines()
+    told, _, *asked = zip(*(line.split("\t") for line in lines[1:]), strict=True)
+    async with open_house(ports=ports_of(embeddings=minilm)) as house:
+        await house.app.memory.add_many(house.me, [NewFact(text) for text in told])
+        scores = [[await best_score(house, question) for question in questions] for questions in asked]
+    answered, unknown = [*scores[0], *scores[1]], [*scores[2], *scores[3]]
+    pairs = [(answer > other) + (answer == other) / 2 for answer in answered for other in unknown]
+    assert statistics.fmean(pairs) >= 0.9
+    assert sum(score >= IN_CONTEXT for score in answered) / len(answered) >= 0.95
+    assert sum(score < SURE for score in unknown) / len(unknown) >= 0.55
+    assert sum(score >= SURE for score in answered) / len(answered) >= 0.9
 
 
 async def test_a_correction_near_in_meaning_is_kept_beside_what_it_denies(minilm: MiniLmEmbeddings) -> None:

@@ -125,10 +125,10 @@ async def test_scores_are_from_0_to_1_and_fall_with_the_rank(
     ("lexical", "dense", "least", "most"),
     [
         (1.0, 0.7, 0.95, 1.0),
-        (1.0, 0.1, 0.6, 0.9),
-        (None, 0.7, 0.2, 0.6),
-        (None, 0.4, 0.05, 0.2),
-        (0.5, 0.1, 0.05, 0.3),
+        (1.0, 0.1, 0.8, 0.9),
+        (None, 0.7, 0.8, 1.0),
+        (None, 0.4, 0.3, 0.7),
+        (0.5, 0.1, 0.0, 0.4),
         (None, 0.1, 0.0, 0.05),
     ],
 )
@@ -144,6 +144,14 @@ async def test_a_score_tells_how_sure_it_is_whatever_else_was_found(
         hits = await recall_over(index).search(ME, "question", MAX_K)
         (score,) = [hit.score for hit in hits if hit.id == "best"]
         assert least <= score <= most
+
+
+async def test_where_only_words_are_searched_half_of_them_count_half() -> None:
+    half = candidate("a", 0.5, None)
+    (alone,) = await recall_over(Found(half)).search(ME, "question")
+    (beside, _) = await recall_over(Found(half, candidate("b", None, 0.1))).search(ME, "question")
+    assert alone.score == pytest.approx(0.425)
+    assert beside.score < 0.35
 
 
 async def test_an_item_without_a_vector_stands_where_its_words_put_it() -> None:
@@ -211,7 +219,7 @@ async def test_a_hit_names_its_source_its_time_and_its_score() -> None:
         (hit,) = await house.app.recall.search(house.me, "Where do I live?")
         assert (hit.id, hit.kind, hit.text) == (kept.fact.id, "fact", "Lives in Paris")
         assert (hit.at, hit.source) == (to_datetime(house.clock.now_us()), "conversation:talk")
-        assert hit.score > 0.5
+        assert hit.score > 0.8
 
 
 @pytest.mark.requirement("R49")

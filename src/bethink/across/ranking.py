@@ -8,7 +8,6 @@ published on: they are the same for every question and every owner.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from bethink.conversations import ASSISTANT, OWNER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bethink.across.mementos import Memento
     from bethink.across.question import Asked
@@ -43,8 +42,14 @@ _IN_TIME = 1.0
 _PAST = 1.0
 _LATEST = 1.0
 
-_EVEN, _EVEN_STEEPNESS = 6.4, 0.6
-"""Where an answer is as likely as none, and how soon it is certain: fitted to `tests/evals/absence.tsv`."""
+# How sure it is that what was found answers: either leg alone can be.
+_COMMON, _COMMON_COUNT = 0.1, 5
+"""The cosine of texts about different things, and of how many more items it is as good as the cosines."""
+_NEAR, _SURE = 0.1, 0.55
+"""By how much a cosine must be above those of all others to speak for an answer, and to be one."""
+_SURE_WORDS, _SURE_MEANING = 0.85, 0.95
+_WORDS_POWER = 1.5
+"""Half of a question's words say less than half, unless words are all the evidence there is."""
 
 _MOST = 1.9
 """A word that is said over and over counts at most so much more than one that is said once (k1 + 1)."""
@@ -113,8 +118,8 @@ def weighed(found: Candidates, asked: Asked) -> list[Weighed]:
     return items
 
 
-def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked) -> list[Ranked]:
-    """The best by their texts as well, the likeliest first."""
+def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candidates) -> list[Ranked]:
+    """The best of what was found by their texts as well, the likeliest first."""
     newest = max((memento.at for _, memento in best), default=0)
     places = {
         (memento.conversation, memento.position): (item.base, memento)
@@ -125,6 +130,8 @@ def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked) -> list[Ranked
     for item, memento in best:
         logit = item.logit + _of_text(memento.text, asked) + _IMPORTANCE * memento.importance
         if memento.position is not None:
+            if memento.text[:_READ_CHARS].count(" ") < _SHORT_WORDS - 1:
+                logit += _SHORT
             before = places.get((memento.conversation, memento.position - 1))
             if before is not None and before[1].speaker != memento.speaker:
                 logit += _REPLIES * before[0] * _share_of_questions(before[1].text)
@@ -133,12 +140,33 @@ def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked) -> list[Ranked
                 logit += _FOLLOWED * after[0]
         logits.append(logit + _of_time(memento, asked, newest))
     order = sorted(range(len(best)), key=lambda i: (-logits[i], -best[i][1].at, best[i][0].candidate.id))
-    return [Ranked(best[i][0].candidate, best[i][1], confidence(logits[i])) for i in order]
+    confidence = _confidence(found)
+    answers: list[Ranked] = []
+    least = 0.0
+    for i in reversed(order):
+        item, memento = best[i]
+        least = max(least, confidence(item.candidate))
+        answers.append(Ranked(item.candidate, memento, round(least, 4)))
+    return answers[::-1]
 
 
-def confidence(logit: float) -> float:
-    """How likely it is that what has this logit answers, 0..1."""
-    return round(1 / (1 + math.exp(_EVEN_STEEPNESS * (_EVEN - logit))), 4)
+def _confidence(found: Candidates) -> Callable[[Candidate], float]:
+    """How likely a candidate answers, 0..1, by its words and its meaning alone (noisy or).
+
+    A cosine is judged against what all of them have in common with the question:
+    among facts that begin with "User", so does every question about the user.
+    """
+    cosines = [item.dense for item in found.items if item.dense is not None]
+    common = (sum(cosines) + _COMMON * _COMMON_COUNT) / (len(cosines) + _COMMON_COUNT)
+    power = _WORDS_POWER if cosines else 1.0
+
+    def confidence(candidate: Candidate) -> float:
+        words = min(1.0, (candidate.lexical or 0.0) / found.lexical_ideal) if found.lexical_ideal > 0 else 0.0
+        nearness = 0.0 if candidate.dense is None else candidate.dense - common
+        meaning = min(1.0, max(0.0, (nearness - _NEAR) / (_SURE - _NEAR)))
+        return 1 - (1 - _SURE_WORDS * words**power) * (1 - _SURE_MEANING * meaning)
+
+    return confidence
 
 
 def _expected_cosine(items: Iterable[Candidate]) -> float:
@@ -159,8 +187,6 @@ def _of_speakers(items: Iterable[Candidate], asked: Asked) -> dict[str, float]:
 def _of_text(text: str, asked: Asked) -> float:
     read = text[:_READ_CHARS]
     logit = _ASKS * _share_of_questions(read)
-    if read.count(" ") < _SHORT_WORDS - 1:
-        logit += _SHORT
     if asked.time and _TIME.search(read):
         logit += _TELLS_TIME
     if asked.number and _NUMBER.search(read):

@@ -179,7 +179,7 @@ class Recall:
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
         best = await self._best(principal, weighed(found, asked), count=question.k + _SPARE, moment=moment)
-        answers = ranked(best, asked)
+        answers = ranked(best, asked, found)
         if not found.lexical_ideal and question.is_unbounded:
             answers = await self._with_important(principal, answers, query=question.text, wanted=wanted)
         return [
