@@ -107,9 +107,10 @@ class StoredMessage(Record, frozen=True, kw_only=True):
 
 
 class Sighting(Record, frozen=True, kw_only=True):
-    """That a fact was shown in a conversation: recalled, found or told there.
+    """That a memory was shown in a conversation: recalled, found or told there.
 
-    What was said of it then is found by this when the fact is forgotten.
+    What was said of it then is found by this when it is forgotten. `fact` is
+    the fact, or the message of another conversation.
     """
 
     fact: str
@@ -328,7 +329,7 @@ class Conversations:
 
 
 def sighting(fact: str, conversation: str) -> Put[Sighting]:
-    """Remembers that the fact was shown in the conversation; doing so again changes nothing."""
+    """Remembers that a fact or message was shown in the conversation; doing so again changes nothing."""
     return Put(SIGHTINGS, Sighting(id=f"{conversation}:{fact}", fact=fact, conversation=conversation))
 
 

@@ -46,11 +46,11 @@ async def test_nothing_of_what_was_told_searched_corrected_and_quoted_is_left_in
     )
     searched = ScriptedCall("search_memory", {"query": "former employer Zembrovia"})
     await model.plays(
-        Rule(when="I was a clerk", after_tool=False, tool_calls=(stored,)),
-        Rule(when="I was a clerk", after_tool=True, text="So you worked at Zembrovia. I will remember it."),
         Rule(when="Where was I", after_tool=False, tool_calls=(searched,), reasoning="Zembrovia, I think."),
         Rule(when="Where was I", after_tool=True, text="At Zembrovia. Do you want to go back?"),
         Rule(when="weather", text="Sunny."),
+        Rule(when="I was a clerk", after_tool=False, tool_calls=(stored,)),
+        Rule(when="I was a clerk", after_tool=True, text="So you worked at Zembrovia. I will remember it."),
     )
     async with running(tmp_path, model) as bethink:
         told, other = await bethink.new(), await bethink.new()

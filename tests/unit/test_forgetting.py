@@ -118,6 +118,21 @@ async def test_search_results_and_answers_of_other_conversations_go_too() -> Non
         assert stays.content in " ".join(await texts(house, conversation))
 
 
+async def test_what_was_said_where_only_a_message_of_it_was_recalled_goes_too() -> None:
+    """The fact itself never came up there, and a tool's arguments are found by no words."""
+    note = ScriptedCall("search_memory", {"query": f"anyone else in {SECRET}"})
+    llm = ScriptedLlm(["I see.", [note], "Nobody."])
+    async with open_house(llm) as house:
+        told, other = await house.new(), await house.new()
+        await house.say(f"I live in {SECRET} with two cats.", told)
+        await house.say(f"Who else lives there, in {SECRET}?", other)
+        last = (await house.messages(other))[-1]
+        assert [ref.kind for ref in last.recalled] == ["turn"]
+        gone = await house.app.memory.add(house.me, NewFact(f"User lives in {SECRET}"))
+        await house.app.forgetting.forget(house.me, [gone.fact.id])
+        assert SECRET not in await everything(house)
+
+
 async def test_earlier_versions_go_and_later_ones_only_where_they_say_it_still() -> None:
     async with open_house() as house:
         memory, forgetting = house.app.memory, house.app.forgetting

@@ -1,8 +1,9 @@
 """What is kept of facts: their versions, and what conversations say of them. Read by `forgetting`.
 
 Conversations where a fact was told or shown are known by its sources and its
-sightings, and are read whole; what was said elsewhere in nearly the fact's own
-words is found by its words in the index. Nothing here changes anything.
+sightings, and are read whole; so are those to which a message that tells of it
+was recalled. What was said elsewhere in nearly the fact's own words is found by
+its words in the index. Nothing here changes anything.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bethink.store import Delete, DeleteAll, Put, Scan
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 
-    from bethink.conversations import Conversation, StoredMessage
+    from bethink.conversations import Conversation, Sighting, StoredMessage
     from bethink.index import Index, IndexItem
     from bethink.memory import Fact
     from bethink.messages import Message
@@ -172,13 +173,20 @@ class Traces:
             known=await self._known(owner, by_id),
             cuts={cut.message: cut for cut in cuts},
         )
-        messages: list[Redacted] = []
-        async for page in self._messages(owner, sought):
-            messages += await anyio.to_thread.run_sync(sought.among, page)
-        places = list({*sought.known, *(item.now.conversation for item in messages)})
-        held = {one.record.id: one for one in await self.store.get(CONVERSATIONS, owner, places) if one}
+        found = new = await _among(sought, self._messages(owner, sought))
+        while places := await self._shown_in(owner, new) - sought.known.keys():
+            # A message that tells of the facts was recalled there: what was said then may, too.
+            more = {
+                place: _known([*by_id.values()], await self._staying(owner, place, by_id)) for place in places
+            }
+            sought = replace(sought, known={**sought.known, **more})
+            new = await _among(sought, self._whole(owner, places))
+            found |= new
+        messages = tuple(found.values())
+        places = {*sought.known, *(item.now.conversation for item in messages)}
+        held = {one.record.id: one for one in await self.store.get(CONVERSATIONS, owner, list(places)) if one}
         titles = _titles([one.record for one in held.values()], sought.known, messages)
-        return Found(tuple(facts), tuple(messages), held, titles, sought.everything)
+        return Found(tuple(facts), messages, held, titles, sought.everything)
 
     async def _known(self, owner: str, going: Mapping[str, Fact]) -> dict[str, _Known]:
         """What of the facts was known in which conversation."""
@@ -187,14 +195,25 @@ class Traces:
             for source in fact.sources:
                 if source.id is not None and source.kind in {"conversation", "tool"}:
                     places[source.id].add(fact.id)
-        for where in [{}] if len(going) > _MANY else [{"fact": id} for id in going]:
-            async for sighting in self._all(owner, Scan(SIGHTINGS, where, limit=_PAGE)):
-                if sighting.fact in going:
-                    places[sighting.conversation].add(sighting.fact)
+        for sighting in await self._sightings(owner, going):
+            places[sighting.conversation].add(sighting.fact)
         return {
             place: _known([going[id] for id in ids], await self._staying(owner, place, going))
             for place, ids in places.items()
         }
+
+    async def _shown_in(self, owner: str, messages: Collection[str]) -> set[str]:
+        """The conversations to which one of these messages was recalled."""
+        return {sighting.conversation for sighting in await self._sightings(owner, messages)}
+
+    async def _sightings(self, owner: str, ids: Collection[str]) -> list[Sighting]:
+        """Where these facts or messages were shown."""
+        return [
+            sighting
+            for where in ([{}] if len(ids) > _MANY else [{"fact": id} for id in ids])
+            async for sighting in self._all(owner, Scan(SIGHTINGS, where, limit=_PAGE))
+            if sighting.fact in ids
+        ]
 
     async def _staying(self, owner: str, conversation: str, going: Mapping[str, Fact]) -> list[Fact]:
         """The other facts that were shown in a conversation."""
@@ -210,16 +229,22 @@ class Traces:
             async for page in self._pages(owner, Scan(MESSAGES, limit=_PAGE)):
                 yield page
             return
-        for conversation in sought.known:
-            scan = Scan(MESSAGES, {"conversation": conversation}, order="position", limit=_PAGE)
-            async for page in self._pages(owner, scan):
-                yield page
+        async for page in self._whole(owner, sought.known):
+            yield page
         ids = {*sought.cuts}
         for fact in sought.facts.values():
             asked = IndexQuery(owner, fact.content, kinds=frozenset({TURN}), limit=_ELSEWHERE)
             ids |= {candidate.id for candidate in (await self.index.search(asked)).items}
         found = await self.store.get(MESSAGES, owner, list(ids))
         yield [one for one in found if one and one.record.conversation not in sought.known]
+
+    async def _whole(
+        self, owner: str, conversations: Iterable[str]
+    ) -> AsyncGenerator[Sequence[Versioned[StoredMessage]]]:
+        for conversation in conversations:
+            scan = Scan(MESSAGES, {"conversation": conversation}, order="position", limit=_PAGE)
+            async for page in self._pages(owner, scan):
+                yield page
 
     async def _all(self, owner: str, scan: Scan[R]) -> AsyncGenerator[R]:
         async for page in self._pages(owner, scan):
@@ -233,6 +258,17 @@ class Traces:
             if page.cursor is None:
                 return
             scan = replace(scan, after=page.cursor)
+
+
+async def _among(
+    sought: _Sought, pages: AsyncGenerator[Sequence[Versioned[StoredMessage]]]
+) -> dict[str, Redacted]:
+    """The messages that say it, by their ids."""
+    return {
+        item.now.id: item
+        async for page in pages
+        for item in await anyio.to_thread.run_sync(sought.among, page)
+    }
 
 
 def indexed(held: Conversation, stored: StoredMessage) -> IndexItem | None:

@@ -48,7 +48,6 @@ from bethink.events import (
     ToolFinished,
     Usage,
 )
-from bethink.memory import KIND
 from bethink.messages import AssistantMessage, Message, UserMessage
 from bethink.store import Collection, Put, Record, Versioned
 
@@ -161,7 +160,7 @@ class Recorder:
                 self._recalled = tuple(
                     RecalledRef(id=item.id, kind=item.kind, score=item.score) for item in event.items
                 )
-                self._seen.update(item.id for item in event.items if item.kind == KIND)
+                self._seen.update(item.id for item in event.items)
             case ToolFinished():
                 self._seen.update(event.memories)
             case MemoryChanged():

@@ -75,7 +75,7 @@ def memory_tools(memory: Memory) -> list[Tool]:
         if origin == "nobody" and (known := await memory.search(context.principal, content, k=1)):
             fact, score = known[0]
             if score >= _RESTATED:
-                return KNOWN.format(content=fact.content)
+                return ToolOutput(KNOWN.format(content=fact.content), memories=(fact.id,))
         if origin == "untrusted":
             new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
         changed = await memory.add(context.principal, replace(new, suggested=origin == "nobody"))
@@ -144,7 +144,7 @@ def _reply(changed: Changed) -> str | ToolOutput:
             return ToolOutput(REJECTED.format(content=fact.content), error="rejected_before")
         case "merged":
             known = "it waits for review" if fact.state == "suggested" else "it was known already"
-            return f"Memory stored: {fact.content} ({known})"
+            return ToolOutput(f"Memory stored: {fact.content} ({known})", memories=(fact.id,))
         case _:
             return f"Memory stored: {fact.content}{_beside(changed)}"
 
