@@ -21,11 +21,6 @@ LEAST_CASES = 20
 GAPS = {
     "feedback loop / in its own words: User was born in 1984.",
     "feedback loop / in other words: User has a pilot as a sister.",
-    "absence / unknown: How tall is the user?",
-    "absence / unknown: Who cuts the user's hair?",
-    "absence / unknown: How much does the user earn?",
-    "absence / unknown: Who is the landlord?",
-    "absence / unknown: Which university did the user attend?",
 }
 """Cases that are known to fail; a class without one is at 100 %."""
 

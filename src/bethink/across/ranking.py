@@ -2,7 +2,7 @@
 
 `recall` asks in two steps. `weighed` goes by what the index tells of all
 candidates; `ranked` looks at the texts of the best of them once more. The
-weights are log-odds, learnt on public dialogues (docs/adr) that no figure is
+weights are log-odds, learnt on public dialogues (docs/adr/0015) that no figure is
 published on: they are the same for every question and every owner.
 """
 

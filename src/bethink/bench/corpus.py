@@ -106,3 +106,8 @@ def put(number: int, text: str, vector: NDArray[np.float32]) -> Put[Fact]:
 def id_of(number: int) -> str:
     """The id of a fact, as long as a real one."""
     return f"{number:036}"
+
+
+def number_of(id: str) -> int:
+    """The number whose `id_of` this is."""
+    return int(id)

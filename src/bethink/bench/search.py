@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from bethink.bench.cold import resident_mb
-from bethink.bench.corpus import FACTS, MODEL, OWNER, Corpus, id_of
+from bethink.bench.corpus import FACTS, MODEL, OWNER, Corpus, id_of, number_of
 from bethink.bench.meter import WARM_UP, Meter
 from bethink.index import IndexQuery
 from bethink.store import Delete
@@ -128,9 +128,10 @@ async def _searched(
 def _exact_best(found: Candidates, matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> set[str]:
     """The best of an exact hybrid: the words' leg is exact, the other is computed anew."""
     scores = matrix @ vector
-    nearest = np.argpartition(scores, -_LIMIT)[-_LIMIT:].tolist()
+    nearest = set(np.argpartition(scores, -_LIMIT)[-_LIMIT:].tolist())
     words = {one.id: one.lexical for one in found.items if one.lexical is not None}
-    return _fused(words, {id_of(number): float(scores[number]) for number in nearest})
+    meant = nearest | {number_of(id) for id in words}
+    return _fused(words, {id_of(number): float(scores[number]) for number in meant})
 
 
 def _best(found: Candidates) -> set[str]:
