@@ -303,7 +303,7 @@ def _wire(
         memory=memory,
         recall=recall,
         forgetting=forgetting,
-        portability=Portability(memory, ports.embeddings, ports.clock),
+        portability=Portability(memory, ports.store, ports.embeddings, ports.clock, background.ask_vectors),
         health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
         statistics=Statistics(memory, recall, settings.data_dir),
         tidying=Tidying(

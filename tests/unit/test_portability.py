@@ -163,7 +163,7 @@ BAD_LINES = (
     (b'{"content": "\xff"}', "not UTF-8"),
     (b"[" * 100_000, "nested too deeply"),
     (b'{"content": "\\u200b\\u0000"}', "no content"),
-    (b'{"content": "' + b"y" * 5_000_000 + b'"}', "longer than 4 MB"),
+    (b'{"content": "' + b"y" * 9_000_000 + b'"}', "longer than 8 MB"),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import stat
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -194,6 +195,7 @@ async def test_a_browser_gets_a_file_and_brings_it_back() -> None:
                 "format": "jsonl",
                 "lines": 3,
                 "restored": 2,
+                "said": 0,
                 "added": 0,
                 "merged": 0,
                 "known": 0,
@@ -212,12 +214,27 @@ async def test_a_browser_gets_a_file_and_brings_it_back() -> None:
 
 
 @pytest.mark.anyio
+async def test_a_browser_gets_everything_in_one_file() -> None:
+    async with open_door() as door, open_door() as other:
+        await kept(door.house)
+        await door.house.say("I sail on Sundays")
+        file = await door.http.get("/memories/export", params={"conversations": True})
+        report = (await other.http.post("/memories/import", content=file.content)).json()
+        assert (report["restored"], report["said"], report["refused"]) == (2, 3, 0)
+        (item,) = (await other.http.get("/conversations")).json()["items"]
+        said = (await other.http.get(f"/conversations/{item['id']}")).json()["messages"]
+        assert [message["role"] for message in said] == ["user", "assistant"]
+        refused = await door.http.get("/memories/export", params={"conversations": True, "format": "csv"})
+        assert (refused.status_code, refused.json()["type"]) == (422, "urn:bethink:error:bad_input")
+
+
+@pytest.mark.anyio
 async def test_the_web_door_takes_files_up_to_a_size() -> None:
     async with open_door(max_import_bytes=13_000_000) as door:
         padding = b" " * 12_999_970 + b"\n"
         file = padding + b'{"content": "Likes tea"}\n'
         taken = (await door.http.post("/memories/import", params={"format": "jsonl"}, content=file)).json()
-        assert (taken["added"], taken["bad"][0]["reason"]) == snapshot((1, "the line is longer than 4 MB."))
+        assert (taken["added"], taken["bad"][0]["reason"]) == snapshot((1, "the line is longer than 8 MB."))
         refused = await door.http.post("/memories/import", content=b"x" * 13_000_001)
         assert (refused.status_code, refused.json()["type"]) == (413, "urn:bethink:error:too_large")
         for params, content in (({"format": "xml"}, b"x"), ({}, b""), ({}, b"prose"), ({}, b"\xff\xfex\x00")):
@@ -245,6 +262,27 @@ def test_the_command_line_writes_a_file_and_takes_it_in(plain: CommandLine, tmp_
     piped = plain("memory", "export", "--format", "csv")
     assert piped.out.count("\n") == 3
     assert plain("memory", "import", "-", "--json", piped=piped.out).documents[0]["known"] == 2
+
+
+def test_the_command_line_takes_conversations_along(plain: CommandLine, tmp_path: Path) -> None:
+    plain("memory", "add", "User likes tea.")
+    plain("chat", "I sail on Sundays")
+    file = tmp_path / "everything.jsonl"
+    assert plain("memory", "export", "--conversations", "--output", str(file)).code == 0
+    assert plain("memory", "import", str(file)).out == snapshot("""\
+4 lines of jsonl:
+          4  known already
+""")
+    elsewhere = replace(
+        plain,
+        environment={**plain.environment, "BETHINK_DATA_DIR": str(tmp_path / "elsewhere")},
+    )
+    assert elsewhere("memory", "import", str(file)).out == snapshot("""\
+4 lines of jsonl:
+          1  put back as exported
+          3  conversations and messages put back
+""")
+    assert plain("memory", "export", "--conversations", "--format", "md").code == 2
 
 
 def test_the_command_line_names_bad_lines(plain: CommandLine, tmp_path: Path) -> None:

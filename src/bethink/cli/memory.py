@@ -82,11 +82,16 @@ def _register_changing(family: Commands) -> None:
 
 
 def _register_files(family: Commands) -> None:
-    export = _add(family, "export", "write everything that is known to a file, or to standard output")
+    export = _add(family, "export", "write all memories to a file, or to standard output")
     export.add_argument(
         "--format",
         choices=_FORMATS,
         help="jsonl keeps everything, md is to be read, csv is for spreadsheets; all three can be imported",
+    )
+    export.add_argument(
+        "--conversations",
+        action="store_true",
+        help="with all that was said, as jsonl: everything that Bethink knows of you",
     )
     export.add_argument("--output", metavar="FILE", help="a new file; its ending chooses the format")
     importing = _add(family, "import", "take in a file; what is known already changes nothing")

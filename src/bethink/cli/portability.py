@@ -30,6 +30,7 @@ _SPOOLED_BYTES = 8_000_000
 _PERCENT = 100
 _WORDS = {
     "restored": "put back as exported",
+    "said": "conversations and messages put back",
     "added": "new",
     "merged": "more of what is known",
     "known": "known already",
@@ -42,12 +43,13 @@ def export_memory(session: Session, lines: FactLines, options: argparse.Namespac
     """Write everything that is known.
 
     Raises:
-        BadInput: the file is there already, or cannot be written.
+        BadInput: the file is there already, or cannot be written; or the format cannot hold all.
     """
     name = options.format or _format_of(options.output)
 
     async def write_to(write: Callable[[bytes], object]) -> None:
-        async for part in session.app.portability.export(session.principal, name):
+        parts = session.app.portability.export(session.principal, name, conversations=options.conversations)
+        async for part in parts:
             await anyio.to_thread.run_sync(write, part.encode())
 
     if options.output in {None, "-"}:
@@ -71,7 +73,9 @@ def import_memory(session: Session, lines: FactLines, options: argparse.Namespac
 
         def tell(report: ImportReport, read: int) -> None:
             done = f" ({_PERCENT * min(read, size) // size} %)" if size else ""
-            screen.status(f"… {report.lines:,} lines{done}, {report.restored + report.added:,} taken in")
+            screen.status(
+                f"… {report.lines:,} lines{done}, {report.restored + report.said + report.added:,} taken in"
+            )
 
         report = session.call(
             session.app.portability.import_file,

@@ -42,6 +42,7 @@ class MemoryImport(BaseModel):
     format: FormatName
     lines: int = Field(description="Those that say something.")
     restored: int = Field(description="Put back as they were exported.")
+    said: int = Field(description="Conversations and messages put back.")
     added: int
     merged: int = Field(description="Said more of what is known.")
     known: int = Field(description="Changed nothing.")
@@ -62,10 +63,12 @@ class MemoryImport(BaseModel):
 async def export_memories(
     app: Served,
     caller: Caller,
+    *,
     format: Annotated[FormatName, Query(description="`jsonl`, `md` and `csv` lose nothing.")] = "jsonl",
+    conversations: Annotated[bool, Query(description="With all that was said, in `jsonl` only.")] = False,
 ) -> StreamingResponse:
     """Everything that is known, as a file."""
-    parts = app.portability.export(caller, format)
+    parts = app.portability.export(caller, format, conversations=conversations)
     # What cannot be exported is a problem, and no file that breaks off.
     head = await anext(parts)
 

@@ -146,7 +146,8 @@ export const api = {
   memoryNumbers: () => json<MemoryNumbers>("GET", "/memories/stats"),
   consolidate: (preview: boolean) =>
     json<Consolidation>("POST", "/memories/consolidate", { preview }),
-  exportAddress: (format: "jsonl" | "md" | "csv") => withQuery("/memories/export", { format }),
+  exportAddress: (query: { format: "jsonl" | "md" | "csv"; conversations?: boolean }) =>
+    withQuery("/memories/export", query),
   importMemories: async (file: File, preview: boolean) => {
     const response = await request(withQuery("/memories/import", { preview }), {
       method: "POST",

@@ -72,7 +72,7 @@ export type MemoryHealth = { findings: readonly MemoryFinding[] };
 
 export type MemoryHistory = { items: readonly Memory[] };
 
-export type MemoryImport = { added: number; bad: readonly BadImportLine[]; differing: number; format: "jsonl" | "md" | "csv" | "data.json"; id: string; known: number; lines: number; merged: number; preview: boolean; refused: number; restored: number; undo: string | null };
+export type MemoryImport = { added: number; bad: readonly BadImportLine[]; differing: number; format: "jsonl" | "md" | "csv" | "data.json"; id: string; known: number; lines: number; merged: number; preview: boolean; refused: number; restored: number; said: number; undo: string | null };
 
 export type MemoryLog = { cursor: string | null; items: readonly MemoryStep[] };
 

@@ -1,5 +1,7 @@
 """JSON Lines: a header, then a fact a line with every field it has. Nothing is lost either way.
 
+Where it is asked for, conversations follow (see `talk`).
+
 Files of other programs are read too: each line an object with `content` (or
 `memory`, `text`) and what else it has of category, importance, topics, dates.
 """
@@ -11,11 +13,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import msgspec
 
 from bethink.across.portability.records import SCHEMA, Bad, document_of, kept_from, stated_from
+from bethink.across.portability.talk import conversation_from, message_from
 from bethink.across.portability.text_lines import lines
 from bethink.errors import NewerSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bethink.across.portability.records import About, Batch, Line
 
@@ -28,11 +31,16 @@ class Writer:
     def head(self, about: About) -> str:
         """The header."""
         header = {"kind": _HEADER, "schema": SCHEMA, "exported_at": about.at, "program": about.program}
-        return _line(header | {"facts": about.facts})
+        talk = {} if about.conversations is None else {"conversations": about.conversations}
+        return _line(header | {"facts": about.facts} | talk)
 
     def facts(self, batch: Batch) -> str:
         """More facts."""
         return "".join(_line({"kind": "fact", **document_of(fact)}) for fact in batch.facts)
+
+    def talk(self, documents: Sequence[Mapping[str, Any]]) -> str:
+        """Conversations and messages."""
+        return "".join(map(_line, documents))
 
     def tail(self) -> str:
         """Nothing: the last line ends the file."""
@@ -59,10 +67,20 @@ def read(file: BinaryIO) -> Iterator[Line]:
         elif document.get("kind") == _HEADER:
             check_schema(document.get("schema"))
             is_ours = True
-        elif is_ours and document.get("kind") == "fact":
-            yield kept_from(number, document)
         else:
-            yield stated_from(number, document)
+            yield _read(number, document, is_ours=is_ours)
+
+
+def _read(number: int, document: dict[str, Any], *, is_ours: bool) -> Line:
+    match document.get("kind") if is_ours else None:
+        case "fact":
+            return kept_from(number, document)
+        case "conversation":
+            return conversation_from(number, document)
+        case "message":
+            return message_from(number, document)
+        case _:
+            return stated_from(number, document)
 
 
 def check_schema(schema: object) -> None:
@@ -91,5 +109,5 @@ def _object(number: int, text: str) -> dict[str, Any] | Bad:
     return cast("dict[str, Any]", document)
 
 
-def _line(document: dict[str, Any]) -> str:
+def _line(document: Mapping[str, Any]) -> str:
     return msgspec.json.encode(document).decode() + "\n"

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bethink.conversations import Conversation, StoredMessage
+
 SCHEMA = 1
 """Of export files; a file with a greater one is refused."""
 
 DERIVED = frozenset({"digest", "weight", "slot"})
-_TIMES = frozenset({"created_at", "valid_from", "valid_until", "at"})
+_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until", "at"})
 _CONTENT = ("content", "memory", "text", "fact")
 _SAID_AT = ("created_at", "date", "timestamp", "time")
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -42,6 +44,33 @@ class Kept:
 
     line: int
     fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class KeptConversation:
+    """A conversation that a Bethink exported, without its messages; `shown` are ids of facts shown in it."""
+
+    line: int
+    conversation: Conversation
+    shown: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The conversation's id."""
+        return self.conversation.id
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMessage:
+    """A message that a Bethink exported."""
+
+    line: int
+    message: StoredMessage
+
+    @property
+    def place(self) -> str:
+        """Its conversation's id."""
+        return self.message.conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +89,21 @@ class Bad:
     reason: str
 
 
-Line = Kept | Stated | Bad
+Line = Kept | KeptConversation | KeptMessage | Stated | Bad
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What an export says of itself. `at` and `consolidated_at` are RFC 3339, the latter None if never."""
+    """What an export says of itself.
+
+    `conversations` is None where they are left out. `at` and `consolidated_at`
+    are RFC 3339, the latter None if never.
+    """
 
     program: str
     at: str
     facts: int
+    conversations: int | None = None
     consolidated_at: str | None = None
 
 
@@ -87,7 +121,7 @@ def document_of(fact: Fact) -> dict[str, Any]:
     kept = {
         name: value for name, value in document.items() if name not in DERIVED and value not in (None, ())
     }
-    return _with_times(kept, rfc3339)
+    return with_times(kept, rfc3339)
 
 
 def kept_from(line: int, document: Mapping[str, Any]) -> Line:
@@ -150,12 +184,21 @@ def time_of(value: object) -> int:
     raise BadInput(message)
 
 
+def checked_id(id: object) -> None:
+    """Refuse what is no id.
+
+    Raises:
+        BadInput: it is none.
+    """
+    if not isinstance(id, str) or not _ID.fullmatch(id):
+        message = f"{str(id)[:40]!r} is no id."
+        raise BadInput(message)
+
+
 def _fact(document: Mapping[str, Any]) -> Fact:
     for id in (document.get("id"), *_linked(document)):
-        if not isinstance(id, str) or not _ID.fullmatch(id):
-            message = f"{str(id)[:40]!r} is no id of a fact."
-            raise BadInput(message)
-    timed = _with_times(dict(document), time_of)
+        checked_id(id)
+    timed = with_times(dict(document), time_of)
     fact = msgspec.convert({**timed, "digest": "", "weight": 0}, Fact)
     checked = _checked(fact)
     before = fact.before
@@ -182,12 +225,12 @@ def _linked(document: Mapping[str, Any]) -> list[object]:
     return links if by is None else [*links, by]
 
 
-def _with_times(value: Any, change: Any, name: str = "") -> Any:  # noqa: ANN401 - JSON of any shape
+def with_times(value: Any, change: Any, name: str = "") -> Any:  # noqa: ANN401 - JSON of any shape
     """The same JSON with `change` done to what stands under the names of times."""
     if isinstance(value, dict):
-        return {key: _with_times(inner, change, key) for key, inner in cast("dict[str, Any]", value).items()}
+        return {key: with_times(inner, change, key) for key, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_with_times(inner, change) for inner in cast("Sequence[Any]", value)]
+        return [with_times(inner, change) for inner in cast("Sequence[Any]", value)]
     return change(value) if name in _TIMES and value is not None else value
 
 

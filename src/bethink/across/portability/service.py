@@ -11,8 +11,20 @@ import anyio.to_thread
 import msgspec
 
 from bethink import __version__
+from bethink.across.portability import jsonl
 from bethink.across.portability.formats import AUTO, format_named, recognised
-from bethink.across.portability.records import About, Bad, Batch, Kept, Stated, rfc3339
+from bethink.across.portability.records import (
+    About,
+    Bad,
+    Batch,
+    Kept,
+    KeptConversation,
+    KeptMessage,
+    Stated,
+    rfc3339,
+)
+from bethink.across.portability.talk import Returning, documents
+from bethink.conversations import CONVERSATIONS
 from bethink.errors import BadInput
 from bethink.memory import Source, import_token
 
@@ -24,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.memory import Changed, Fact, Memory
     from bethink.principal import Principal
-    from bethink.store import Key
+    from bethink.store import Key, Store
 
 _BATCH = 256
 """As many as the memory keeps in one step: what an interrupted import has reported is on the disk."""
@@ -44,17 +56,18 @@ class BadLine(msgspec.Struct, frozen=True, kw_only=True):
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a file.
 
-    Of its `lines` that say something, `restored` came back as they were
-    exported, `added` are new, `merged` said more of what is known, `known`
-    changed nothing, `differing` have the id of a fact that was changed here
-    and is kept, `refused` were not taken: the first hundred of these are
-    `bad`. `undo` takes back what was added. A `preview` wrote nothing.
+    Of its `lines` that say something, `restored` facts and `said` conversations
+    and messages came back as they were exported, `added` are new, `merged` said
+    more of what is known, `known` changed nothing, `differing` have the id of
+    what was changed here and is kept, `refused` were not taken: the first
+    hundred of these are `bad`. `undo` takes back what was added. A `preview` wrote nothing.
     """
 
     id: str
     format: str
     lines: int = 0
     restored: int = 0
+    said: int = 0
     added: int = 0
     merged: int = 0
     known: int = 0
@@ -65,7 +78,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def undo(self) -> str | None:
-        """The token that takes back what was added, where anything was."""
+        """The token that takes back the facts that were added, where any were."""
         added = self.restored + self.added + self.merged
         return import_token(self.id) if added and not self.preview else None
 
@@ -75,31 +88,42 @@ class Portability:
     """Exports and imports for all owners; every call acts for one principal."""
 
     memory: Memory
+    store: Store
     embeddings: Embeddings
     clock: Clock
+    on_written: Callable[[str], None] = lambda _owner: None
 
-    async def export(self, principal: Principal, format: str) -> AsyncGenerator[str]:
-        """All facts of the owner as a file of this format, in parts.
+    async def export(
+        self, principal: Principal, format: str, *, conversations: bool = False
+    ) -> AsyncGenerator[str]:
+        """All facts of the owner as a file of this format, in parts; with `conversations`, these too.
 
         Raises:
-            BadInput: there is no such format.
+            BadInput: there is no such format, or it cannot hold conversations.
             EmbeddingsUnavailable: the format has vectors, and the model is not there.
         """
         chosen = format_named(format)
         if chosen.with_vectors:
             await self.embeddings.load()
         writer = chosen.writer()
+        if conversations and not isinstance(writer, jsonl.Writer):
+            message = f"Conversations go into jsonl only: leave them out of {format}, or choose jsonl."
+            raise BadInput(message)
         where: dict[str, Key] = {"state": "active"} if chosen.only_active else {}
         count = await self.memory.count(principal, where)
         last = await self.memory.consolidated_at(principal)
         consolidated_at = None if last is None else rfc3339(last)
         now = rfc3339(self.clock.now_us())
-        yield writer.head(About(f"Bethink {__version__}", now, count, consolidated_at))
+        talks = await self.store.count(principal.owner, CONVERSATIONS, {}) if conversations else None
+        yield writer.head(About(f"Bethink {__version__}", now, count, talks, consolidated_at))
         async for page in self._pages(principal, where, by_category=chosen.by_category):
             vectors = None
             if chosen.with_vectors:
                 vectors = await self.embeddings.embed([fact.content for fact in page])
             yield writer.facts(Batch(page, vectors))
+        if conversations and isinstance(writer, jsonl.Writer):
+            async for some in documents(self.store, principal):
+                yield writer.talk(some)
         yield writer.tail()
 
     async def import_file(
@@ -126,27 +150,36 @@ class Portability:
         chosen = format_named(name)
         id = await anyio.to_thread.run_sync(_id_of, file)
         report = ImportReport(id=id, format=name, preview=preview)
+        returning = Returning(self.store, principal.owner, preview)
         lines = chosen.read(file)
         while batch := await anyio.to_thread.run_sync(lambda: list(islice(lines, _BATCH))):
-            report = await self._take(principal, batch, report)
+            report = await self._take(principal, batch, report, returning=returning)
             if tell is not None:
                 tell(report, await anyio.to_thread.run_sync(file.tell))
+        if report.said and not preview:
+            self.on_written(principal.owner)
         return report
 
-    async def _take(self, principal: Principal, batch: Sequence[Line], report: ImportReport) -> ImportReport:
+    async def _take(
+        self, principal: Principal, batch: Sequence[Line], report: ImportReport, *, returning: Returning
+    ) -> ImportReport:
         batch = [_in_time(line, self.clock.now_us() + _CLOCKS_DIFFER_US) for line in batch]
         outcomes = await self._restore(principal, [line for line in batch if isinstance(line, Kept)], report)
         said, refused = await self._state(
             principal, [line for line in batch if isinstance(line, Stated)], report
         )
         outcomes += said
-        bad = [*(line for line in batch if isinstance(line, Bad)), *refused]
+        talk = [line for line in batch if isinstance(line, KeptConversation | KeptMessage)]
+        returned, unfit = await returning.take(talk) if talk else ([], [])
+        outcomes += returned
+        bad = [*(line for line in batch if isinstance(line, Bad)), *refused, *unfit]
         room = _SHOWN_BAD - len(report.bad)
         shown = [BadLine(line=one.line, reason=one.reason) for one in sorted(bad, key=lambda one: one.line)]
         return msgspec.structs.replace(
             report,
             lines=report.lines + len(batch),
             restored=report.restored + outcomes.count("restored"),
+            said=report.said + outcomes.count("said"),
             added=report.added + outcomes.count("added"),
             merged=report.merged + outcomes.count("merged"),
             known=report.known + outcomes.count("known"),
@@ -211,6 +244,8 @@ def _in_time(line: Line, latest: int) -> Line:
     match line:
         case Kept(fact=fact) if fact.created_at > latest:
             return Bad(line.line, "it was learnt in the future, as it says.")
+        case KeptMessage(message=message) if message.at > latest:
+            return Bad(line.line, "it was said in the future, as it says.")
         case Stated(fact=fact) if fact.at is not None and fact.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
         case _:

@@ -11,8 +11,8 @@ from bethink.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_LINE_BYTES = 4_000_000
-"""A fact with all its sources and its history stays far below this."""
+MAX_LINE_BYTES = 8_000_000
+"""A fact with all its sources and its history, or a long message, stays far below this."""
 
 _SNIFFED = 4_096
 

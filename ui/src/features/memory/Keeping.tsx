@@ -14,6 +14,7 @@ const formats = [
   { format: "jsonl", label: "Export as JSON Lines" },
   { format: "md", label: "Export as Markdown" },
   { format: "csv", label: "Export as CSV" },
+  { format: "jsonl", label: "Export with conversations", conversations: true },
 ] as const;
 
 const everything = { all: true };
@@ -49,8 +50,9 @@ export function Keeping({ onChanged }: { onChanged: () => Promise<void> }) {
     if (!file) return;
     close();
     try {
-      const { restored, added, merged } = await api.importMemories(file, false);
-      toasts.show(`${count(restored + added + merged, "memory", "memories")} imported`);
+      const { restored, said, added, merged } = await api.importMemories(file, false);
+      const messages = said ? `, ${count(said, "line")} of conversations` : "";
+      toasts.show(`${count(restored + added + merged, "memory", "memories")}${messages} imported`);
       await onChanged();
     } catch (error) {
       toasts.fault(error);
@@ -62,10 +64,10 @@ export function Keeping({ onChanged }: { onChanged: () => Promise<void> }) {
         icon={Wrench}
         label="Export, import, forget"
         items={[
-          ...formats.map(({ format, label }) => ({
+          ...formats.map(({ format, label, ...more }) => ({
             label,
             icon: Download,
-            run: () => download(api.exportAddress(format)),
+            run: () => download(api.exportAddress({ format, ...more })),
           })),
           { label: "Import a file", icon: FileUp, run: () => picker.current?.click() },
           {
@@ -123,6 +125,7 @@ function Report({ report }: { report: MemoryImport }) {
   const rows: [string, number][] = [
     ["New", report.added],
     ["Put back as they were", report.restored],
+    ["Conversations and messages put back", report.said],
     ["Say more of what is known", report.merged],
     ["Known already", report.known],
     ["Changed here since, left as they are", report.differing],
