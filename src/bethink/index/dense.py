@@ -70,8 +70,8 @@ class Dense:
 
     def best(
         self, query: NDArray[np.float32], passing: NDArray[np.bool_] | None, limit: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The `limit` best documents and their cosines; `passing` masks rows, None for all."""
+    ) -> NDArray[np.int32]:
+        """The `limit` best documents; `passing` masks rows, None for all."""
         rows = None if passing is None else np.flatnonzero(passing)
         count = len(self._vectors) if rows is None else len(rows)
         if count > SCAN_ROWS:
@@ -90,8 +90,8 @@ class Dense:
         scores = _cosines(vectors, query)
         if len(scores) > limit:
             chosen = np.argpartition(scores, -limit)[-limit:]
-            documents, scores = documents[chosen], scores[chosen]
-        return documents, scores
+            documents = documents[chosen]
+        return documents
 
     def _distances(self, query: NDArray[np.float32], rows: NDArray[np.intp] | None) -> NDArray[np.uint16]:
         """In how many signs each of the rows (None for all) differs from the query."""
@@ -104,15 +104,12 @@ class Dense:
             distances += np.bitwise_count((signs.values if rows is None else signs.values[rows]) ^ wanted)
         return distances
 
-    def cosines(
-        self, query: NDArray[np.float32], documents: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Those of the documents that have a vector, and their cosines."""
-        rows = np.searchsorted(self.documents, documents)
-        rows[rows == len(self.documents)] = 0
-        has_vector = self.documents[rows] == documents
-        vectors = self._vectors.values.take(rows[has_vector], axis=0)
-        return documents[has_vector], _cosines(vectors, query)
+    def cosines(self, query: NDArray[np.float32], documents: NDArray[np.intp]) -> list[float | None]:
+        """The cosine of each document; None of those that have no vector."""
+        rows = np.minimum(np.searchsorted(self.documents, documents), len(self) - 1)
+        cosines = _cosines(self._vectors.values.take(rows, axis=0), query).tolist()
+        has_vector = (self.documents[rows] == documents).tolist()
+        return [one if has else None for one, has in zip(cosines, has_vector, strict=True)]
 
     def merge(self, places: NDArray[np.int32]) -> None:
         """Renumber documents (`places[i]` is the new number of document i) and drop those that become -1."""

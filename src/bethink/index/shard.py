@@ -133,18 +133,15 @@ class Shard:
         numbers = scored.best(query.limit)
         dense = self._dense.get(model) if model is not None else None
         with_vector = 0
-        cosines: dict[int, float] = {}
+        cosines: Sequence[float | None] | None = None
         if dense is not None:
             # Documents lie in order: where each has a vector, its row has its number.
             rows = passing if passing is None or len(dense) == len(passing) else passing[dense.documents]
             with_vector = len(dense) if rows is None else int(np.count_nonzero(rows))
             if query.vector is not None and with_vector:
                 vector = np.asarray(query.vector, np.float32)
-                near, of_near = dense.best(vector, rows, query.limit)
-                numbers = np.union1d(numbers, near)
-                rest, of_rest = dense.cosines(vector, np.setdiff1d(numbers, near, assume_unique=True))
-                cosines = dict(zip(near.tolist(), of_near.tolist(), strict=True))
-                cosines.update(zip(rest.tolist(), of_rest.tolist(), strict=True))
+                numbers = np.union1d(numbers, dense.best(vector, rows, query.limit))
+                cosines = dense.cosines(vector, numbers)
         return Candidates(
             self._candidates(numbers, scored, cosines),
             lexical_ideal=scored.ideal,
@@ -153,7 +150,7 @@ class Shard:
         )
 
     def _candidates(
-        self, numbers: NDArray[np.intp], scored: Scored, cosines: dict[int, float]
+        self, numbers: NDArray[np.intp], scored: Scored, cosines: Sequence[float | None] | None
     ) -> tuple[Candidate, ...]:
         kinds = list(self._kind_codes)
         places: list[int] = numbers.tolist()
@@ -161,7 +158,7 @@ class Shard:
         of_names: list[int] = self._of_names.values[numbers].tolist()
         moments: list[int] = self._at.values[numbers].tolist()
         scores: list[float] = scored.scores[numbers].tolist()
-        met: list[float] = (scored.met[numbers] / np.float32(scored.ideal or 1.0)).tolist()
+        met: list[float] = scored.met(numbers).tolist()
         return tuple(
             Candidate(
                 self._ids[number],
@@ -169,7 +166,7 @@ class Shard:
                 moments[place],
                 (names := self._names[of_names[place]]).speaker,
                 scores[place] or None,
-                cosines.get(number),
+                None if cosines is None else cosines[place],
                 met[place],
                 names.conversation,
             )
