@@ -44,6 +44,17 @@ async def test_both_messages_of_a_finished_turn_are_found_with_place_time_and_sp
         assert (hit.id, hit.speaker) == (answered.id, "assistant")
 
 
+async def test_a_question_that_was_asked_before_is_no_answer_to_itself() -> None:
+    asked = "When does the plumber come?"
+    async with open_house(ScriptedLlm(["Good.", "I cannot say."])) as house:
+        await house.say(SAID)
+        await house.say(asked)
+        hits = await house.app.recall.search(house.me, asked, 5)
+    assert hits[0].text == SAID
+    (repeated,) = [hit for hit in hits if hit.text == asked]
+    assert repeated.score < SURE < hits[0].score
+
+
 async def test_a_turn_is_not_found_before_its_run_has_ended() -> None:
     gate = anyio.Event()
     async with open_house(ScriptedLlm([["Well", gate]])) as house:

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bethink.across.question import words_of
 from bethink.conversations import ASSISTANT, OWNER
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ _IMPORTANCE = 0.3
 _IN_TIME = 1.0
 _PAST = 1.0
 _LATEST = 1.0
+_ASKED_BEFORE = -8.0
+
+_SAME_WORDS = 0.7
+"""The same question was asked before where so much of the words of both is in both."""
 
 # How sure it is that what was found answers: either leg alone can be.
 _COMMON, _COMMON_COUNT = 0.1, 5
@@ -132,6 +137,8 @@ def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candida
         if memento.position is not None:
             if memento.text[:_READ_CHARS].count(" ") < _SHORT_WORDS - 1:
                 logit += _SHORT
+            if _asks_the_same(memento, asked):
+                logit += _ASKED_BEFORE
             before = places.get((memento.conversation, memento.position - 1))
             if before is not None and before[1].speaker != memento.speaker:
                 logit += _REPLIES * before[0] * _share_of_questions(before[1].text)
@@ -145,7 +152,8 @@ def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candida
     least = 0.0
     for i in reversed(order):
         item, memento = best[i]
-        least = max(least, confidence(item.candidate))
+        if not _asks_the_same(memento, asked):
+            least = max(least, confidence(item.candidate))
         answers.append(Ranked(item.candidate, memento, round(least, 4)))
     return answers[::-1]
 
@@ -192,6 +200,14 @@ def _of_text(text: str, asked: Asked) -> float:
     if asked.number and _NUMBER.search(read):
         logit += _TELLS_NUMBER
     return logit
+
+
+def _asks_the_same(memento: Memento, asked: Asked) -> bool:
+    """Whether it is the question itself, put once before: that answers nothing."""
+    if memento.position is None or not memento.text.rstrip().endswith("?"):
+        return False
+    words = frozenset(words_of(memento.text[:_READ_CHARS]))
+    return len(words & asked.words) >= _SAME_WORDS * len(words | asked.words)
 
 
 def _share_of_questions(text: str) -> float:

@@ -58,8 +58,10 @@ class FactLines:
             return
         pin = " pinned" if fact.pinned else ""
         state = "" if fact.state == "active" else f" {fact.state}"
+        doubted = " doubted" if fact.doubts else ""
         self.screen.line(
-            f"{fact.id}  {self._date(fact.created_at)}  {fact.category} {fact.importance:g}{pin}{state}"
+            f"{fact.id}  {self._date(fact.created_at)}  {fact.category} {fact.importance:g}"
+            f"{pin}{state}{doubted}"
             f"  {fact.content}"
         )
 
