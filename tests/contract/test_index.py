@@ -145,6 +145,27 @@ async def test_filters_hold_before_the_limit(database: Database) -> None:
         assert (await database.index.search(nothing)).searched == 0
 
 
+async def test_what_held_at_a_moment_is_found_whenever_it_was_said(database: Database) -> None:
+    await keep(
+        database,
+        said=item("home", at=100),
+        told_later=item("home", at=200, held_from=10, held_until=50),
+        replaced=item("home", at=20, held_until=100),
+        begun=item("home", at=30, held_from=60),
+    )
+    for moment, held in (
+        (9, set[str]()),
+        (10, {"told_later"}),
+        (20, {"told_later", "replaced"}),
+        (50, {"replaced"}),
+        (99, {"replaced", "begun"}),
+        (100, {"said", "begun"}),
+    ):
+        found = await database.index.search(IndexQuery("ann", "home", as_of=moment))
+        assert {candidate.id for candidate in found.items} == held
+        assert found.searched == len(held)
+
+
 async def test_no_owner_finds_another_ones_items(database: Database) -> None:
     await keep(database, a=item("secret", 0))
     await keep_for(database, "bob", {"a": item("public", 1), "b": item("secret too", 1)})

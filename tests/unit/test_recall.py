@@ -180,6 +180,14 @@ async def test_filters_reach_the_index_and_the_owner_is_the_principal_s() -> Non
     assert asked.model == HashingEmbeddings().model
 
 
+async def test_what_held_then_is_asked_of_the_index_too() -> None:
+    index = Found()
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    await recall_over(index).search(ME, "question", as_of=moment)
+    (asked,) = index.asked
+    assert (asked.as_of, asked.until) == (1_767_225_600_000_000, None)
+
+
 @pytest.mark.parametrize("query", ["", "  \n"])
 @pytest.mark.requirement("R49")
 async def test_an_empty_question_finds_nothing(query: str) -> None:

@@ -31,7 +31,8 @@ class Memento:
 
     Times are microseconds UTC; `valid_until` is None while it holds. `source`
     names where it came from, `doubt` says in a few words why it may not hold,
-    `position` is a message's place in its conversation.
+    `position` is a message's place in its conversation, `superseded_by` the id
+    of the fact that took its place.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Memento:
     valid_until: int | None = None
     doubt: str | None = None
     position: int | None = None
+    superseded_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ def _of_fact(fact: Fact) -> Memento | None:
         valid_from=fact.valid_from,
         valid_until=fact.valid_until,
         doubt=doubt_of(fact),
+        superseded_by=fact.superseded_by,
     )
 
 

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bethink.across.chronology import is_over, nearness, order_in_time, placed
 from bethink.across.question import words_of
 from bethink.conversations import ASSISTANT, OWNER
 
@@ -65,7 +66,6 @@ _SHORT_WORDS = 5
 _READ_CHARS = 2_000
 """Of a long text this much is looked at for questions and numbers."""
 _DAY_US = 86_400_000_000
-_SOON_US = 14 * _DAY_US
 _MONTH_DAYS = 30
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
@@ -125,6 +125,8 @@ def weighed(found: Candidates, asked: Asked) -> list[Weighed]:
 
 def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candidates) -> list[Ranked]:
     """The best of what was found by their texts as well, the likeliest first."""
+    pairs = [(item.candidate, memento) for item, memento in best]
+    asked, anchor = placed(asked, pairs)
     newest = max((memento.at for _, memento in best), default=0)
     places = {
         (memento.conversation, memento.position): (item.base, memento)
@@ -146,6 +148,7 @@ def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candida
             if after is not None:
                 logit += _FOLLOWED * after[0]
         logits.append(logit + _of_time(memento, asked, newest))
+    order_in_time(logits, pairs, asked, anchor=anchor)
     order = sorted(range(len(best)), key=lambda i: (-logits[i], -best[i][1].at, best[i][0].candidate.id))
     confidence = _confidence(found)
     answers: list[Ranked] = []
@@ -223,26 +226,10 @@ def _share_of_questions(text: str) -> float:
 def _of_time(memento: Memento, asked: Asked, newest: int) -> float:
     logit = 0.0
     if asked.has_range:
-        logit += _IN_TIME * _nearness(memento, asked)
-    if asked.past and memento.valid_until is not None:
-        logit += _PAST
+        logit += _IN_TIME * nearness(memento, asked)
+    if is_over(memento, asked):
+        logit += _PAST if asked.past else -_PAST if asked.is_now else 0.0
     if asked.latest:
         days = (newest - memento.at) / _DAY_US
         logit += _LATEST / (1 + days / _MONTH_DAYS)
     return logit
-
-
-def _nearness(memento: Memento, asked: Asked) -> float:
-    """1 for what was said or held at the time that was asked for, half for what was told soon after."""
-    if (asked.high is None or memento.at < asked.high) and (asked.low is None or memento.at >= asked.low):
-        return 1.0
-    begun = memento.at if memento.valid_from is None else memento.valid_from
-    ended = memento.valid_until
-    if (
-        ended is not None
-        and (asked.high is None or begun < asked.high)
-        and (asked.low is None or ended > asked.low)
-    ):
-        return 1.0
-    told_soon = asked.high is not None and asked.high <= memento.at < asked.high + _SOON_US
-    return 0.5 if told_soon else 0.0

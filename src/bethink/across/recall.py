@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
-from bethink.across.question import read_question
+from bethink.across.question import read_question, without_cues
 from bethink.across.ranking import Ranked, ranked, weighed
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
@@ -67,9 +67,11 @@ class Hit:
 class Question:
     """What is asked of recall, and of what part of memory.
 
-    `since` (inclusive) and `until` (exclusive) bound when it was said; `as_of`
-    asks what was held to be true then. `conversation` and `project` leave out
-    what belongs to another or to none.
+    `since` (inclusive) and `until` (exclusive) bound when it was said. `as_of`
+    asks what held at that moment, whenever it was said: from its `valid_from`
+    (or, where nobody gave one, from when it was said) until its `valid_until`;
+    the text's own "now" is that moment then. `conversation` and `project` leave
+    out what belongs to another or to none.
     """
 
     text: str
@@ -154,25 +156,26 @@ class Recall:
         Raises:
             BadInput: `k` is not 1..200, a kind is unknown or a time has no zone.
         """
-        asked = read_question(question.text, self._now(principal))
+        moment = _us(question.as_of)
+        asked = read_question(question.text, self._now(principal, moment))
         wanted = self._wanted(question, asked)
         if not 1 <= question.k <= MAX_K:
             message = f"k is {question.k}: give a number from 1 to {MAX_K}."
             raise BadInput(message)
         if not question.text.strip():
             return []
-        moment = _us(question.as_of)
         found = await self.index.search(
             IndexQuery(
                 owner=principal.owner,
-                text=_words(question.text),
+                text=_words(question.text, asked),
                 vector=await self._vector(question.text),
                 model=self.embeddings.model,
                 kinds=wanted,
                 conversation=question.conversation,
                 project=question.project,
                 since=_us(question.since),
-                until=_earliest(_us(question.until), None if moment is None else moment + 1),
+                until=_us(question.until),
+                as_of=moment,
                 limit=max(_CANDIDATES, 2 * question.k),
             )
         )
@@ -187,8 +190,9 @@ class Recall:
             for one in answers[: question.k]
         ]
 
-    def _now(self, principal: Principal) -> datetime:
-        now = to_datetime(self.clock.now_us())
+    def _now(self, principal: Principal, as_of: int | None) -> datetime:
+        """What "now" is in the question, in the principal's zone."""
+        now = to_datetime(self.clock.now_us() if as_of is None else as_of)
         return now if principal.time_zone == "UTC" else now.astimezone(ZoneInfo(principal.time_zone))
 
     async def _best(
@@ -238,7 +242,7 @@ class Recall:
         if unknown := sorted(wanted - set(self.kinds)):
             message = f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(self.kinds))}."
             raise BadInput(message)
-        if question.as_of is not None or asked.past:
+        if question.as_of is not None or asked.was:
             wanted |= {self.past[kind] for kind in wanted if kind in self.past}
         return frozenset(wanted)
 
@@ -281,8 +285,8 @@ def _moment(us: int | None) -> datetime | None:
     return None if us is None else to_datetime(us)
 
 
-def _words(query: str) -> str:
-    kept = _OWNER_WORD.sub(" ", query)
+def _words(query: str, asked: Asked) -> str:
+    kept = _OWNER_WORD.sub(" ", without_cues(query) if asked.past else query)
     return kept if any(char.isalnum() for char in kept) else query
 
 
@@ -294,7 +298,3 @@ def _us(moment: datetime | None) -> int | None:
     except ValueError as error:
         message = f"{moment.isoformat()} has no time zone: add one, such as Z for UTC."
         raise BadInput(message) from error
-
-
-def _earliest(*moments: int | None) -> int | None:
-    return min((moment for moment in moments if moment is not None), default=None)

@@ -29,7 +29,8 @@ class IndexItem:
     L2-normalised, made by `model`, or None while no embedding model is there
     (the item is then found by words only until a `SetVector` brings it). `at`
     is microseconds UTC. An item's id is its record's id, so the ids of an
-    owner's searchable records differ between collections too.
+    owner's searchable records differ between collections too. `held_from`
+    (None: `at`) and `held_until` (None: it still does) bound when it was true.
 
     Words are English-aware (stems, stop words) for words in Latin letters,
     plain otherwise (`analysis`); those behind the first million characters
@@ -44,6 +45,8 @@ class IndexItem:
     conversation: str | None = None
     project: str | None = None
     speaker: str | None = None
+    held_from: int | None = None
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,8 @@ class IndexQuery:
 
     A leg without input stays empty: no `vector`, no dense candidates. `kinds`,
     `conversation`, `project`, `since` (inclusive) and `until` (exclusive, both
-    microseconds UTC) are enforced inside the search, before `limit` is applied.
+    microseconds UTC, of an item's `at`) and `as_of` (what held then) are
+    enforced inside the search, before `limit` is applied.
     """
 
     owner: str
@@ -64,6 +68,7 @@ class IndexQuery:
     project: str | None = None
     since: int | None = None
     until: int | None = None
+    as_of: int | None = None
     limit: int = 50
 
 

@@ -25,11 +25,13 @@ VECTOR_BYTES: Final = 2
 
 
 class Names(NamedTuple):
-    """Whose and of what an item is."""
+    """Whose and of what an item is, and when it held."""
 
     conversation: str | None = None
     project: str | None = None
     speaker: str | None = None
+    held_from: int | None = None
+    held_until: int | None = None
 
 
 class Entry(NamedTuple):
@@ -74,7 +76,7 @@ def entry_of(id: str, item: IndexItem, analyzer: Analyzer) -> Entry:
         id,
         item.kind,
         item.at,
-        Names(item.conversation, item.project, item.speaker),
+        Names(item.conversation, item.project, item.speaker, item.held_from, item.held_until),
         analyzer.digests(analyzer.document(item.text)),
         None if not vector or item.model is None else model_key(item.model),
         vector,

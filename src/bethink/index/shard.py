@@ -196,10 +196,24 @@ class Shard:
             conditions.append(self._at.values >= query.since)
         if query.until is not None:
             conditions.append(self._at.values < query.until)
+        if query.as_of is not None:
+            conditions.append(self._held(query.as_of))
         passing = conditions.pop() if conditions else None
         for condition in conditions:
             passing = condition if passing is None else passing & condition
         return passing
+
+    def _held(self, moment: int) -> NDArray[np.bool_]:
+        """The items that held at the moment, as a mask."""
+        of_names = self._of_names.values
+        since_said = np.array([names.held_from is None for names in self._names], np.bool_)[of_names]
+        held = np.array([_held(names, moment) for names in self._names], np.bool_)[of_names]
+        return held & (~since_said | (self._at.values <= moment))
+
+
+def _held(names: Names, moment: int) -> bool:
+    begun = names.held_from is None or names.held_from <= moment
+    return begun and (names.held_until is None or moment < names.held_until)
 
 
 def _coded(codes: dict[T, int], values: Sequence[T]) -> list[int]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TOMBSTONES_KEPT = 100_000
+_NO_NAMES = Names()
 
 _READ_CHANGE = "SELECT change FROM index_state"
 _WRITE_CHANGE = "UPDATE index_state SET change = ?"
@@ -45,9 +46,6 @@ _DELETE = "DELETE FROM index_items WHERE change = ?"
 _BURY = "INSERT INTO index_tombstones (change, owner, id) VALUES (?, ?, ?)"
 _PRUNE = "DELETE FROM index_tombstones WHERE change <= ?"
 _RAISE_FLOOR = "UPDATE index_state SET floor = max(floor, ?)"
-
-
-_Names = tuple[str | None, str | None, str | None]
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:
@@ -73,12 +71,12 @@ def names_of(body: bytes) -> Names:
     Raises:
         CorruptDatabase: it is something else.
     """
-    return Names(*_decoded(body, _Names)) if body.strip() else Names()
+    return _decoded(body, Names) if body.strip() else _NO_NAMES
 
 
 def body_of(entry: Entry) -> bytes:
     """What of an item a search reads: its vector, its terms, and names if there are any."""
-    names = msgspec.json.encode(tuple(entry.names)) if any(entry.names) else b""
+    names = b"" if entry.names == _NO_NAMES else msgspec.json.encode(entry.names)
     return entry.vector + entry.terms + names
 
 

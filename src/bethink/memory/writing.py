@@ -41,6 +41,8 @@ _KINDS: dict[State, str] = {"active": KIND, "superseded": PAST_KIND, "suggested"
 _CONFLICT_TRIES = 20
 """Two processes that change one fact as fast as they can lose five races in a row now and then."""
 _PAUSE_S = 0.001
+_EVER = -(2**62)
+"""Microseconds; before every time that a calendar has."""
 
 _T = TypeVar("_T")
 
@@ -184,7 +186,16 @@ class Writing:
             vector=vector,
             model=None if vector is None else self.embeddings.model,
             project=fact.project,
+            held_from=_held_from(fact),
+            held_until=fact.valid_until,
         )
+
+
+def _held_from(fact: Fact) -> int | None:
+    if fact.valid_from is None and fact.valid_until is not None and fact.valid_until < fact.created_at:
+        # Over before it was told: since when, nobody said.
+        return _EVER
+    return fact.valid_from
 
 
 def text_of(fact: Fact | NewFact) -> str:
