@@ -177,6 +177,18 @@ async def test_merging_in_the_background_can_be_switched_off() -> None:
         assert len(await active(house)) == 14
 
 
+async def test_the_log_of_changes_goes_back_a_year() -> None:
+    async with open_house() as house:
+        old = (await house.app.memory.add(house.me, NewFact("Has a dog"))).fact
+        house.clock.advance(360 * DAY_S)
+        await house.app.memory.edit(house.me, old.id, NewFact("Has two dogs"))
+        house.clock.advance(6 * DAY_S)
+        await house.app.tidying.tidy(house.me)
+        steps = [item.record.change for item in (await house.app.memory.log(house.me)).items]
+        assert steps == ["superseded"]
+        assert len(await house.app.memory.history(house.me, old.id)) == 2
+
+
 async def test_one_process_tidies_at_a_time() -> None:
     async with open_house() as house:
         await put_back(house, *(f"Knows the number {n}" for n in range(12)), *TEA)

@@ -1,7 +1,8 @@
 """Facts that are old and matter little go by themselves, where their owner has set so. `tidying` runs it.
 
 First they are retracted, which is undone with one token; after a further time,
-if that is set too, they are forgotten for good. Pinned ones stay.
+if that is set too, they are forgotten for good. Pinned ones stay. The log of
+changes, which grows with every one of them, goes after a year.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bethink.memory import FACTS, STEPS, Fact
-from bethink.store import Scan
+from bethink.store import Delete, Scan
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _PAGE = 500
 _DAY_US = 86_400_000_000
+_LOG_DAYS = 365
+"""So long each change stands in the log, and one of many facts can be taken back: a person asks sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,16 @@ class Retention:
         if gone:
             await self.forgetting.forget(principal, gone)
         return len(gone)
+
+    async def shorten_log(self, principal: Principal) -> int:
+        """Remove the steps that are too old, once `forget` has read them; how many."""
+        days = max(_LOG_DAYS, self.keep.forget_days or 0)
+        scan = Scan(STEPS, order="at", high=self.clock.now_us() - days * _DAY_US, limit=_PAGE)
+        count = 0
+        while steps := (await self.store.scan(principal.owner, scan)).items:
+            await self.store.commit(principal.owner, [Delete(STEPS, step.record.id) for step in steps])
+            count += len(steps)
+        return count
 
     def _may_go(self, fact: Fact, before: int) -> bool:
         matters = fact.pinned or fact.importance >= self.keep.importance

@@ -85,6 +85,7 @@ class Tidying:
                 _log.info("%d facts were too old and are retracted", expired)
             if forgotten := await self.retention.forget(principal):
                 _log.info("%d facts expired long ago and are forgotten", forgotten)
+            await self.retention.shorten_log(principal)
         finally:
             with anyio.CancelScope(shield=True):
                 await self.bus.release(lease)
