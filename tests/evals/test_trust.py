@@ -18,10 +18,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 
 LEAST_CASES = 20
 
-GAPS = {
-    "feedback loop / in its own words: User was born in 1984.",
-    "feedback loop / in other words: User has a pilot as a sister.",
-}
+GAPS: set[str] = set()
 """Cases that are known to fail; a class without one is at 100 %."""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bethink.index.analysis import STOP_WORDS
 from bethink.memory.compare import relation
-from bethink.memory.wording import read, stems
+from bethink.memory.wording import dates, figures, is_date, read, stems, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ _LIGHT = frozenset(
 
 def origin_of(content: str, evidence: Evidence) -> Origin:
     """Where a statement comes from, as far as its words show."""
-    keys = {key for key in read(content).keys if key not in _LIGHT}
+    keys = _keys(content)
     said = _said(evidence)
     missing = keys - said
     if not missing:
@@ -67,9 +67,9 @@ def is_said(content: str, said: str) -> bool:
     For a model that reads between the lines: it invents, mixes people up and
     repeats what it was told. What is only asked about is not said.
     """
-    keys = set(read(content).keys) - _LIGHT
-    words = _stems([_QUESTION.sub(" ", said)])
-    return _marks(content) - _LIGHT <= words and len(keys & words) > len(keys) / 2
+    keys = _keys(content)
+    told = _stems([_QUESTION.sub(" ", said)])
+    return _marks(content) - _LIGHT <= told and len(keys & told) > len(keys) / 2
 
 
 def _is_restated(content: str, keys: set[str], recalled: Sequence[str]) -> bool:
@@ -91,17 +91,22 @@ def _said(evidence: Evidence) -> set[str]:
     return said
 
 
+def _keys(content: str) -> set[str]:
+    """The words by which it shows where a statement comes from: function words come from anywhere."""
+    keys = {key for key in read(content).keys if not is_date(key)} | _stems(dates(content))
+    return keys - _LIGHT - STOP_WORDS or keys - _LIGHT
+
+
 def _stems(texts: Iterable[str]) -> set[str]:
-    words = {word for text in texts for word in _WORD.findall(text[-_MAX_CHARS:].casefold())}
-    return set(stems([*words]))
+    return {word for text in texts for word in words(text[-_MAX_CHARS:])}
 
 
 def _marks(content: str) -> set[str]:
     """Names and numbers, by which a statement is told from others of its kind."""
-    words = _WORD.findall(content)[1:]
-    return set(stems([word.casefold() for word in words if word[0].isupper() or word[0].isdecimal()]))
+    names = [word.casefold() for word in _WORD.findall(content)[1:] if word[0].isupper()]
+    return set(stems(names)) | figures(content)
 
 
 def _is_english(said: Sequence[str]) -> bool:
-    words = [word for text in said for word in _WORD.findall(text[-_MAX_CHARS:].casefold())]
-    return sum(word in STOP_WORDS for word in words) >= _ENGLISH * len(words) > 0
+    found = [word for text in said for word in _WORD.findall(text[-_MAX_CHARS:].casefold())]
+    return sum(word in STOP_WORDS for word in found) >= _ENGLISH * len(found) > 0

@@ -21,7 +21,7 @@ from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType]
 from bethink import when
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 MAX_CHARS = 2_000
 """Longer statements are stories: nothing is concluded from their words."""
@@ -166,14 +166,36 @@ def read(text: str) -> Statement:
     )
 
 
+def words(text: str) -> set[str]:
+    """The words of a text of any length, in the forms that `read` gives them; dates as they are written."""
+    return set(stems([_form(token) for token in set(_TOKEN.findall(text.translate(_PLAIN)))]))
+
+
+def figures(text: str) -> set[str]:
+    """The numbers and times of day among the words."""
+    return {_form(token) for token in _TOKEN.findall(text.translate(_PLAIN)) if token[1] or token[2]}
+
+
+def dates(text: str) -> list[str]:
+    """The dates that `read` puts into one form, as they are written."""
+    return [mention.text for mention in when.find(plain(text[:MAX_CHARS]), _ANY_DAY) if not mention.relative]
+
+
+def is_date(key: str) -> bool:
+    """Whether a term's key is a date in its one form."""
+    return key.startswith(_DATE)
+
+
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+_DATE = "\x01"
+"""Begins a date in its one form: in no other text."""
 
 
 def _dated(text: str) -> str:
     """Dates in one form, whichever way they were written; relative ones stay as they are."""
     for mention in reversed(when.find(text, _ANY_DAY)):
         if not mention.relative:
-            form = f"\x01{mention.low or ''}|{mention.high or ''}\x02"
+            form = f"{_DATE}{mention.low or ''}|{mention.high or ''}\x02"
             text = text[: mention.start] + form + text[mention.end :]
     return text
 
@@ -223,12 +245,18 @@ def stems(words: list[str]) -> list[str]:
 
 
 def _word(match: re.Match[str]) -> str:
-    word = match.group().casefold()
-    if match["clock"]:
-        return _clock(word)
-    if match["number"]:
-        return word.replace(",", "") if _THOUSANDS.fullmatch(word) else word
-    return word if match["date"] or word == "user's" else word.removesuffix("'s")
+    return _form(match.groups(""))
+
+
+def _form(token: Sequence[str]) -> str:
+    """What the groups of a token are compared as, all but one of which are empty."""
+    date, clock, number, word = token
+    if clock:
+        return _clock(clock.casefold())
+    if number:
+        return number.replace(",", "") if _THOUSANDS.fullmatch(number) else number
+    word = word.casefold()
+    return date or (word if word == "user's" else word.removesuffix("'s"))
 
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
