@@ -82,11 +82,11 @@ class Forgetting:
         at = self.clock.now_us()
         chosen = await self.choosing.chosen(principal, wanted, at)
         found = await self._found(principal.owner, chosen)
-        facts = [fact.record for fact in found.facts]
+        facts, named = [fact.record for fact in found.facts], {*chosen.facts}
         return Preview(
             token=chosen.token(at),
-            facts=tuple(fact for fact in facts if fact.id in chosen.facts),
-            versions=tuple(fact for fact in facts if fact.id not in chosen.facts),
+            facts=tuple(fact for fact in facts if fact.id in named),
+            versions=tuple(fact for fact in facts if fact.id not in named),
             said=tuple(
                 Said(
                     message=item.now.id,

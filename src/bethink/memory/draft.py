@@ -46,6 +46,7 @@ class Draft:
     _changed: dict[str, None] = field(default_factory=dict[str, None])
     _originals: dict[str, Fact | None] = field(default_factory=dict[str, "Fact | None"])
     _steps: list[Step] = field(default_factory=list[Step])
+    _derived: set[str] = field(default_factory=set[str])
     _knows_derived: bool = False
 
     @classmethod
@@ -57,8 +58,13 @@ class Draft:
     def saw(self, *found: Versioned[Fact]) -> None:
         """Keep what was read of the store; what was changed meanwhile stays changed."""
         for one in found:
-            self._facts.setdefault(one.record.id, one.record)
+            self._hold(self._facts.get(one.record.id, one.record))
             self._versions.setdefault(one.record.id, one.version)
+
+    def _hold(self, fact: Fact) -> None:
+        self._facts[fact.id] = fact
+        if fact.depends_on:
+            self._derived.add(fact.id)
 
     async def read(self, ids: Iterable[str]) -> list[Fact]:
         """The facts with these ids, in their order, as they are in the draft, without those that are not."""
@@ -71,7 +77,7 @@ class Draft:
     def put(self, fact: Fact) -> None:
         """Have the commit keep this fact."""
         self._originals.setdefault(fact.id, self._facts.get(fact.id))
-        self._facts[fact.id] = fact
+        self._hold(fact)
         self._versions.setdefault(fact.id, 0)
         self._changed[fact.id] = None
 
@@ -164,7 +170,7 @@ class Draft:
         """Active facts that depend on a fact, or on one that does, and so on."""
         if not self._knows_derived:
             await self._read_derived()
-        derived = [fact for fact in self._facts.values() if fact.depends_on]
+        derived = [self._facts[id] for id in self._derived]
         resting: dict[str, Fact] = {}
         found = {id}
         while found:
