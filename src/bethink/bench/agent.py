@@ -3,6 +3,8 @@
 Each row is a way to run the same turn (a message, a call of one tool, a streamed
 answer) against the scripted server in another process. The baseline, measured
 in the same rounds, is a bare loop over aiohttp and json that keeps nothing.
+What was said gets its vectors after the turn, in the background: that is held
+back here, and measured by itself in the last row.
 """
 
 from __future__ import annotations
@@ -12,20 +14,23 @@ import gc
 import json
 import tempfile
 import time
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
+from bethink.across.vectors import Vectors
 from bethink.app import App, Ports, connect_models, open_app, open_ports
 from bethink.bus.memory import MemoryBus
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.errors import EmbeddingsUnavailable
 from bethink.events import RunDone, TextDelta
 from bethink.index.memory import MemoryIndex
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted_process import ScriptedProcess, scripted_process
+from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
 from bethink.store.memory import MemoryStore
 from bethink.tool import ToolContext, tool
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
     from contextlib import AbstractAsyncContextManager
 
+    from bethink.embeddings import Embeddings
     from bethink.principal import Principal
     from bethink.settings import Settings
 
@@ -92,7 +98,23 @@ async def measure_agent() -> list[dict[str, Any]]:
         for load in LOADS:
             await server.plays(*script(load, tool=look_up.name, arguments={"city": "Paris"}))
             rows += await _rows(server, load)
-    return rows
+        await server.plays(*script(LOADS[0], tool=look_up.name, arguments={"city": "Paris"}))
+        return [*rows, await _afterwards(server, LOADS[0].turns)]
+
+
+async def _afterwards(server: ScriptedProcess, turns: int) -> dict[str, Any]:
+    """What it costs, per turn, that its messages get their vectors; none without the embedding model."""
+    with tempfile.TemporaryDirectory() as directory:
+        settings = _settings(server.base_url, Path(directory), recalling=True)
+        async with open_ports(settings) as ports, open_app(settings, ports, tools=[look_up]) as app:
+            way = _way(app)
+            for _ in range(turns):
+                await way.turn(await way.new(), str(SHORT))
+            started = time.process_time()
+            with suppress(EmbeddingsUnavailable):
+                await Vectors(ports.store, ports.index, ports.embeddings).fill(LOCAL_OWNER)
+            spent_ms = (time.process_time() - started) / turns * 1_000
+    return {"load": "after the turn", "way": "vectors of what was said", "turn_cpu_ms": round(spent_ms, 3)}
 
 
 def script(load: Load, *, tool: str, arguments: dict[str, Any]) -> list[Rule]:
@@ -249,7 +271,19 @@ def _settings(base_url: str, data_dir: Path, *, recalling: bool = False) -> Sett
     )
 
 
+class _Later:
+    """Embeddings that the background takes for absent: what it would do is measured by itself."""
+
+    unavailable = "held back while turns are measured"
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self.model = embeddings.model
+        self.load = embeddings.load
+        self.embed = embeddings.embed
+
+
 def _way(app: App) -> Way:
+    app.background.vectors = replace(app.background.vectors, embeddings=_Later(app.ports.embeddings))
     me: Principal = app.accounts.authenticate(audience="bench")
 
     async def new() -> str:

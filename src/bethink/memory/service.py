@@ -86,7 +86,7 @@ class Memory:
         return changed
 
     async def add_many(self, principal: Principal, facts: Sequence[NewFact]) -> list[Changed]:
-        """Let facts through the gate, in order; each batch of 256 is durable before the next is begun.
+        """Let facts through the gate, in order; each batch of 256 is durable before the next is judged.
 
         Raises:
             BadInput: one of them is not fit to be kept; then none is.
@@ -94,11 +94,17 @@ class Memory:
         """
         now = self.clock.now_us()
         checked = [dated(fact.checked(), principal.time_zone, now) for fact in facts]
+        batches = [checked[start : start + _BATCH] for start in range(0, len(checked), _BATCH)]
         results: list[Changed] = []
-        for start in range(0, len(checked), _BATCH):
-            batch = checked[start : start + _BATCH]
-            vectors = await self._writing.vectors([text_of(fact) for fact in batch])
-            results += await self._writing.repeated(principal, partial(self._add, batch, vectors))
+        vectors = await self._vectors(batches[0] if batches else ())
+        for place, batch in enumerate(batches):
+            following = batches[place + 1] if place + 1 < len(batches) else ()
+            # Embedding leaves one core to the gate.
+            added, vectors = await asyncio.gather(
+                self._writing.repeated(principal, partial(self._add, batch, vectors)),
+                self._vectors(following),
+            )
+            results += added
         return results
 
     async def restore_many(
@@ -297,6 +303,9 @@ class Memory:
             if fact.state == "active":
                 await draft.left(fact)
         return await self._writing.changes(draft, but=going)
+
+    async def _vectors(self, batch: Sequence[NewFact]) -> Sequence[Vector] | None:
+        return await self._writing.vectors([text_of(fact) for fact in batch])
 
     async def _add(
         self, batch: Sequence[NewFact], vectors: Sequence[Vector] | None, draft: Draft

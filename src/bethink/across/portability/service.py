@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.store import Key, Store
 
-_BATCH = 256
+_BATCH = 512
 """As many as the memory keeps in one step: what an interrupted import has reported is on the disk."""
 _SHOWN_BAD = 100
 _HASHED = 1_000_000
