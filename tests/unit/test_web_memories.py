@@ -259,6 +259,9 @@ async def test_a_change_tells_what_else_it_touched() -> None:
         assert found["depends_on"] == [paris["memory"]["id"]]
         assert [doubt["kind"] for doubt in found["doubts"]] == ["depends"]
         assert [doubt["memory"] for doubt in found["doubts"]] == [paris["memory"]["id"]]
+        edited = await door.http.patch(f"/memories/{found['id']}", json={"content": "The cafe is far"})
+        assert edited.json()["memory"]["depends_on"] == [paris["memory"]["id"]]
+        assert edited.json()["memory"]["doubts"] == [], "it was looked at again"
 
 
 @pytest.mark.parametrize(

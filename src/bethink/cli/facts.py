@@ -135,6 +135,7 @@ def _edit(session: Session, lines: FactLines, options: argparse.Namespace) -> in
         topics=old.topics if options.topic is None else tuple(options.topic),
         project=old.project,
         pinned=old.pinned if options.pin is None else options.pin,
+        depends_on=old.depends_on,
     )
     changed = session.call(session.app.memory.edit, session.principal, old.id, correction)
     lines.changed(changed, "Changed" if changed.fact.id == old.id else None)

@@ -214,6 +214,7 @@ async def edit_memory(memory: str, body: MemoryPatch, app: Served, caller: Calle
         topics=old.topics if body.topics is None else tuple(body.topics),
         pinned=old.pinned if body.pinned is None else body.pinned,
         project=old.project,
+        depends_on=old.depends_on,
     )
     return change_of(await app.memory.edit(caller, memory, new))
 
