@@ -62,7 +62,7 @@ async def test_on_a_full_disk_a_change_of_many_is_refused_whole_and_the_index_st
         assert (await database.index.search(IndexQuery("ann", "merged200"))).items == ()
 
 
-@pytest.mark.requirement("R172")
+@pytest.mark.requirement("C22")
 async def test_a_full_disk_does_not_keep_anything_from_being_forgotten(tmp_path: Path) -> None:
     async with open_database(tmp_path) as database:
         await database.store.commit("ann", [noted(f"{n:03}", f"unspeakable{n}x") for n in range(300)])

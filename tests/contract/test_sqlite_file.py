@@ -257,6 +257,7 @@ async def test_an_index_that_missed_too_many_deletions_begins_anew(
         assert connection.execute("SELECT count(*) FROM index_tombstones").fetchone() == (3,)
 
 
+@pytest.mark.requirement("R172")
 async def test_owners_whose_shards_gave_way_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ def left_of(history: History, directory: Path) -> list[bytes]:
     return traces(directory, (word for word, _ in gone), (vector for _, vector in gone[::5] if vector))
 
 
-@pytest.mark.requirement("R172")
+@pytest.mark.requirement("C22")
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 async def test_nothing_of_what_was_deleted_or_overwritten_is_left_in_any_file(
     tmp_path: Path, seed: int

@@ -25,6 +25,7 @@ def _nobody_waits(no_blocking_calls: BlockBuster) -> Iterator[None]:
     no_blocking_calls.activate()
 
 
+@pytest.mark.requirement("C10")
 async def test_a_search_is_measured_beside_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_SEARCHES", 5)
     monkeypatch.setattr(search, "_COLD_STARTS", 1)

@@ -118,6 +118,7 @@ async def test_nothing_expires_unless_it_is_set() -> None:
         assert len(await active(house)) == 4
 
 
+@pytest.mark.requirement("R207")
 async def test_what_is_old_and_matters_little_is_retracted_and_comes_back() -> None:
     async with open_house(memory_retention_days=30) as house:
         await aged(house)
@@ -130,6 +131,7 @@ async def test_what_is_old_and_matters_little_is_retracted_and_comes_back() -> N
         assert "Had soup" in await active(house)
 
 
+@pytest.mark.requirement("R207")
 async def test_what_expired_is_forgotten_after_a_further_time() -> None:
     async with open_house(memory_retention_days=30, memory_retention_forget_days=10) as house:
         await aged(house)

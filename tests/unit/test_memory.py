@@ -119,6 +119,7 @@ async def test_fifty_additions_at_once_of_different_words_are_all_kept() -> None
         assert await active(house) == {f"Likes number {number}" for number in range(50)}
 
 
+@pytest.mark.requirement("R207")
 async def test_many_are_added_in_order_and_equal_ones_among_them_merged() -> None:
     async with open_house() as house:
         changes = await house.app.memory.add_many(house.me, [PARIS, TEA, NewFact("lives in paris")])
