@@ -30,6 +30,7 @@ class How:
 
     sizes: tuple[int, ...] | None = None
     peer_python: Path | None = None
+    owners: int | None = None
 
 
 def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
@@ -110,9 +111,9 @@ async def _storage(_: Settings, __: How) -> Rows:
 
 
 async def _search(_: Settings, how: How) -> Rows:
-    from bethink.bench.search import SIZES, measure_search
+    from bethink.bench.search import OWNERS, SIZES, measure_search
 
-    return await measure_search(how.sizes or SIZES)
+    return await measure_search(how.sizes or SIZES, how.owners or OWNERS)
 
 
 async def _memory(settings: Settings, how: How) -> Rows:

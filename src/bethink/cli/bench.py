@@ -34,6 +34,12 @@ def register(commands: Commands) -> None:
         " million takes some ten minutes and 6 GB of memory",
     )
     parser.add_argument(
+        "--owners",
+        type=int,
+        metavar="N",
+        help="with `search`: how many owners of 1,000 facts each, 200 unless told",
+    )
+    parser.add_argument(
         "--peer-python",
         metavar="PYTHON",
         help="with `memory`: a Python that has chromadb, lancedb or mem0, to be measured beside it",
@@ -61,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     if options.names[:1] == ["recall"]:
         bench.run_recall(_set_of(options), options.format, settings_of(options), file=file, output=output)
     else:
-        how = bench.How(_sizes(options.sizes), _python(options.peer_python))
+        how = bench.How(_sizes(options.sizes), _python(options.peer_python), options.owners)
         bench.run(options.names, settings_of(options), file=file, how=how)
     return Exit.OK
 
