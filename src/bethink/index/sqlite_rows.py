@@ -48,9 +48,13 @@ _PRUNE = "DELETE FROM index_tombstones WHERE change <= ?"
 _RAISE_FLOOR = "UPDATE index_state SET floor = max(floor, ?)"
 
 
-def _decoded(body: bytes, kind: type[T]) -> T:
+_texts = msgspec.json.Decoder(str)
+_names = msgspec.json.Decoder(Names)
+
+
+def _decoded(body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     try:
-        return msgspec.json.decode(body, type=kind)
+        return decoder.decode(body)
     except msgspec.DecodeError as error:
         message = f"An item of the index cannot be read ({error}); restore a backup."
         raise CorruptDatabase(message) from error
@@ -62,7 +66,7 @@ def text_of(body: bytes) -> str:
     Raises:
         CorruptDatabase: it is none.
     """
-    return _decoded(body, str)
+    return _decoded(body, _texts)
 
 
 def names_of(body: bytes) -> Names:
@@ -71,7 +75,7 @@ def names_of(body: bytes) -> Names:
     Raises:
         CorruptDatabase: it is something else.
     """
-    return _decoded(body, Names) if body.strip() else _NO_NAMES
+    return _decoded(body, _names) if body.strip() else _NO_NAMES
 
 
 def body_of(entry: Entry) -> bytes:

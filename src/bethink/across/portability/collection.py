@@ -49,6 +49,10 @@ class _File(msgspec.Struct, frozen=True):
     updated_at: str | None = None
 
 
+_memory = msgspec.json.Decoder(_Memory)
+_file = msgspec.json.Decoder(_File)
+
+
 class Writer:
     """Writes one file; facts come with their vectors, oldest first."""
 
@@ -106,7 +110,7 @@ def read(file: BinaryIO) -> Iterator[Line]:
         message = f"The file is larger than {MAX_BYTES // _S:,} MB; split it into several."
         raise TooLarge(message)
     try:
-        found = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"), type=_File)
+        found = _file.decode(body.removeprefix(b"\xef\xbb\xbf"))
         updated_at = None if found.updated_at is None else time_of(found.updated_at)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"This is no memory file of the general purpose agent: {error}."
@@ -117,7 +121,7 @@ def read(file: BinaryIO) -> Iterator[Line]:
 
 def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> Line:
     try:
-        data = msgspec.json.decode(raw, type=_Memory).data
+        data = _memory.decode(raw).data
         said = NewFact(data.content, data.category, data.importance, data.topics).checked()
     except BadInput as error:
         return Bad(number, error.message)
