@@ -70,6 +70,13 @@ async def lived_in(house: House) -> None:
     gone = await memory.add(house.me, NewFact("Owns a yacht", source=Source(kind="tool", id="web")))
     await memory.retract(house.me, gone.fact.id)
     await memory.add(house.me, NewFact("May like tea", suggested=True))
+    await memory.add(house.me, NewFact("User likes olives"))
+    contradicted = await memory.add(house.me, NewFact("User hates olives"))
+    assert contradicted.fact.doubts
+    tea = (await memory.add(house.me, NewFact("Likes a cup of green tea after dinner"))).fact
+    twin = {"id": memory.new_id(), "content": f"The user {tea.content.lower()}"}
+    await memory.restore_many(house.me, [msgspec.structs.replace(tea, **twin)], source="x")
+    assert (await memory.consolidate(house.me)).gone == 1
 
 
 @pytest.mark.requirement("U3")
