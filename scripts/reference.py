@@ -172,7 +172,7 @@ def tools_page() -> str:
 def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
-    return [*memory_tools(unused), *forgetting_tools(unused)]
+    return [*memory_tools(unused, unused, 0), *forgetting_tools(unused)]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -239,7 +239,9 @@ def _wire(
         new_id,
     )
     toolbox = Toolbox(
-        _with((*memory_tools(memory), *forgetting_tools(forgetting)), tools),
+        _with(
+            (*memory_tools(memory, recall, settings.recall_min_score), *forgetting_tools(forgetting)), tools
+        ),
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,

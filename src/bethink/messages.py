@@ -5,7 +5,17 @@ The system prompt is not a message: it is made anew for each request and never s
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+_BYTES_PER_TOKEN = 3.5
+"""Of English prose in the tokenizers of current models, a little on the safe side.
+
+Bytes and not characters: a Chinese character is about a token, an emoji two.
+"""
+MESSAGE_TOKENS: Final = 8
+"""What a message or call takes beside its text."""
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,3 +61,9 @@ class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="tool"):
 
 
 Message = UserMessage | AssistantMessage | ToolMessage
+
+
+def tokens_in(text: str) -> int:
+    """About how many tokens a text takes as a message of its own, for models that do not count."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return int(size / _BYTES_PER_TOKEN) + MESSAGE_TOKENS

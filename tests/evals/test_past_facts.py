@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.recall import Hit, Question
+from bethink.across.recall import Hit
 from bethink.clock import to_datetime, to_us
 from bethink.conversations import Said
 from bethink.embeddings.minilm import MiniLmEmbeddings
@@ -161,6 +161,6 @@ async def test_what_was_said_before_something_comes_first(minilm: MiniLmEmbeddin
             ("What did I cook before the Berlin marathon?", said[0]),
             ("What did I cook after the Berlin marathon?", said[2]),
         ):
-            hits = await house.app.recall.ask(house.me, Question(question, 3, kinds={"turn"}))
+            hits = await house.app.recall.search(house.me, question, 3, kinds={"turn"})
             cooked = [hit.text for hit in hits if "cooked" in hit.text]
             assert cooked[0] == answer

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from bethink.across.forgettings import expecting
+from bethink.across.wanted import Wanted
 from bethink.agent.records import RUNS
 from bethink.app import Ports
 from bethink.bus.memory import MemoryBus, MemoryHub
@@ -192,3 +193,19 @@ async def test_a_commit_that_expects_what_was_before_is_refused() -> None:
         with pytest.raises(Conflict):
             await store.commit(owner, [expecting(before)])
         await store.commit(owner, [expecting(await forgettings.announced(owner))])
+
+
+async def test_what_a_search_of_the_model_quoted_from_another_conversation_is_forgotten_with_it() -> None:
+    llm = ScriptedLlm(
+        ["Noted.", [ScriptedCall("search_memory", {"query": f"What about {SECRET}?"})], "Found."]
+    )
+    async with open_house(llm) as house:
+        await house.say(f"I often think of {SECRET}.", await house.new())
+        talk = await house.new()
+        events = await house.say("What do I think of?", talk)
+        (found,) = [event for event in events if isinstance(event, ToolFinished)]
+        assert SECRET in found.text
+        wanted = Wanted(query=f"think of {SECRET}")
+        preview = await house.app.forgetting.preview(house.me, wanted)
+        await house.app.forgetting.confirm(house.me, wanted, preview.token)
+        assert SECRET not in await everything(house)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from bethink.agent.toolbox import Prepared
+from bethink.conversations import Said
 from bethink.events import Event, MemoryChanged
 from bethink.llm import ToolSchema
+from bethink.llm.script import ScriptedCall
+from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.messages import ToolCall, ToolMessage
-from bethink.tool import MAX_DESCRIPTION, ToolContext
+from bethink.tool import MAX_DESCRIPTION, ToolContext, tool
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
@@ -156,6 +160,50 @@ async def test_a_search_lists_what_it_found_with_importance_and_similarity() -> 
         "   Content: Enjoys cafes in the Marais"
     )
     assert 1 >= float(first) > float(second) >= 0
+
+
+async def test_a_search_finds_what_was_said_too_with_its_date_speaker_and_conversation() -> None:
+    async with open_house(ScriptedLlm(["Bees need water."])) as house:
+        await house.app.memory.add(house.me, NewFact("Keeps bees", "preferences"))
+        elsewhere = await house.new()
+        told = Said("My bees\nswarmed in the garden", 1_683_540_000_000_000, speaker="Ben")
+        await house.app.conversations.take_over(house.me, elsewhere, [told])
+        talk = await house.new()
+        await house.say("What do bees drink? I have two hives with bees.", talk)
+        text = await reply(house, "search_memory", query="bees")
+    assert text.startswith("Found 4 memories:\n\n1. ")
+    assert "**Category:** preferences | **Importance:** 0.5 | **Similarity:** " in text
+    (ben,) = [entry for entry in text.split("\n\n") if "swarmed" in entry]
+    assert re.search(
+        rf"\d\. \*\*Said:\*\* 2023-05-08 by Ben \| \*\*Similarity:\*\* 0\.\d\d"
+        rf" \| \*\*Source:\*\* conversation {elsewhere}\n   Content: My bees swarmed in the garden",
+        ben,
+    )
+    assert "2026-02-02 by the user" in text
+    assert "2026-02-02 by you" in text
+
+
+async def test_what_a_tool_said_and_what_hardly_fits_is_not_found() -> None:
+    @tool(effect="read", trust="untrusted", label="peek")
+    async def peek(context: ToolContext) -> str:
+        """Look at a page."""
+        return "The secret of the page is plums."
+
+    async with open_house(ScriptedLlm([ScriptedCall("peek"), "Done."]), tools=[peek]) as house:
+        await house.say("Look, please.", await house.new())
+        text = await reply(house, "search_memory", query="secret of the page")
+    assert text == "No memories found matching: secret of the page"
+
+
+async def test_what_is_past_or_in_doubt_says_so() -> None:
+    async with open_house() as house:
+        home = await house.app.memory.add(house.me, NewFact("Lives in Oslo"))
+        house.clock.advance(60)
+        await house.app.memory.edit(house.me, home.fact.id, NewFact("Lives in Rome"))
+        text = await reply(house, "search_memory", query="Where did the user live before?")
+    first, second = text.split("\n\n")[1:]
+    assert "| **True until:** 2026-02-02\n   Content: Lives in Oslo" in first
+    assert "True until" not in second
 
 
 @pytest.mark.requirement("R57", "C6")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from bethink.conversations import Said
 from bethink.memory import NewFact
 from tests.door import Door, open_door
 
@@ -203,10 +204,38 @@ async def test_recall_answers_with_sources_and_bounds_in_time() -> None:
     assert (item["kind"], item["source"], item["at"]) == ("fact", "person", paris["created_at"])
 
 
+async def test_recall_is_bounded_by_conversation_project_and_budget_and_says_what_it_left_out() -> None:
+    async with open_door() as door:
+        await kept(door, "Keeps bees", valid_from="2020-01-01T00:00:00Z")
+        conversations = door.house.app.conversations
+        hive = await conversations.create(door.house.me, project="hive")
+        told = Said("The bees swarmed", 1_700_000_000_000_000, speaker="Ben")
+        await conversations.take_over(door.house.me, hive.id, [told])
+
+        async def asked(**bounds: object) -> dict[str, Any]:
+            answer = await door.http.get("/recall", params={"query": "bees"} | bounds)  # pyright: ignore[reportArgumentType]
+            return answer.json()
+
+        everything = await asked()
+        fact, turn = sorted(everything["items"], key=lambda item: item["kind"])
+        assert (fact["valid_from"], fact["speaker"]) == ("2020-01-01T00:00:00Z", None)
+        assert (turn["conversation"], turn["speaker"], turn["valid_until"], turn["doubt"]) == (
+            *(hive.id, "Ben", None, None),
+        )
+        assert (everything["tokens"], everything["left_out"]) == (22, 0)
+        for bounds in ({"project": "hive"}, {"conversation": hive.id}):
+            assert [item["kind"] for item in (await asked(**bounds))["items"]] == ["turn"]
+        assert (await asked(conversation="another"))["items"] == []
+        part = await asked(budget=15)
+        assert (len(part["items"]), part["left_out"]) == (1, 1)
+        assert part["tokens"] <= 15
+
+
 @pytest.mark.parametrize(
     ("query", "named"),
     [
         ({}, "query"),
+        ({"query": "x", "budget": "0"}, "budget"),
         ({"query": "x", "k": "0"}, "k"),
         ({"query": "x", "k": "201"}, "k"),
         ({"query": "x", "since": "2026-01-01T00:00:00"}, "since"),

@@ -8,6 +8,7 @@ question.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
@@ -17,6 +18,7 @@ from bethink.across.ranking import Ranked, ranked, weighed
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
 from bethink.index import Candidate, IndexQuery
+from bethink.messages import tokens_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -71,7 +73,8 @@ class Question:
     asks what held at that moment, whenever it was said: from its `valid_from`
     (or, where nobody gave one, from when it was said) until its `valid_until`;
     the text's own "now" is that moment then. `conversation` and `project` leave
-    out what belongs to another or to none.
+    out what belongs to another or to none. All texts together take at most
+    `budget` tokens: the best that fit.
     """
 
     text: str
@@ -82,11 +85,21 @@ class Question:
     as_of: datetime | None = None
     conversation: str | None = None
     project: str | None = None
+    budget: int | None = None
 
     @property
     def is_unbounded(self) -> bool:
         """Whether all that the owner has of these kinds is asked."""
         return self.since is self.until is self.as_of is self.conversation is self.project is None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was found, best first; `tokens` is about how many its texts take, `left_out` what was too long."""
+
+    hits: list[Hit]
+    tokens: int
+    left_out: int = 0
 
 
 class Resolve(Protocol):
@@ -146,15 +159,15 @@ class Recall:
         until: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[Hit]:
-        """What `ask` finds for these fields of a `Question`."""
+        """The hits that `ask` finds for these fields of a `Question`."""
         question = Question(query, k, kinds=kinds, since=since, until=until, as_of=as_of)
-        return await self.ask(principal, question)
+        return (await self.ask(principal, question)).hits
 
-    async def ask(self, principal: Principal, question: Question) -> list[Hit]:
+    async def ask(self, principal: Principal, question: Question) -> Answer:
         """At most `question.k` things that answer it, best first. An empty text finds nothing.
 
         Raises:
-            BadInput: `k` is not 1..200, a kind is unknown or a time has no zone.
+            BadInput: `k` is not 1..200, `budget` not above 0, a kind is unknown or a time has no zone.
         """
         moment = _us(question.as_of)
         asked = read_question(question.text, self._now(principal, moment))
@@ -162,8 +175,11 @@ class Recall:
         if not 1 <= question.k <= MAX_K:
             message = f"k is {question.k}: give a number from 1 to {MAX_K}."
             raise BadInput(message)
+        if question.budget is not None and question.budget < 1:
+            message = f"budget is {question.budget}: give a number of tokens from 1."
+            raise BadInput(message)
         if not question.text.strip():
-            return []
+            return Answer([], 0)
         found = await self.index.search(
             IndexQuery(
                 owner=principal.owner,
@@ -185,15 +201,20 @@ class Recall:
         answers = ranked(best, asked, found)
         if not found.lexical_ideal and question.is_unbounded:
             answers = await self._with_important(principal, answers, query=question.text, wanted=wanted)
-        return [
+        hits = [
             _hit(one.candidate.id, self._shown(one.candidate.kind), one.memento, score=one.score)
             for one in answers[: question.k]
         ]
+        return _fitting(hits, question.budget)
 
     def _now(self, principal: Principal, as_of: int | None) -> datetime:
         """What "now" is in the question, in the principal's zone."""
-        now = to_datetime(self.clock.now_us() if as_of is None else as_of)
-        return now if principal.time_zone == "UTC" else now.astimezone(ZoneInfo(principal.time_zone))
+        zone = ZoneInfo(principal.time_zone)
+        if as_of is not None:
+            with suppress(OverflowError):  # the ends of the calendar, in another zone
+                return to_datetime(as_of).astimezone(zone)
+        now = to_datetime(self.clock.now_us())
+        return now if principal.time_zone == "UTC" else now.astimezone(zone)
 
     async def _best(
         self, principal: Principal, items: Sequence[Weighed], *, count: int, moment: int | None
@@ -263,6 +284,18 @@ class Recall:
             mementos = await self.kinds[kind](principal, ids)
             shown |= {id: memento for id, memento in zip(ids, mementos, strict=True) if memento is not None}
         return shown
+
+
+def _fitting(hits: list[Hit], budget: int | None) -> Answer:
+    """The hits that fit, each in its turn: one that is too long does not keep out a shorter one behind it."""
+    kept: list[Hit] = []
+    used = 0
+    for hit in hits:
+        tokens = tokens_in(hit.text)
+        if budget is None or used + tokens <= budget:
+            used += tokens
+            kept.append(hit)
+    return Answer(kept, used, len(hits) - len(kept))
 
 
 def _hit(id: str, kind: str, memento: Memento, *, score: float) -> Hit:

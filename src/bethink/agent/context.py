@@ -18,7 +18,7 @@ from bethink.clock import to_datetime, to_us
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
 from bethink.llm import LlmRequest, ToolSchema
-from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from bethink.messages import MESSAGE_TOKENS, AssistantMessage, Message, ToolMessage, UserMessage, tokens_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
 
-_BYTES_PER_TOKEN = 3.5
-"""Of English prose in the tokenizers of current models, a little on the safe side.
-
-Bytes and not characters: a Chinese character is about a token, an emoji two.
-"""
-_MESSAGE_TOKENS = 8
 _NOW_TOKENS = 32
 _ANSWER_TOKENS = 1024
 _MAX_RECALLED_CHARS = 6_000
@@ -69,8 +63,8 @@ class Context:
     _fixed_tokens: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        tools = sum(_tokens(str(tool.parameters) + tool.description) for tool in self.tools)
-        object.__setattr__(self, "_fixed_tokens", _tokens(self.prompt) + _NOW_TOKENS + tools)
+        tools = sum(tokens_in(str(tool.parameters) + tool.description) for tool in self.tools)
+        object.__setattr__(self, "_fixed_tokens", tokens_in(self.prompt) + _NOW_TOKENS + tools)
 
     async def recalled(
         self, principal: Principal, text: str, known: Collection[str] = ()
@@ -112,7 +106,7 @@ class Context:
         """
         answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
         block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
-        room = context_tokens - self._fixed_tokens - answer - _tokens(block)
+        room = context_tokens - self._fixed_tokens - answer - tokens_in(block)
         return LlmRequest(
             system=f"{self.prompt}\n# Now\n{self._now(principal)}\n",
             messages=tuple(_with_recalled(_fitting(_complete(messages), room), block)),
@@ -160,18 +154,13 @@ def tokens_of(message: Message) -> int:
     """About how many tokens a message takes, for a provider that does not count."""
     match message:
         case UserMessage():
-            return _tokens(message.content)
+            return tokens_in(message.content)
         case AssistantMessage():
-            return _tokens(message.content) + sum(
-                _tokens(call.name + call.arguments) + _MESSAGE_TOKENS for call in message.tool_calls
+            return tokens_in(message.content) + sum(
+                tokens_in(call.name + call.arguments) + MESSAGE_TOKENS for call in message.tool_calls
             )
         case ToolMessage():
-            return _tokens(message.content)
-
-
-def _tokens(text: str) -> int:
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return int(size / _BYTES_PER_TOKEN) + _MESSAGE_TOKENS
+            return tokens_in(message.content)
 
 
 def _complete(messages: Sequence[Message]) -> list[Message]:

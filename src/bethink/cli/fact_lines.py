@@ -44,13 +44,6 @@ class FactLines:
     time_zone: str
     is_json: bool
 
-    def found(self, fact: Fact, score: float) -> None:
-        """A fact and how well it answers the question."""
-        if self.is_json:
-            self._json(_document(fact) | {"score": round(score, 4)})
-        else:
-            self.screen.line(f"{score:.2f}  {fact.content}  ({fact.category}, {fact.id})")
-
     def listed(self, fact: Fact) -> None:
         """A fact among others."""
         if self.is_json:

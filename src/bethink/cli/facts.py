@@ -10,6 +10,7 @@ from bethink.cli.forget import forget
 from bethink.cli.keeping import consolidate, show_health, show_log, show_numbers
 from bethink.cli.portability import export_memory, import_memory
 from bethink.cli.review import review
+from bethink.cli.search import search
 from bethink.cli.session import opened
 from bethink.cli.terminal import Screen, read_stdin
 from bethink.errors import BadInput, UnknownId
@@ -56,19 +57,6 @@ def _add(session: Session, lines: FactLines, options: argparse.Namespace) -> int
         batch = facts[start : start + _BATCH]
         for changed in session.call(session.app.memory.add_many, session.principal, batch):
             lines.changed(changed)
-    return Exit.OK
-
-
-def _search(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    query = " ".join(options.query)
-    limit = session.app.settings.memory_search_limit if options.k is None else options.k
-    found = session.call(session.app.memory.search, session.principal, query, k=limit)
-    for fact, score in found:
-        lines.found(fact, score)
-    if not found:
-        lines.screen.note(f"No memories found matching: {query}")
-    if warning := session.app.recall.warning:
-        lines.screen.note(f"warning: {warning}", "yellow")
     return Exit.OK
 
 
@@ -175,7 +163,7 @@ def _fact(session: Session, id: str) -> Fact:
 
 _ACTIONS: dict[str, Callable[[Session, FactLines, argparse.Namespace], int]] = {
     "add": _add,
-    "search": _search,
+    "search": search,
     "list": _list,
     "show": _show,
     "history": _history,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bethink.across.wanted import Wanted
 from bethink.cli.exits import Exit
+from bethink.cli.moments import moment
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
@@ -51,24 +51,13 @@ def _wanted(options: argparse.Namespace, zone: ZoneInfo) -> Wanted:
     wanted = Wanted(
         ids=options.ids,
         query=options.query,
-        since=_moment(options.since, zone),
-        until=_moment(options.until, zone),
+        since=moment(options.since, zone),
+        until=moment(options.until, zone),
         everything=options.all,
         k=options.k,
     )
     wanted.check()
     return wanted
-
-
-def _moment(text: str | None, zone: ZoneInfo) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        message = f"{text!r} is no time: write it as 2026-05-01 or 2026-05-01T14:30."
-        raise BadInput(message) from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def _check_known(session: Session, ids: Sequence[str]) -> None:

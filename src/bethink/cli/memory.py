@@ -23,11 +23,7 @@ def register(commands: Commands) -> None:
 
 
 def _register_reading(family: Commands) -> None:
-    search = _add(family, "search", "find memories that answer a question, the best first")
-    search.add_argument("query", nargs="+", metavar="QUERY", help="a question or words")
-    search.add_argument(
-        "-k", type=int, metavar="N", help="at most this many (BETHINK_MEMORY_SEARCH_LIMIT, 10)"
-    )
+    _register_search(family)
     listing = _add(family, "list", "list memories, the newest first")
     listing.add_argument("--category", metavar="NAME", help="only this category")
     listing.add_argument("--project", metavar="NAME", help="only this project")
@@ -41,6 +37,22 @@ def _register_reading(family: Commands) -> None:
     history.add_argument("id", metavar="ID", help="its id")
     log = _add(family, "log", "show what was changed, the newest first, and how to take it back")
     log.add_argument("--limit", type=int, default=20, metavar="N", help="at most this many changes (20)")
+
+
+def _register_search(family: Commands) -> None:
+    search = _add(family, "search", "find what answers a question, remembered or said, the best first")
+    search.add_argument("query", nargs="+", metavar="QUERY", help="a question or words")
+    search.add_argument(
+        "-k", "--k", type=int, metavar="N", help="at most this many (BETHINK_MEMORY_SEARCH_LIMIT, 10)"
+    )
+    search.add_argument("--kinds", metavar="KIND,KIND", help="such as fact,turn; all unless told otherwise")
+    search.add_argument("--since", metavar="TIME", help="said from then on: 2026-05-01, or with T14:30")
+    search.add_argument("--until", metavar="TIME", help="said before then")
+    search.add_argument("--as-of", metavar="TIME", help="what held then, whenever it was said")
+    search.add_argument("--conversation", metavar="ID", help="only what was said in this conversation")
+    search.add_argument("--project", metavar="NAME", help="only what belongs to this project")
+    search.add_argument("--budget", type=int, metavar="TOKENS", help="at most so much text in all")
+    search.add_argument("--all", action="store_true", help="also what has nothing to do with it")
 
 
 def _register_changing(family: Commands) -> None:

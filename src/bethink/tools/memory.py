@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from pydantic import AliasChoices, Field
 
+from bethink.conversations import ASSISTANT, OWNER
+from bethink.conversations import KIND as TURN
 from bethink.events import MemoryChanged
+from bethink.memory import KIND as FACT
 from bethink.memory import NewFact, Source
 from bethink.memory.provenance import origin_of
 from bethink.tool import ToolContext, ToolOutput, tool
@@ -16,11 +19,15 @@ from bethink.tool import ToolContext, ToolOutput, tool
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bethink.across.recall import Hit, Recall
     from bethink.memory import Changed, Fact, Memory
     from bethink.tool import Tool
 
 _RESTATED = 0.6
 """So near to a memory, what nobody said now is that memory in other words."""
+_MAX_CHARS = 2_000
+"""A longer text is cut: one alone must not push out the others."""
+_WHO = {OWNER: "the user", ASSISTANT: "you"}
 NOTHING_FOUND = "No memories found matching: {query}"
 KNOWN = "Already known, nothing stored: {content}"
 WAITS = (
@@ -29,8 +36,11 @@ WAITS = (
 REJECTED = "Not stored: {content}\nThe user rejected this before. Store it only if they say it themselves."
 
 
-def memory_tools(memory: Memory) -> list[Tool]:
-    """`store_memory` and `search_memory` (alias `search_memories`)."""
+def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Tool]:
+    """`store_memory` and `search_memory` (alias `search_memories`).
+
+    What was said in conversations is found where its score is `least_score` or more.
+    """
 
     @tool(effect="write", label="Remember: {content}")
     async def store_memory(
@@ -104,21 +114,25 @@ def memory_tools(memory: Memory) -> list[Tool]:
     ) -> str | ToolOutput:
         """Search long-term memory for information about the user.
 
-        Call it before you answer a question about the user, their life, or
-        anything they may have told earlier, unless the recalled memories in the
-        message answer it already.
+        Finds stored facts and what was said in past conversations. Call it
+        before you answer a question about the user, their life, or anything
+        they may have told earlier, unless the recalled memories in the message
+        answer it already.
         """
-        found = await memory.search(context.principal, query, k=top_k)
+        hits = await recall.search(context.principal, query, top_k, kinds={FACT, TURN})
+        hits = [hit for hit in hits if hit.kind == FACT or hit.score >= least_score]
+        facts = await memory.get(context.principal, [hit.id for hit in hits])
+        found = [(hit, fact) for hit, fact in zip(hits, facts, strict=True) if hit.kind == TURN or fact]
         if not found:
             return NOTHING_FOUND.format(query=query)
         noun = "memory" if len(found) == 1 else "memories"
         entries = [
-            _entry(position, fact, score, label=context.label(fact.id))
-            for position, (fact, score) in enumerate(found, 1)
+            _entry(position, hit, fact, label=context.label(hit.id))
+            for position, (hit, fact) in enumerate(found, 1)
         ]
         return ToolOutput(
             "\n\n".join((f"Found {len(found)} {noun}:", *entries)),
-            memories=tuple(fact.id for fact, _ in found),
+            memories=tuple(hit.id for hit, _ in found),
         )
 
     return [store_memory, search_memory]
@@ -157,8 +171,20 @@ def _beside(changed: Changed) -> str:
     return f" ({'; '.join(told)})" if told else ""
 
 
-def _entry(position: int, fact: Fact, score: float, *, label: str) -> str:
-    shown = {"Category": fact.category, "Importance": f"{fact.importance:g}", "Similarity": f"{score:.2f}"}
+def _entry(position: int, hit: Hit, fact: Fact | None, *, label: str) -> str:
+    """A fact as spec 002 shows it, or what was said: by whom, when, and in which conversation."""
+    similarity = {"Similarity": f"{hit.score:.2f}"}
+    if fact is None:
+        shown = {"Said": f"{hit.at:%Y-%m-%d} by {_WHO.get(hit.speaker or '', hit.speaker)}"}
+        shown |= similarity | {"Source": f"conversation {hit.conversation}"}
+    else:
+        shown = {"Category": fact.category, "Importance": f"{fact.importance:g}"} | similarity
+        if hit.valid_until is not None:
+            shown["True until"] = f"{hit.valid_until:%Y-%m-%d}"
+        if hit.doubt is not None:
+            shown["Doubt"] = hit.doubt
     head = " | ".join(f"**{name}:** {value}" for name, value in shown.items())
-    lines = [f"{position}. {head}", f"   Content: {fact.content}" + (f" [{label}]" if label else "")]
-    return "\n".join([*lines, f"   Topics: {', '.join(fact.topics)}"] if fact.topics else lines)
+    text = " ".join(hit.text.split())
+    text = text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"
+    lines = [f"{position}. {head}", f"   Content: {text}" + (f" [{label}]" if label else "")]
+    return "\n".join([*lines, f"   Topics: {', '.join(fact.topics)}"] if fact and fact.topics else lines)

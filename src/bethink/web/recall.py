@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
+from bethink.across.recall import Question
 from bethink.web.caller import Caller, Served
 
 router = APIRouter(tags=["recall"])
@@ -22,12 +24,19 @@ class RecalledItem(BaseModel):
     score: float
     at: datetime = Field(description="When it was said or learnt.")
     source: str | None = Field(description="Where it came from.")
+    conversation: str | None = Field(description="Where it was said.")
+    speaker: str | None = Field(description="Who said it: `owner`, `assistant` or a name.")
+    valid_from: datetime | None = Field(description="Since when it holds, where that was told.")
+    valid_until: datetime | None = Field(description="Until when it held; null while it does.")
+    doubt: str | None = Field(description="Why it may not hold.")
 
 
 class RecallAnswer(BaseModel):
     """What was found, best first; `warnings` say why recall is worse than it should be."""
 
     items: list[RecalledItem]
+    tokens: int = Field(description="About how many tokens the texts take.")
+    left_out: int = Field(description="How many were found that did not fit into the `budget`.")
     warnings: list[str]
 
 
@@ -43,19 +52,32 @@ async def recall(
     kinds: Annotated[str | None, Query(description="Kinds with commas between them; none is all.")] = None,
     since: Annotated[AwareDatetime | None, Query(description="Said at or after this time.")] = None,
     until: Annotated[AwareDatetime | None, Query(description="Said before this time.")] = None,
-    as_of: Annotated[AwareDatetime | None, Query(description="What was held to be true then.")] = None,
+    as_of: Annotated[
+        AwareDatetime | None, Query(description="What held at this time, whenever it was said.")
+    ] = None,
+    conversation: Annotated[str | None, Query(description="Only what was said in it, by its id.")] = None,
+    project: Annotated[str | None, Query(description="Only what belongs to this project.")] = None,
+    budget: Annotated[int | None, Query(ge=1, description="At most so many tokens of text in all.")] = None,
 ) -> RecallAnswer:
     """Search everything that is remembered, without a language model."""
     wanted = None if kinds is None else {kind.strip() for kind in kinds.split(",") if kind.strip()}
     limit = app.settings.memory_search_limit if k is None else k
-    hits = await app.recall.search(caller, query, limit, kinds=wanted, since=since, until=until, as_of=as_of)
+    question = Question(
+        query,
+        limit,
+        kinds=wanted,
+        since=since,
+        until=until,
+        as_of=as_of,
+        conversation=conversation,
+        project=project,
+        budget=budget,
+    )
+    answer = await app.recall.ask(caller, question)
     warning = app.recall.warning
     return RecallAnswer(
-        items=[
-            RecalledItem(
-                id=hit.id, kind=hit.kind, text=hit.text, score=hit.score, at=hit.at, source=hit.source
-            )
-            for hit in hits
-        ],
+        items=[RecalledItem(**asdict(hit)) for hit in answer.hits],
+        tokens=answer.tokens,
+        left_out=answer.left_out,
         warnings=[warning] if warning else [],
     )

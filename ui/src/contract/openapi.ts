@@ -120,11 +120,11 @@ export type Problem = { detail: string; errors?: readonly Fault[]; status: numbe
 
 export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
 
-export type RecallAnswer = { items: readonly RecalledItem[]; warnings: readonly string[] };
+export type RecallAnswer = { items: readonly RecalledItem[]; left_out: number; tokens: number; warnings: readonly string[] };
 
 export type Recalled = { at: number; doubt?: string | null; id: string; kind: string; score: number; source?: string | null; speaker?: string | null; text: string; valid_until?: number | null };
 
-export type RecalledItem = { at: string; id: string; kind: string; score: number; source: string | null; text: string };
+export type RecalledItem = { at: string; conversation: string | null; doubt: string | null; id: string; kind: string; score: number; source: string | null; speaker: string | null; text: string; valid_from: string | null; valid_until: string | null };
 
 export type RunDone = { kind: "run_done"; message?: string | null; reason: "answered" | "awaiting_approval" | "cancelled" | "content_filter" | "failed" | "interrupted" | "length" | "max_cost" | "max_seconds" | "max_steps" | "max_tokens" | "max_tool_calls" | "repeated_calls" };
 
