@@ -197,7 +197,7 @@ async def test_a_commit_that_expects_what_was_before_is_refused() -> None:
 
 async def test_what_a_search_of_the_model_quoted_from_another_conversation_is_forgotten_with_it() -> None:
     llm = ScriptedLlm(
-        ["Noted.", [ScriptedCall("search_memory", {"query": f"What about {SECRET}?"})], "Found."]
+        ["Noted.", [ScriptedCall("search_memory", {"query": "What do I often think of?"})], "Found."]
     )
     async with open_house(llm) as house:
         await house.say(f"I often think of {SECRET}.", await house.new())

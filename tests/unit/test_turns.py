@@ -26,8 +26,8 @@ SURE: float = Settings.model_fields["recall_min_score"].default
 
 async def turns(house: House, query: str, conversation: str | None = None) -> list[str]:
     asked = Question(query, kinds={"turn"}, conversation=conversation)
-    hits = await house.app.recall.ask(house.me, asked)
-    return [hit.text for hit in hits if hit.score >= SURE]
+    answer = await house.app.recall.ask(house.me, asked)
+    return [hit.text for hit in answer.hits if hit.score >= SURE]
 
 
 @pytest.mark.requirement("R135", "R137")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -138,11 +139,11 @@ class Traces:
         says it: "works at Initech" goes with "worked at Initech until May", but
         "works at Globex" is another matter.
         """
-        chain: dict[str, Versioned[Fact]] = {}
+        line: dict[str, Versioned[Fact]] = {}
         asked, later = list(dict.fromkeys(ids)), set[str]()
         while asked:
             found = [fact for fact in await self.store.get(FACTS, owner, asked) if fact is not None]
-            chain |= {fact.record.id: fact for fact in found}
+            line |= {fact.record.id: fact for fact in found}
             linked = {id for fact in found for id in (*fact.record.supersedes, *fact.record.merges)}
             for said in {fact.record.digest for fact in found}:
                 same = await self.store.scan(owner, Scan(FACTS, {"digest": said}))
@@ -150,34 +151,38 @@ class Traces:
             for fact in found:
                 if (became := fact.record.superseded_by) is not None:
                     (linked if fact.record.state == "merged" else later).add(became)
-            asked = [id for id in linked if id not in chain]
+            asked = [id for id in linked if id not in line]
             if not asked:
-                asked = await self._still_saying(owner, later - chain.keys(), chain.values())
-        return tuple(sorted(chain.values(), key=lambda fact: (fact.record.created_at, fact.record.id)))
+                asked = await self._still_saying(owner, later - line.keys(), line.values())
+        return tuple(sorted(line.values(), key=lambda fact: (fact.record.created_at, fact.record.id)))
 
     async def _still_saying(
-        self, owner: str, later: Collection[str], chain: Iterable[Versioned[Fact]]
+        self, owner: str, later: Collection[str], line: Iterable[Versioned[Fact]]
     ) -> list[str]:
         if not later:
             return []
-        gone = redaction_of(text for fact in chain for text in texts_of(fact.record))
+        gone = redaction_of(text for fact in line for text in texts_of(fact.record))
         found = [fact.record for fact in await self.store.get(FACTS, owner, list(later)) if fact is not None]
         return [fact.id for fact in found if gone.says(fact.content, close=True)]
 
     async def of(self, owner: str, facts: Sequence[Versioned[Fact]], cuts: Sequence[MessageCut]) -> Found:
         """All that is kept of these facts, and what the `cuts` name."""
         by_id = {fact.record.id: fact.record for fact in facts}
+        said = await self._said(owner, cuts)
         sought = _Sought(
             facts=by_id,
             everything=redaction_of(text for fact in by_id.values() for text in texts_of(fact)),
-            known=await self._known(owner, by_id),
+            known=await self._known(owner, by_id, said),
             cuts={cut.message: cut for cut in cuts},
         )
         found = new = await _among(sought, self._messages(owner, sought))
         while places := await self._shown_in(owner, new) - sought.known.keys():
             # A message that tells of the facts was recalled there: what was said then may, too.
             more = {
-                place: _known([*by_id.values()], await self._staying(owner, place, by_id)) for place in places
+                place: _known(
+                    [*by_id.values()], await self._staying(owner, place, by_id), chain(*said.values())
+                )
+                for place in places
             }
             sought = replace(sought, known={**sought.known, **more})
             new = await _among(sought, self._whole(owner, places))
@@ -188,17 +193,32 @@ class Traces:
         titles = _titles([one.record for one in held.values()], sought.known, messages)
         return Found(tuple(facts), messages, held, titles, sought.everything)
 
-    async def _known(self, owner: str, going: Mapping[str, Fact]) -> dict[str, _Known]:
-        """What of the facts was known in which conversation."""
+    async def _said(self, owner: str, cuts: Sequence[MessageCut]) -> dict[str, list[str]]:
+        """What is to go out of messages, by their ids."""
+        found = await self.store.get(MESSAGES, owner, [cut.message for cut in cuts])
+        return {
+            cut.message: [one.record.message.content[start:end] for start, end in cut.spans]
+            for cut, one in zip(cuts, found, strict=True)
+            if one is not None and one.version == cut.version
+        }
+
+    async def _known(
+        self, owner: str, going: Mapping[str, Fact], said: Mapping[str, Sequence[str]]
+    ) -> dict[str, _Known]:
+        """What of the facts, and of what was `said`, was known in which conversation."""
         places: defaultdict[str, set[str]] = defaultdict(set)
         for fact in going.values():
             for source in fact.sources:
                 if source.id is not None and source.kind in {"conversation", "tool"}:
                     places[source.id].add(fact.id)
-        for sighting in await self._sightings(owner, going):
+        for sighting in await self._sightings(owner, {*going, *said}):
             places[sighting.conversation].add(sighting.fact)
         return {
-            place: _known([going[id] for id in ids], await self._staying(owner, place, going))
+            place: _known(
+                [going[id] for id in ids if id in going],
+                await self._staying(owner, place, going),
+                chain.from_iterable(said.get(id, ()) for id in ids),
+            )
             for place, ids in places.items()
         }
 
@@ -288,11 +308,11 @@ def redacted(
     return msgspec.structs.replace(kept, note=note or None), (*gone, *noted)
 
 
-def _known(facts: Sequence[Fact], stays: Sequence[Fact]) -> _Known:
+def _known(facts: Sequence[Fact], stays: Sequence[Fact], said: Iterable[str]) -> _Known:
     """Words that facts use which stay are no marks of those that go."""
     told_in = {source.message for fact in facts for source in fact.sources if source.message}
     of_others = {source.message for fact in stays for source in fact.sources}
-    redaction = redaction_of(text for fact in facts for text in texts_of(fact))
+    redaction = redaction_of([*(text for fact in facts for text in texts_of(fact)), *said])
     spared = redaction.sparing(text for fact in stays for text in (fact.content, *fact.topics))
     return _Known(spared, frozenset(told_in - of_others))
 
