@@ -228,9 +228,7 @@ def _firsts(values: NDArray[np.uint64]) -> NDArray[np.intp]:
 def _counted(keys: NDArray[np.uint64]) -> Counted:
     """The different keys of a sorted array."""
     first = _firsts(keys)
-    counts = np.append(first[1:], len(keys))
-    counts -= first
-    return keys[first], np.minimum(counts, _MOST, out=counts).astype(np.uint16)
+    return keys[first], np.minimum(np.diff(first, append=len(keys)), _MOST).astype(np.uint16)
 
 
 def _merged(one: Counted, other: Counted) -> Counted:
