@@ -102,7 +102,7 @@ class Loop:
         try:
             async with asyncio.timeout(self.context.recall_timeout_s):
                 known = {message.content for message in request.messages}
-                request.recalled = await self.context.recalled(request.principal, said.content, known)
+                request.recall(await self.context.recalled(request.principal, said.content, known))
         except (StorageError, TimeoutError) as error:
             reason = str(error) or "the search took too long"
             yield Warned(part="memory", message=f"This answer goes without your memories: {reason}")

@@ -10,7 +10,7 @@ from bethink.agent.answer import Spent
 from bethink.agent.citations import Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bethink.across.redaction import Redaction
     from bethink.events import Recalled
@@ -74,6 +74,12 @@ class RunRequest:
             kept = reduce(lambda kept, gone: gone.message(kept, close=True)[0], self._gone, message)
             self.messages.append(kept)
 
+    def recall(self, found: Iterable[Recalled]) -> None:
+        """Have the model given these memories, but for what is being forgotten."""
+        self.recalled = tuple(
+            item for item in found if not any(gone.says(item.text, close=True) for gone in self._gone)
+        )
+
     def was_forgotten(self, arguments: str) -> bool:
         """Whether a call says what was forgotten since the run began: it was asked for before that."""
         return any(gone.arguments(arguments, close=False)[1] for gone in self._gone)
@@ -82,4 +88,4 @@ class RunRequest:
         """Take what was forgotten out of what the model is told from now on."""
         self._gone = (*self._gone, gone)
         self.messages[:] = [gone.message(message, close=True)[0] for message in self.messages]
-        self.recalled = tuple(item for item in self.recalled if not gone.says(item.text, close=True))
+        self.recall(self.recalled)
