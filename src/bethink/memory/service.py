@@ -100,11 +100,12 @@ class Memory:
         for place, batch in enumerate(batches):
             following = batches[place + 1] if place + 1 < len(batches) else ()
             # Embedding leaves one core to the gate.
-            added, vectors = await asyncio.gather(
-                self._writing.repeated(principal, partial(self._add, batch, vectors)),
-                self._vectors(following),
-            )
-            results += added
+            embedding = asyncio.create_task(self._vectors(following))
+            try:
+                results += await self._writing.repeated(principal, partial(self._add, batch, vectors))
+                vectors = await embedding
+            finally:
+                embedding.cancel()
         return results
 
     async def restore_many(
