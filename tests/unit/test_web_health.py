@@ -87,7 +87,8 @@ async def test_missing_embeddings_are_told_by_health_and_by_recall() -> None:
             "status": "degraded",
             "message": told,
         }
-        assert (await door.http.get("/recall?query=x")).json() == {"items": [], "warnings": [told]}
+        found = (await door.http.get("/recall?query=x")).json()
+        assert (found["items"], found["warnings"]) == ([], [told])
         door.house.app.background.progress = "downloading (5 %)"
         loading = (await door.http.get("/health")).json()
     assert loading["parts"]["embeddings"] == {"status": "loading", "message": "downloading (5 %)"}
