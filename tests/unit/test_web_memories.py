@@ -204,6 +204,7 @@ async def test_recall_answers_with_sources_and_bounds_in_time() -> None:
     assert (item["kind"], item["source"], item["at"]) == ("fact", "person", paris["created_at"])
 
 
+@pytest.mark.requirement("R138")
 async def test_recall_is_bounded_by_conversation_project_and_budget_and_says_what_it_left_out() -> None:
     async with open_door() as door:
         await kept(door, "Keeps bees", valid_from="2020-01-01T00:00:00Z")

@@ -26,15 +26,20 @@ _ASSISTANT = re.compile(
     r"|\byour (?:suggestion|recommendation|advice|answer|list|explanation|proposal|tip)",
     re.IGNORECASE,
 )
-_ONCE = r"used? to|previous(?:ly)?|former(?:ly)?|originally|initially|in the past|back then|any ?more"
+_TALK = r"(?: (?:conversation|chat|session|message|question|answer|discussion)s?\b)"
+_STRETCH = r"(?: (?:\w+ )?(?:hour|day|week|month|year)s?\b)"
+_ONCE = (
+    rf"used to|previous(?:ly)?\b(?!{_TALK})|former(?:ly)?|originally|initially|in the past\b(?!{_STRETCH})"
+    r"|back then|any ?more"
+)
 _PAST = re.compile(
-    rf"\b(?:{_ONCE}|no longer|until recently|once (?:lived|worked|had|owned))\b"
+    rf"\b(?:{_ONCE}|did \w+(?: \w+)? use to|no longer|until recently|once (?:lived|worked|had|owned))\b"
     r"|\bbefore(?: that| this| now)?\s*[?.!]*$"
     r"|\b(?:my|our|his|her|their|user's|user’s) (?:old|ex)\b(?! (?:friend|man|woman|mother|father))"
     r"|\blast (?:address|job|employer|landlord|boss|flat|apartment|house|car)\b",
     re.IGNORECASE,
 )
-_PAST_TENSE = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_PAST_TENSE = re.compile(r"\b(?:did|was|were|had|happened)\b", re.IGNORECASE)
 _STATE = re.compile(
     r"\bdid \w+(?: \w+)? (?:live|stay|reside|work|study|drive|own|rent|have|like|love|prefer|use|weigh|play"
     r"|belong)\b"
@@ -42,7 +47,7 @@ _STATE = re.compile(
     re.IGNORECASE,
 )
 """Asks what was so, not what was done: what is so no longer can be the answer."""
-_CUE = re.compile(rf"\b(?:{_ONCE})\b", re.IGNORECASE)
+_CUE = re.compile(rf"\b(?:{_ONCE}|use to)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"\b(before|prior to|after)\s+([^,;?!]+)", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w+")
 _NOT_NAMED = frozenset({"Mr", "Mrs", "Ms", "Dr", "The", "My", "We", "He", "She", "They"})
@@ -94,18 +99,16 @@ def words_of(text: str) -> list[str]:
 def read_question(text: str, now: datetime) -> Asked:
     """What the text asks for; `now` is aware, and is what its relative times go by."""
     low, high = _range(text, now)
-    before, after = _anchors(text) if low is high is None else (frozenset[str](), frozenset[str]())
     told = _PAST_TENSE.search(text) is not None
-    past = (
-        _PAST.search(text) is not None or (told and bool(before)) or (high is not None and high <= to_us(now))
-    )
+    before, after = _anchors(text) if told and low is high is None else (frozenset[str](), frozenset[str]())
+    past = _PAST.search(text) is not None or bool(before) or (high is not None and high <= to_us(now))
     return Asked(
         words=frozenset(words_of(text)),
         time=_TIME.search(text) is not None,
         number=_NUMBER.search(text) is not None,
         of_assistant=_ASSISTANT.search(text) is not None,
         past=past,
-        was=past or (told and bool(after)) or _STATE.search(text) is not None,
+        was=past or bool(after) or _STATE.search(text) is not None,
         is_now=not past and not told,
         now=to_us(now),
         latest=_LATEST.search(text) is not None,
