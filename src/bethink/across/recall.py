@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
@@ -209,12 +210,11 @@ class Recall:
 
     def _now(self, principal: Principal, as_of: int | None) -> datetime:
         """What "now" is in the question, in the principal's zone."""
-        zone = ZoneInfo(principal.time_zone)
+        zone = UTC if principal.time_zone == "UTC" else ZoneInfo(principal.time_zone)
         if as_of is not None:
             with suppress(OverflowError):  # the ends of the calendar, in another zone
                 return to_datetime(as_of).astimezone(zone)
-        now = to_datetime(self.clock.now_us())
-        return now if principal.time_zone == "UTC" else now.astimezone(zone)
+        return to_datetime(self.clock.now_us()).astimezone(zone)
 
     async def _best(
         self, principal: Principal, items: Sequence[Weighed], *, count: int, moment: int | None
