@@ -30,6 +30,8 @@ def read(text: str) -> Asked:
         "What was originally planned?",
         "Which sports do I not play any more?",
         "What was my last job?",
+        "In which city did I live earlier?",
+        "Who is my ex-boss?",
         "Have I lived elsewhere in the past?",
     ],
 )
@@ -69,6 +71,13 @@ def test_what_asks_for_the_present_is_not_taken_for_the_past(text: str) -> None:
 )
 def test_what_was_done_is_no_question_for_what_was_so(text: str) -> None:
     assert not read(text).past
+
+
+@pytest.mark.parametrize(
+    "text", ["Have I ever lived in Oslo?", "Where did I live?", "Was I a nurse?", "Has Ben worked at Bosch?"]
+)
+def test_what_was_so_may_answer_without_being_asked_for(text: str) -> None:
+    assert (read(text).past, read(text).was) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,11 @@ _TALK = r"(?: (?:conversation|chat|session|message|question|answer|discussion)s?
 _STRETCH = r"(?: (?:\w+ )?(?:hour|day|week|month|year)s?\b)"
 _ONCE = (
     rf"used to|previous(?:ly)?\b(?!{_TALK})|former(?:ly)?|originally|initially|in the past\b(?!{_STRETCH})"
-    r"|back then|any ?more"
+    r"|back then|any ?more|ex-"
 )
 _PAST = re.compile(
     rf"\b(?:{_ONCE}|did \w+(?: \w+)? use to|no longer|until recently|once (?:lived|worked|had|owned))\b"
-    r"|\bbefore(?: that| this| now)?\s*[?.!]*$"
+    r"|\b(?:before(?: that| this| now)?|earlier)\s*[?.!]*$"
     r"|\b(?:my|our|his|her|their|user's|user’s) (?:old|ex)\b(?! (?:friend|man|woman|mother|father))"
     r"|\blast (?:address|job|employer|landlord|boss|flat|apartment|house|car)\b",
     re.IGNORECASE,
@@ -43,6 +43,7 @@ _PAST_TENSE = re.compile(r"\b(?:did|was|were|had|happened)\b", re.IGNORECASE)
 _STATE = re.compile(
     r"\bdid \w+(?: \w+)? (?:live|stay|reside|work|study|drive|own|rent|have|like|love|prefer|use|weigh|play"
     r"|belong)\b"
+    r"|\bha(?:ve|s) \w+(?: \w+)? (?:lived|stayed|worked|studied|driven|owned|rented|used|played|been)\b"
     r"|\b(?:was|were) (?:I|we|he|she|they|my|our|his|her|their|the|user|[a-z]+['’]s)\b",
     re.IGNORECASE,
 )
