@@ -5,7 +5,8 @@ BethinkError
 │   ├── UnknownId
 │   ├── TooLarge
 │   ├── NotAllowed
-│   └── HoldsSecret
+│   ├── HoldsSecret
+│   └── JustForgotten
 ├── Conflict                     somebody else changed it first, or it is in use
 │   └── Busy
 ├── StorageError                 the data directory cannot be used as asked
@@ -74,6 +75,12 @@ class NotAllowed(BadInput):
 
     code = "not_allowed"
     status = 403
+
+
+class JustForgotten(BadInput):
+    """Not stored: this has just been forgotten for good. Do not mention it again."""
+
+    code = "forgotten"
 
 
 class HoldsSecret(BadInput):

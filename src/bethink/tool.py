@@ -12,7 +12,7 @@ import string
 import typing
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -20,6 +20,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import BaseModel
 
     from bethink.events import Event
@@ -48,6 +50,23 @@ class Evidence:
     untrusted: tuple[str, ...] = ()
 
 
+class Forgotten(Protocol):
+    """What the owner had forgotten since a run began, as far as the run has heard of it."""
+
+    async def listen(self) -> None:
+        """Hear what was forgotten since the last time."""
+        ...
+
+    def says(self, text: str) -> bool:
+        """Whether a text says something of what was heard."""
+        ...
+
+    @property
+    def expected(self) -> Sequence[Any]:
+        """The changes that refuse a commit if there is something that was not heard."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a call knows of its run; `emit` sends an event into the run at once.
@@ -55,7 +74,8 @@ class ToolContext:
     `message` is the id of the owner's message that the run answers. `label`
     gives the short name under which the answer may cite a memory, by its id;
     it is empty where nobody reads citations. `evidence` tells where what a call
-    says may come from; None where the owner makes it themselves.
+    says may come from; None where the owner makes it themselves. `forgotten` is
+    what a call must not keep any more.
     """
 
     principal: Principal
@@ -66,6 +86,7 @@ class ToolContext:
     emit: Callable[[Event], None] = lambda _event: None
     label: Callable[[str], str] = lambda _id: ""
     evidence: Callable[[], Evidence | None] = lambda: None
+    forgotten: Forgotten | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,9 @@ class Commands:
             [AssistantMessage("", (call,))], durably=self.toolbox.may_change([call])
         )
         yield MessageSaved(id=saved, role="assistant")
-        context = ToolContext(request.principal, request.conversation, request.run, request.message)
+        context = ToolContext(
+            request.principal, request.conversation, request.run, request.message, forgotten=request.forgotten
+        )
         async with aclosing(self.toolbox.run([prepared], context)) as items:
             async for item in items:
                 if isinstance(item, ToolMessage):

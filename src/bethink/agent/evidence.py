@@ -31,6 +31,7 @@ def tool_context(request: RunRequest, trust_of: Callable[[str], Trust]) -> ToolC
         message=request.message,
         label=request.labels.of,
         evidence=partial(evidence_of, request, trust_of),
+        forgotten=request.forgotten,
     )
 
 

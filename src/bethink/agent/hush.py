@@ -1,6 +1,6 @@
 """What one run must not keep, nor tell its model again, because it was forgotten meanwhile.
 
-`agent/records` expects in each commit what this has heard. A commit that comes
+`agent/records` and `memory` expect in each commit what this has heard. A commit that comes
 too late is refused, and the run listens before it tries again, so that
 nothing forgotten is written behind the forgetting, whichever process did it.
 """
@@ -79,6 +79,10 @@ class Hush:
     def said(self, message: StoredMessage) -> StoredMessage:
         """The message without what was forgotten while the run lived."""
         return reduce(lambda said, gone: redacted(said, gone, close=True)[0], self.gone, message)
+
+    def says(self, text: str) -> bool:
+        """Whether the text says what was forgotten while the run lived."""
+        return any(gone.spans(text, close=True) for gone in self.gone)
 
     def title(self, title: str) -> str:
         """A conversation's title without it."""

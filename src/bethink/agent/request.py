@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bethink.across.redaction import Redaction
+    from bethink.agent.hush import Hush
     from bethink.events import Recalled
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
+    from bethink.tool import Forgotten
 
 
 class Save(Protocol):
@@ -64,6 +66,7 @@ class RunRequest:
     save: Save
     decided: Sequence[Decided] = ()
     recalled: tuple[Recalled, ...] = ()
+    forgotten: Forgotten | None = None
     labels: Labels = field(default_factory=Labels)
     spent: Spent = field(default_factory=Spent)
     _gone: tuple[Redaction, ...] = ()
@@ -83,6 +86,11 @@ class RunRequest:
     def was_forgotten(self, arguments: str) -> bool:
         """Whether a call says what was forgotten since the run began: it was asked for before that."""
         return any(gone.arguments(arguments, close=False)[1] for gone in self._gone)
+
+    def heed(self, hush: Hush) -> None:
+        """Tell the model nothing, and let no call store, what `hush` hears is forgotten."""
+        self.forgotten = hush
+        hush.tell(self.forget)
 
     def forget(self, gone: Redaction) -> None:
         """Take what was forgotten out of what the model is told from now on."""

@@ -310,7 +310,7 @@ class Runs:
         return self.loop.run(request)
 
     def _launch(self, recorder: Recorder, request: RunRequest, said: str) -> None:
-        recorder.hush.tell(request.forget)
+        request.heed(recorder.hush)
         live = _Live(recorder, request, anyio.CancelScope())
         self._live[recorder.run.id] = live
         self.tally.started += 1

@@ -115,8 +115,10 @@ class Gate:
         same: tuple[Fact, Relation] | None = None
         contradicted: list[tuple[Fact, Relation]] = []
         for id, cosine in asked.near.items():
+            if id == but or id not in draft:  # what was forgotten meanwhile is still in what was found
+                continue
             fact = draft.get(id)
-            if id == but or fact.state not in _LIVING or fact.project != asked.new.project:
+            if fact.state not in _LIVING or fact.project != asked.new.project:
                 continue
             if not asked.may_concern(fact, cosine):
                 continue
@@ -290,5 +292,5 @@ def _heads(read: Reading) -> Iterator[object]:
 def _refused(draft: Draft, asked: Asked) -> Fact | None:
     """What the owner took back before in the very same words."""
     said = digest(asked.new.content)
-    near = (draft.get(id) for id in asked.near)
+    near = (draft.get(id) for id in asked.near if id in draft)
     return next((fact for fact in near if fact.state == "retracted" and fact.digest == said), None)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from bethink.errors import JustForgotten
 from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated, Consolidation
 from bethink.memory.dates import dated
 from bethink.memory.draft import Draft
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bethink.memory.writing import Vector
     from bethink.principal import Principal
     from bethink.store import Change, Key, Store
+    from bethink.tool import Forgotten
 
 _BATCH = 256
 _PAGE = 500
@@ -71,26 +73,33 @@ class Memory:
         set_once(self, "_gate", Gate(self._writing))
         set_once(self, "_undoing", Undoing(self._writing, self._gate))
 
-    async def add(self, principal: Principal, fact: NewFact) -> Changed:
+    async def add(
+        self, principal: Principal, fact: NewFact, *, forgotten: Forgotten | None = None
+    ) -> Changed:
         """Let a fact through the gate; durable when it returns.
 
         What is known already is merged, with the sources of both; what it
         corrects is superseded, what it contradicts is put in doubt with it;
         what is not the owner's own word waits for review. See `Changed`.
+        What is `forgotten` by the time of the commit is not kept.
 
         Raises:
             BadInput: the fact is not fit to be kept; the sentence says why.
+            JustForgotten: it says what was forgotten meanwhile.
             HoldsSecret: it holds a password, a key or the like.
         """
-        (changed,) = await self.add_many(principal, [fact])
+        (changed,) = await self.add_many(principal, [fact], forgotten=forgotten)
         return changed
 
-    async def add_many(self, principal: Principal, facts: Sequence[NewFact]) -> list[Changed]:
+    async def add_many(
+        self, principal: Principal, facts: Sequence[NewFact], *, forgotten: Forgotten | None = None
+    ) -> list[Changed]:
         """Let facts through the gate, in order; each batch of 256 is durable before the next is judged.
 
         Raises:
             BadInput: one of them is not fit to be kept; then none is.
             HoldsSecret: one of them holds a secret; then none is kept.
+            JustForgotten: see `add`; what was durable by then is kept.
         """
         now = self.clock.now_us()
         checked = [dated(fact.checked(), principal.time_zone, now) for fact in facts]
@@ -102,7 +111,8 @@ class Memory:
             # Embedding leaves one core to the gate.
             embedding = asyncio.create_task(self._vectors(following))
             try:
-                results += await self._writing.repeated(principal, partial(self._add, batch, vectors))
+                add = partial(self._add, batch, vectors, forgotten=forgotten)
+                results += await self._writing.repeated(principal, add)
                 vectors = await embedding
             finally:
                 embedding.cancel()
@@ -309,8 +319,17 @@ class Memory:
         return await self._writing.vectors([text_of(fact) for fact in batch])
 
     async def _add(
-        self, batch: Sequence[NewFact], vectors: Sequence[Vector] | None, draft: Draft
+        self,
+        batch: Sequence[NewFact],
+        vectors: Sequence[Vector] | None,
+        draft: Draft,
+        *,
+        forgotten: Forgotten | None,
     ) -> list[Changed]:
+        if forgotten is not None:
+            await forgotten.listen()
+            if any(forgotten.says(_told(new)) for new in batch):
+                raise JustForgotten
         asked = [
             self._gate.asked(new, None if vectors is None else vectors[place])
             for place, new in enumerate(batch)
@@ -319,7 +338,7 @@ class Memory:
         at_hand = {text_of(one.new): one.vector for one in asked if one.vector is not None}
         for change, undo, facts in _steps(batch, results):
             self._writing.note(draft, change, undo=undo, facts=facts)
-        await self._writing.commit(draft, at_hand)
+        await self._writing.commit(draft, at_hand, forgotten.expected if forgotten else ())
         return results
 
     async def _commit(self, principal: Principal, change: Callable[[Draft], Awaitable[Changed]]) -> Changed:
@@ -330,6 +349,11 @@ class Memory:
             return result
 
         return await self._writing.repeated(principal, committed)
+
+
+def _told(new: NewFact) -> str:
+    """What a new fact says, its sentences apart."""
+    return "\n".join((new.content, *new.topics, new.source.said or ""))
 
 
 def _steps(

@@ -92,13 +92,17 @@ class Writing:
             else Draft(self.store, owner, now, revision)
         )
 
-    async def commit(self, draft: Draft, vectors: Mapping[str, Vector] | None = None) -> None:
+    async def commit(
+        self, draft: Draft, vectors: Mapping[str, Vector] | None = None, expected: Sequence[Change] = ()
+    ) -> None:
         """Keep what the draft changed; `vectors` of texts are those that are at hand.
 
+        `expected` refuses the commit where something else did not stay as it was.
+
         Raises:
-            Conflict: another process changed facts of the owner meanwhile.
+            Conflict: another process changed facts of the owner, or what is expected, meanwhile.
         """
-        await self.store.commit(draft.owner, await self.changes(draft, vectors))
+        await self.store.commit(draft.owner, [*await self.changes(draft, vectors), *expected])
         self._revisions[draft.owner] = draft.revision + 1
 
     def note(

@@ -88,7 +88,8 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
                 return ToolOutput(KNOWN.format(content=fact.content), memories=(fact.id,))
         if origin == "untrusted":
             new = replace(new, source=msgspec.structs.replace(new.source, kind="tool"))
-        changed = await memory.add(context.principal, replace(new, suggested=origin == "nobody"))
+        new = replace(new, suggested=origin == "nobody")
+        changed = await memory.add(context.principal, new, forgotten=context.forgotten)
         for event in _told(changed):
             context.emit(event)
         return _reply(changed)
