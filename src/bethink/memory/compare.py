@@ -155,11 +155,11 @@ def _of_words(old: Statement, new: Statement) -> Relation:
         return _DIFFERENT
     if old.terms and new.terms and _equal(old, new):
         if old.denied is new.denied:
-            return _SAME if old.over is new.over else _DIFFERENT
+            return _SAME if old.over is new.over and _deny_alike(old, new) else _DIFFERENT
         ended = new.over and not old.over
         reason = "it is so no longer" if ended else "one denies what the other says"
         return Relation("contradicts", reason, replaces=ended)
-    if old.denied or new.denied or old.over or new.over:
+    if old.denials or new.denials:
         return _DIFFERENT
     if _adds(old, new):
         return _NEW_IS_FULLER
@@ -170,7 +170,8 @@ def _of_words(old: Statement, new: Statement) -> Relation:
 
 _WHERE = frozenset(("in", "on", "at", "of"))
 _ORDERED_WORDS = """
-    from to than befor after with over under until with for about by instead
+    from to than befor after with over under until with for about by instead but or becaus if when while
+    then first second last respect
 """
 _ORDERED = frozenset(_ORDERED_WORDS.split())
 
@@ -178,19 +179,73 @@ _ORDERED = frozenset(_ORDERED_WORDS.split())
 def _equal(old: Statement, new: Statement) -> bool:
     if old.keys != new.keys:
         return _equal_lists(old, new)
-    led = ((_WHERE & set(a.before.split()), _WHERE & set(b.before.split())) for a, b in _pairs(old, new))
-    return all(one == other or not one or not other for one, other in led)
+    return _led_alike(old.terms, new.terms)
+
+
+def _led_alike(old: Sequence[Term], new: Sequence[Term]) -> bool:
+    """Whether equal terms are owned by the same and written alike, and nothing leads elsewhere."""
+    for place, (a, b) in enumerate(zip(old, new, strict=True)):
+        one, other = a.before.split(), b.before.split()
+        if _owner(one, place) != _owner(other, place) and "" not in {
+            _owner(one, place),
+            _owner(other, place),
+        }:
+            return False
+        if [mark for mark in one if mark[0] == "~"] != [mark for mark in other if mark[0] == "~"]:
+            return False
+        here, there = _WHERE.intersection(one), _WHERE.intersection(other)
+        if here != there and here and there:
+            return False
+    return True
+
+
+_BEING = frozenset(("is", "am", "are", "was", "were", "user"))
+
+
+def _owner(before: Sequence[str], place: int) -> str:
+    """Whose a term is, by what stands before it; "" for the first where it is not said."""
+    if "user's" in before:
+        return "user's"
+    if place == 0:
+        # "Mother of Eve" may be either; "is mother of Eve" is said of the owner.
+        return "nobody's" if _BEING.intersection(before) else ""
+    return "'s" if "'s" in before else "nobody's"
+
+
+def _deny_alike(old: Statement, new: Statement) -> bool:
+    """Whether two statements of equal terms deny the same of them.
+
+    "Has no car" is "does not have a car"; where there are several clauses or
+    several denials, each has to be in its place.
+    """
+    if old.denials == new.denials:
+        # Of a list in another order, what is denied has to stand before it.
+        return old.keys == new.keys or all(place <= _first_apart(old, new) for place in old.denials)
+    if old.keys != new.keys or len(old.denials) != 1 or len(new.denials) != 1:
+        return False
+    place, beside = sorted((old.denials[0], new.denials[0]))
+    joined = _CLAUSES & {*old.keys} or any("," in term.before for term in (*old.terms, *new.terms))
+    return (
+        not joined and beside - place == 1 and old.keys[place] != "like" and old.keys[beside:][:1] != ("to",)
+    )
+
+
+_CLAUSES = frozenset(("and", "but", "or", "becaus", "if", "when", "while", "so", "than", "as"))
 
 
 def _pairs(old: Statement, new: Statement) -> zip[tuple[Term, Term]]:
     return zip(old.terms, new.terms, strict=True)
 
 
+def _first_apart(old: Statement, new: Statement) -> int:
+    return next(place for place, (a, b) in enumerate(_pairs(old, new)) if a.key != b.key)
+
+
 def _equal_lists(old: Statement, new: Statement) -> bool:
-    """Tea and coffee, coffee and tea."""
-    if len(old.terms) != len(new.terms) or "and" not in old.keys or _ORDERED & {*old.keys}:
+    """Tea and coffee, coffee and tea. Of two lists in one sentence nobody can tell which goes with which."""
+    if len(old.terms) != len(new.terms) or old.keys.count("and") != 1 or _ORDERED & {*old.keys}:
         return False
-    begin = next(place for place, (a, b) in enumerate(_pairs(old, new)) if a.key != b.key)
+    begin = _first_apart(old, new)
     return _items(old.terms[begin:]) == _items(new.terms[begin:])
 
 
@@ -227,6 +282,8 @@ def _adds(old: Statement, new: Statement) -> bool:
     count = len(old.terms)
     if count < _LEAST_TERMS or count >= len(new.terms) or new.keys[:count] != old.keys:
         return False
+    if not _led_alike(old.terms, new.terms[:count]):
+        return False
     more = new.terms[count:]
     if _NARROWING & {term.key for term in more}:
         return False
@@ -242,6 +299,7 @@ _TIMES_WORDS = """
 """
 _TIMES = frozenset(_TIMES_WORDS.split())
 _TIME = re.compile(r"\d+:\d\d|\x01.*")
+_COUNT = re.compile(r"[-+]?\d[^:]*")
 
 
 def _counted(old: Statement, new: Statement) -> Relation:
@@ -253,7 +311,7 @@ def _counted(old: Statement, new: Statement) -> Relation:
         return _DIFFERENT
     place = apart[0]
     one, other = old.keys[place], new.keys[place]
-    counts = one[0].isdecimal() and other[0].isdecimal() and ":" not in one + other
+    counts = _COUNT.fullmatch(one) and _COUNT.fullmatch(other)
     times = all(key in _TIMES or _TIME.fullmatch(key) for key in (one, other))
     if counts and place == 1 and old.keys[0] in _MEASURED:
         return Relation("contradicts", f"{other}, not {one}")

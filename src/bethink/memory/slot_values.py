@@ -95,11 +95,13 @@ def _places(old: list[str], new: list[str]) -> Fit:
     return "open" if len(kinds) > 1 or _REGIONS & {old[0], new[0]} else "apart"
 
 
+_MEANT = re.compile(r"(?:(?<![\w.,])[-+]?[.,]?(?=\d))?[^\W_]+(?:[.'@+-][^\W_]+)*(?:[-+#]+(?!\w))?")
+"""With the sign of a number, of a blood type and of C++."""
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "a", "an", "the", "is"))
 
 
 def _meant(value: str) -> list[str]:
-    words = re.findall(r"[^\W_]+(?:[.'@+-][^\W_]+)*", value)
+    words = _MEANT.findall(value)
     return [word for word in words if word not in _TITLES] or words
 
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bethink.memory.wording import stems
+from bethink.memory.wording import ACCUSTOMED, stems
 
 if TYPE_CHECKING:
     from bethink.memory.wording import Statement
@@ -216,6 +216,8 @@ _VALUES = {
 def slot_of(statement: Statement) -> Slot | None:
     """The slot that a sentence fills; None where it plainly fills none."""
     text = statement.text
+    if ACCUSTOMED.search(text):
+        return None
     first, _, rest = text.partition(" ")
     if first == "user's" or (first.endswith("'s") and first[0].isupper()):
         return _of_possessive("" if first == "user's" else first[:-2], rest)

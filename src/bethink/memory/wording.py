@@ -21,7 +21,7 @@ from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType]
 from bethink import when
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 MAX_CHARS = 2_000
 """Longer statements are stories: nothing is concluded from their words."""
@@ -29,7 +29,11 @@ MAX_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word that counts. `before` is what stands between it and the term before it, in lower case."""
+    """One word that counts. `before` is what stands between it and the term before it, in lower case.
+
+    There `'s` says that the term before it owns it, and what begins with `~` that nothing but the marks
+    behind it stands between the two.
+    """
 
     key: str
     before: str = ""
@@ -39,16 +43,22 @@ class Term:
 class Statement:
     """What a sentence says. `text` is in plain letters, its owner named as `user`; `keys` are the terms'.
 
-    `denied` where an odd number of its words deny, `over` where it says that
-    something has ended, `past` where its verb tells of the past.
+    `denials` are the places of the terms that a word denies, `denied` where
+    their number is odd, `over` where it says that something has ended, `past`
+    where its verb tells of the past.
     """
 
     text: str
     terms: tuple[Term, ...]
     keys: tuple[str, ...]
-    denied: bool
+    denials: tuple[int, ...]
     over: bool
     past: bool
+
+    @property
+    def denied(self) -> bool:
+        """Whether it is not so: what is denied twice is so."""
+        return len(self.denials) % 2 == 1
 
 
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
@@ -80,6 +90,12 @@ def plain(text: str) -> str:
     return _OWNER.sub("user", _POSSESSED.sub("user's", text))
 
 
+ACCUSTOMED = re.compile(
+    r"\b(?:is|am|are|was|were|be|been|get|gets|got|getting|become|became)"
+    r"(?: not| now| still| quite| already)? used to\b",
+    re.IGNORECASE,
+)
+"""Of what has not ended: "is used to the noise"."""
 _OVER = re.compile(
     r"\b(?:no longer|not?\b(?P<what>[^.;]*?) (?:any ?more|any longer)|used to(?: be)?|no more"
     r"|(?:has |have )?(?:stopped|quit|given up|gave up|ceased)(?= \w+ing\b))(?!\w)",
@@ -98,7 +114,11 @@ _DENYING = re.compile(r"\b(?:not|never|no|neither|nor)\b", re.IGNORECASE)
 
 _TOKEN = re.compile(
     r"(?P<date>\x01[^\x02]*\x02)|(?P<clock>\d{1,2}(?::\d\d)? ?[ap]\.?m\b\.?|\d{1,2}:\d\d)"
-    r"|(?P<number>\d+(?:[.,]\d+)*)|(?P<word>[^\W\d_]+(?:'s\b)?|\w+|[^\w\s,.;:()\"'!?-])",
+    # With its sign and the point that it begins with: -5, .5.
+    r"|(?P<number>(?:(?<![\w.,)])[-+\u2212]?[.,]?)?\d+(?:[.,]\d+)*)"
+    # Also the signs of a blood type or a grade, and of feet and inches.
+    r"|(?P<word>[^\W\d_]+(?:'s\b)?|\w+|[^\w\s,.;:()\"'!?-]"
+    r"|(?:(?<=\b\w)|(?<=\b\w\w))-(?!\w)|(?<=\d)[\"'](?!\w))",
     re.IGNORECASE,
 )
 
@@ -152,15 +172,16 @@ _MARK = re.compile(r"[^\s\w]")
 def read(text: str) -> Statement:
     """What a sentence says. Deterministic, for any text."""
     said = plain(text[:MAX_CHARS])
-    words, over = _OVER.subn(lambda match: match["what"] or " ", said)
+    words = ACCUSTOMED.sub("is accustomed to", said)
+    words, over = _OVER.subn(lambda match: f" {_DENIED} {match['what'] or ''} ", words)
     words = _LIKES.sub("like", _DISLIKES.sub("not like", words))
-    words, denied = _DENYING.subn(" ", words)
-    terms = tuple(_terms(_dated(words)))
+    words = _DENYING.sub(f" {_DENIED} ", words)
+    terms, denials = _terms(_dated(words))
     return Statement(
         said,
         terms,
         tuple(term.key for term in terms),
-        denied=(denied + over) % 2 == 1,
+        denials,
         over=over > 0,
         past=_is_past(said),
     )
@@ -189,6 +210,8 @@ def is_date(key: str) -> bool:
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _DATE = "\x01"
 """Begins a date in its one form: in no other text."""
+_DENIED = "\x03"
+"""In the place of a word that denies."""
 
 
 def _dated(text: str) -> str:
@@ -211,22 +234,37 @@ def _is_past(text: str) -> bool:
     )
 
 
-def _terms(text: str) -> Iterator[Term]:
+def _terms(text: str) -> tuple[tuple[Term, ...], tuple[int, ...]]:
+    """The words that count, and the places of those that are denied."""
     raw: list[tuple[str, str]] = []
     between: list[str] = []
+    denials: list[int] = []
     ended = 0
     for match in _TOKEN.finditer(text):
         if (gap := text[ended : match.start()]) and not gap.isspace():
             between += _MARK.findall(gap)
+            if _TIGHT.match(text, ended - 1):
+                between.append(f"~{gap}")
         ended = match.end()
         word = _word(match)
-        if word in _DROPPED or word == "user's" or (word == "user" and not raw):
+        if word == _DENIED:
+            denials.append(len(raw))
+        elif _is_dropped(word, match) or word == "user's" or (word == "user" and not raw):
             between.append(word)
         else:
             raw.append((word, " ".join(between)))
-            between = []
-    for (_, before), key in zip(raw, stems([word for word, _ in raw]), strict=True):
-        yield Term(key, before)
+            between = ["'s"] if match.group().casefold().endswith("'s") else []
+    terms = zip(raw, stems([word for word, _ in raw]), strict=True)
+    return tuple(Term(key, before) for (_, before), key in terms), tuple(denials)
+
+
+_TIGHT = re.compile(r"\d[^\s\w]+\d|\w\.\w")
+"""12-34 is not 12 34, and example.org is not two words."""
+
+
+def _is_dropped(word: str, match: re.Match[str]) -> bool:
+    """Whether a word says nothing; of a hepatitis, "A" does."""
+    return word in _DROPPED and not (match.group() == "A" and match.start() > 0)
 
 
 class _Stemmer(Protocol):
@@ -254,9 +292,17 @@ def _form(token: Sequence[str]) -> str:
     if clock:
         return _clock(clock.casefold())
     if number:
-        return number.replace(",", "") if _THOUSANDS.fullmatch(number) else number
+        return _number(number)
     word = word.casefold()
     return date or (word if word == "user's" else word.removesuffix("'s"))
+
+
+def _number(text: str) -> str:
+    """A number as it is compared: .5 is 0.5, and 1,000 is 1000."""
+    sign = "-" if text[0] in "-\u2212" else "+" if text[0] == "+" else ""
+    number = text.lstrip("-+\u2212")
+    number = number.replace(",", "") if _THOUSANDS.fullmatch(number) else number
+    return f"{sign}0{number}" if number[0] in ".," else f"{sign}{number}"
 
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
