@@ -19,7 +19,7 @@ import msgspec
 
 from bethink.errors import BadInput
 from bethink.memory.compare import Reading, compared, reading
-from bethink.memory.facts import FACTS, MAX_TOPICS, Fact, anew
+from bethink.memory.facts import FACTS, MAX_TOPICS, Fact, anew, holds, said_at
 from bethink.memory.steps import STEPS
 from bethink.store import Scan
 
@@ -209,7 +209,7 @@ def _judged(
     one: Fact, other: Fact, cosine: float | None, *, readings: dict[str, Reading]
 ) -> _Duplicate | None:
     older, newer = sorted((one, other), key=lambda fact: (fact.created_at, fact.id))
-    if not (_agree(older.valid_from, newer.valid_from) and _agree(older.valid_until, newer.valid_until)):
+    if not _of_one_time(older, newer):
         return None
     for fact in (older, newer):
         if fact.content not in readings:
@@ -230,6 +230,15 @@ def _judged(
 def _rank(fact: Fact) -> tuple[bool, bool, float, int, str]:
     """Which of two that say the same stays: the owner's, the pinned, the important, the older."""
     return fact.trust != "owner", not fact.pinned, -fact.importance, fact.created_at, fact.id
+
+
+def _of_one_time(one: Fact, other: Fact) -> bool:
+    """Whether both have the same dates, or each held when the other was said."""
+    if (one.valid_from, one.valid_until) == (other.valid_from, other.valid_until):
+        return True
+    if not (_agree(one.valid_from, other.valid_from) and _agree(one.valid_until, other.valid_until)):
+        return False
+    return holds(one, said_at(other)) and holds(other, said_at(one))
 
 
 def _agree(one: int | None, other: int | None) -> bool:

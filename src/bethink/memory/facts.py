@@ -271,6 +271,38 @@ def merged(known: Fact, new: NewFact, now: int, *, is_fuller: bool = False) -> F
     )
 
 
+def said_at(fact: Fact) -> int:
+    """When it was last said."""
+    return max((source.at for source in fact.sources), default=0) or fact.created_at
+
+
+def speaks_of(known: Fact, new: NewFact, now: int) -> bool:
+    """Whether what is said now can be of the same time as what is known; without dates it is of today.
+
+    What is over and is said again, or what is yet to come, is another fact.
+    """
+    if new.valid_from is None and new.valid_until is None:
+        return holds(known, new.source.at or new.at or now)
+    begun = known.valid_from if new.valid_from is None else new.valid_from
+    ended = known.valid_until if new.valid_until is None else new.valid_until
+    return begun is None or ended is None or begun < ended
+
+
+def holds(fact: Fact, moment: int) -> bool:
+    """Whether it is so at a moment, as far as its dates say."""
+    begun = fact.valid_from is None or fact.valid_from <= moment
+    return begun and (fact.valid_until is None or fact.valid_until > moment)
+
+
+def corrected(known: Fact, correction: NewFact) -> NewFact:
+    """The correction, with the dates of what it corrects where it has none that speak against them."""
+    begun = known.valid_from if correction.valid_from is None else correction.valid_from
+    ended = known.valid_until if correction.valid_until is None else correction.valid_until
+    if begun is not None and ended is not None and begun >= ended:
+        return correction
+    return replace(correction, valid_from=begun, valid_until=ended)
+
+
 def anew(known: Fact, **changes: object) -> Fact:
     """The fact with changes of what `Before` keeps, and what it was."""
     was = Before(**{name: getattr(known, name) for name in Before.__struct_fields__})

@@ -20,7 +20,19 @@ from bethink.errors import BadInput
 from bethink.index import IndexQuery
 from bethink.index.analysis import STOP_WORDS
 from bethink.memory.compare import Reading, Relation, compared
-from bethink.memory.facts import FACTS, Changed, ChangeKind, Fact, NewFact, anew, digest, merged
+from bethink.memory.facts import (
+    FACTS,
+    Changed,
+    ChangeKind,
+    Fact,
+    NewFact,
+    anew,
+    digest,
+    holds,
+    merged,
+    said_at,
+    speaks_of,
+)
 from bethink.memory.writing import KIND, SUGGESTED_KIND
 from bethink.store import Scan
 
@@ -125,8 +137,8 @@ class Gate:
             told = compared(self.writing.readings.of(fact.content), asked.reading, cosine)
             if told.verdict == "contradicts":
                 contradicted.append((fact, told))
-            elif told.verdict != "different" and (same is None or _rank(fact, told) < _rank(*same)):
-                same = fact, told
+            elif told.verdict != "different" and speaks_of(fact, asked.new, draft.at):
+                same = min(same or (fact, told), (fact, told), key=lambda one: _rank(*one))
         return Verdict(same, tuple(contradicted))
 
     async def look_around(self, draft: Draft, batch: Sequence[Asked]) -> None:
@@ -215,7 +227,7 @@ class Gate:
 
 async def supersede(draft: Draft, old: Fact, *, by: Fact) -> None:
     """Put a fact away as past truth: until what took its place began, as far as that is known."""
-    begun = by.valid_from if by.valid_from is not None and by.valid_from >= (old.valid_from or 0) else None
+    begun = by.valid_from if by.valid_from is not None and by.valid_from > (old.valid_from or 0) else None
     until = begun or said_at(by)
     if old.valid_until is not None:
         until = min(until, old.valid_until)
@@ -224,11 +236,6 @@ async def supersede(draft: Draft, old: Fact, *, by: Fact) -> None:
     if old.id not in now.supersedes:
         draft.put(msgspec.structs.replace(now, supersedes=(*now.supersedes, old.id)))
     await draft.left(old)
-
-
-def said_at(fact: Fact) -> int:
-    """When it was last said."""
-    return max((source.at for source in fact.sources), default=0) or fact.created_at
 
 
 def merge_token(fact: str, version: int) -> str:
@@ -267,9 +274,7 @@ def _rank(fact: Fact, told: Relation) -> tuple[bool, bool]:
 
 def _is_news(fact: Fact, other: Fact, now: int) -> bool:
     """Whether it tells of the present, and later than the other did."""
-    begun = fact.valid_from is None or fact.valid_from <= now
-    holds = fact.valid_until is None or fact.valid_until > now
-    return begun and holds and said_at(fact) >= said_at(other)
+    return holds(fact, now) and said_at(fact) >= said_at(other)
 
 
 def _roots(content: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.errors import BadInput, UnknownId
 from bethink.memory.compare import reading
-from bethink.memory.facts import Changed, Fact, NewFact, Source, State, anew, digest, has_source
+from bethink.memory.facts import Changed, Fact, NewFact, Source, State, anew, corrected, digest, has_source
 from bethink.memory.gate import Asked, Gate, Result, changed, merge_token, supersede
 from bethink.memory.writing import text_of
 
@@ -41,7 +41,10 @@ class Undoing:
     gate: Gate
 
     async def edit(self, draft: Draft, id: str, correction: NewFact) -> Changed:
-        """Supersede a fact with its correction, or put it anew where it says the same."""
+        """Supersede a fact with its correction, or put it anew where it says the same.
+
+        It is true in the time in which it was, where the correction does not say another.
+        """
         old = await self.writing.found(draft, id, "active", missing=_GONE)
         if digest(correction.content) == old.digest:
             new = anew(
@@ -54,6 +57,7 @@ class Undoing:
             )
             draft.put(new)
             return Changed(new, "merged", merge_token(id, draft.version(id)))
+        correction = corrected(old, correction)
         await self._check_unsaid(draft, digest(correction.content))
         new = self.writing.fact(correction, draft.at, slot=reading(correction.content).slot)
         draft.put(new)
@@ -200,5 +204,7 @@ def _said_by_owner(suggestion: Fact) -> NewFact:
         topics=suggestion.topics,
         source=suggestion.sources[0] if suggestion.sources else Source(kind="person"),
         project=suggestion.project,
+        valid_from=suggestion.valid_from,
+        valid_until=suggestion.valid_until,
         trust="owner",
     )
