@@ -226,7 +226,7 @@ def _wire(
         important=important,
         on_missing=background.ask_vectors,
     )
-    traces = Traces(ports.store, ports.index)
+    traces = Traces(ports.store)
     forgettings = Forgettings(ports.store, traces)
     forgetting = Forgetting(
         ports.store,

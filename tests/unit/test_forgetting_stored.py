@@ -80,8 +80,7 @@ async def test_what_is_forgotten_while_it_is_being_stored_is_not_stored(where: s
         (finished,) = [event for event in events if isinstance(event, ToolFinished)]
         assert finished.error == "forgotten"
         assert await house.app.memory.count(house.me) == 0
-        if by == "a model":
-            assert SECRET not in await everything(house)
+        assert SECRET not in await everything(house)
 
 
 async def test_what_has_nothing_to_do_with_what_is_forgotten_meanwhile_is_stored() -> None:

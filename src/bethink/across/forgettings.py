@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio.to_thread
 
 from bethink.across.redaction import redaction_of
-from bethink.across.traces import MessageCut, texts_of
+from bethink.across.traces import MessageCut, names_of, texts_of
 from bethink.conversations import MESSAGES
 from bethink.errors import Conflict
 from bethink.store import Collection, Expect, Put, Record, Versioned
@@ -93,7 +93,7 @@ class Forgettings:
         if found is None or found.record.state != "open":
             return None
         facts = await self.traces.versions(owner, found.record.facts)
-        texts = [text for fact in facts for text in texts_of(fact.record)]
+        texts = [text for fact in facts for text in (*texts_of(fact.record), *names_of(fact.record))]
         said = await self.store.get(MESSAGES, owner, [cut.message for cut in found.record.cuts])
         for cut, one in zip(found.record.cuts, said, strict=True):
             if one is not None and one.version == cut.version:

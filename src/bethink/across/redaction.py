@@ -26,6 +26,7 @@ FORGOTTEN = "[forgotten]"
 """Stands where something was said that is forgotten."""
 
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？]+\s*|\n+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
 _BLOCK = re.compile(r"\n\s*\n")
 _PAIR = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -66,6 +67,7 @@ class Redaction:
     analyzer: Analyzer = field(repr=False)
     everything: bool = False
     _of_word: dict[str, list[int]] = field(init=False, repr=False)
+    _known_words: dict[str, bool] = field(init=False, repr=False, default_factory=dict[str, bool])
 
     def __post_init__(self) -> None:
         of_word: dict[str, list[int]] = {}
@@ -78,6 +80,16 @@ class Redaction:
         """The same, where words of the `kept` texts give nothing away by themselves."""
         spared = {word for text in kept for word in self.analyzer.document(text)}
         return replace(self, marks=self.marks - spared)
+
+    def said_in(self, texts: Iterable[str]) -> Redaction:
+        """The redaction of what these texts say in full, and of nothing else."""
+        words = [set(self.analyzer.document(text)) for text in texts]
+        said = tuple(
+            saying
+            for saying in self.sayings
+            if any(_is_said(saying, len(saying.words & there), there, close=False) for there in words)
+        )
+        return replace(self, sayings=said, marks=frozenset(mark for saying in said for mark in saying.marks))
 
     def says(self, text: str, *, close: bool) -> bool:
         """Whether a sentence says what is forgotten; `close` where the fact was known."""
@@ -94,6 +106,8 @@ class Redaction:
 
     def spans(self, text: str, *, close: bool, blocks: bool = False) -> list[Span]:
         """The sentences that say it, or the `blocks` of lines in which they stand."""
+        if not self._may_be_in(text):
+            return []
         return [
             span
             for unit in (_parts(text, _BLOCK) if blocks else [(0, len(text))])
@@ -133,6 +147,19 @@ class Redaction:
         except msgspec.DecodeError:
             return "{}", (arguments,)
         return msgspec.json.encode(_mapped(parsed, lambda _: FORGOTTEN)).decode(), tuple(said.splitlines())
+
+    def _may_be_in(self, text: str) -> bool:
+        """False where a text has none of the words: nearly all have not, and this costs little."""
+        if self.everything or not text.isascii() or any(saying.plain for saying in self.sayings):
+            return True
+        return any(map(self._is_known_word, set(_ASCII_WORD.findall(text.lower()))))
+
+    def _is_known_word(self, word: str) -> bool:
+        known = self._known_words.get(word)
+        if known is None:
+            known = any(term in self._of_word or term in self.marks for term in self.analyzer.document(word))
+            self._known_words[word] = known
+        return known
 
     def _call(self, call: ToolCall, *, close: bool) -> tuple[ToolCall, tuple[str, ...]]:
         arguments, gone = self.arguments(call.arguments, close=close)

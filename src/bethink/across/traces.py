@@ -1,9 +1,10 @@
 """What is kept of facts: their versions, and what conversations say of them. Read by `forgetting`.
 
 Conversations where a fact was told or shown are known by its sources and its
-sightings, and are read whole; so are those to which a message that tells of it
-was recalled. What was said elsewhere in nearly the fact's own words is found by
-its words in the index. Nothing here changes anything.
+sightings; so are those to which a message that tells of it was recalled, and
+those where somebody said it in full: they are read closely. Everywhere else what
+says it in nearly its own words is found. Every message is read for it: the index
+knows neither calls of tools nor their results. Nothing here changes anything.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ import msgspec
 
 from bethink.across.redaction import FORGOTTEN, Redaction, Span, redaction_of, without
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, title_from, turn_of
-from bethink.conversations import KIND as TURN
-from bethink.index import IndexQuery
 from bethink.memory import FACTS
 from bethink.messages import UserMessage
 from bethink.store import Delete, DeleteAll, Put, Scan
@@ -28,15 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 
     from bethink.conversations import Conversation, Sighting, StoredMessage
-    from bethink.index import Index, IndexItem
+    from bethink.index import IndexItem
     from bethink.memory import Fact
     from bethink.messages import Message
     from bethink.store import Change, R, Store, Versioned
 
 _PAGE = 500
 _MANY = 200
-"""From so many facts on, reading every message once costs less than a search for each."""
-_ELSEWHERE = 50
+"""From so many ids on, reading every sighting once costs less than a look for each."""
 
 
 class MessageCut(msgspec.Struct, frozen=True):
@@ -130,7 +128,6 @@ class Traces:
     """Finds what is kept of facts."""
 
     store: Store
-    index: Index
 
     async def versions(self, owner: str, ids: Iterable[str]) -> tuple[Versioned[Fact], ...]:
         """The facts with these ids, with all that they were before, oldest first.
@@ -175,23 +172,44 @@ class Traces:
             known=await self._known(owner, by_id, said),
             cuts={cut.message: cut for cut in cuts},
         )
-        found = new = await _among(sought, self._messages(owner, sought))
-        while places := await self._shown_in(owner, new) - sought.known.keys():
-            # A message that tells of the facts was recalled there: what was said then may, too.
-            more = {
-                place: _known(
-                    [*by_id.values()], await self._staying(owner, place, by_id), chain(*said.values())
-                )
-                for place in places
-            }
+        found = new = await _among(sought, self._pages(owner, Scan(MESSAGES, limit=_PAGE)))
+        while more := await self._more_known(owner, sought, new, said=said):
             sought = replace(sought, known={**sought.known, **more})
-            new = await _among(sought, self._whole(owner, places))
+            new = await _among(sought, self._whole(owner, more))
             found |= new
         messages = tuple(found.values())
         places = {*sought.known, *(item.now.conversation for item in messages)}
-        held = {one.record.id: one for one in await self.store.get(CONVERSATIONS, owner, list(places)) if one}
-        titles = _titles([one.record for one in held.values()], sought.known, messages)
-        return Found(tuple(facts), messages, held, titles, sought.everything)
+        held = {
+            one.record.id: one
+            async for page in self._pages(owner, Scan(CONVERSATIONS, limit=_PAGE))
+            for one in page
+        }
+        titles = _titles([one.record for one in held.values()], sought, messages)
+        kept = {id: one for id, one in held.items() if id in places or id in titles}
+        return Found(tuple(facts), messages, kept, titles, sought.everything)
+
+    async def _more_known(
+        self,
+        owner: str,
+        sought: _Sought,
+        found: Mapping[str, Redacted],
+        *,
+        said: Mapping[str, Sequence[str]],
+    ) -> dict[str, _Known]:
+        """Where messages just `found` were recalled, and the conversations in which one says it in full."""
+        facts = [*sought.facts.values()]
+        more: dict[str, _Known] = {}
+        for place in await self._shown_in(owner, found) - sought.known.keys():
+            # What was said when it was recalled there may tell of it, too.
+            stays = await self._staying(owner, place, sought.facts)
+            more[place] = _known(facts, stays, chain(*said.values()))
+        for item in found.values():
+            place = item.now.conversation
+            here = sought.everything.said_in(item.gone)
+            if here.sayings and place not in sought.known and place not in more:
+                stays = await self._staying(owner, place, sought.facts)
+                more[place] = _Known(_sparing(here, stays), frozenset())
+        return more
 
     async def _said(self, owner: str, cuts: Sequence[MessageCut]) -> dict[str, list[str]]:
         """What is to go out of messages, by their ids."""
@@ -240,23 +258,6 @@ class Traces:
         scan = Scan(SIGHTINGS, {"conversation": conversation}, limit=_PAGE)
         ids = [sighting.fact async for sighting in self._all(owner, scan) if sighting.fact not in going]
         return [fact.record for fact in await self.store.get(FACTS, owner, ids) if fact is not None]
-
-    async def _messages(
-        self, owner: str, sought: _Sought
-    ) -> AsyncGenerator[Sequence[Versioned[StoredMessage]]]:
-        """The messages that may say it, each once, some at a time."""
-        if len(sought.facts) > _MANY:
-            async for page in self._pages(owner, Scan(MESSAGES, limit=_PAGE)):
-                yield page
-            return
-        async for page in self._whole(owner, sought.known):
-            yield page
-        ids = {*sought.cuts}
-        for fact in sought.facts.values():
-            asked = IndexQuery(owner, fact.content, kinds=frozenset({TURN}), limit=_ELSEWHERE)
-            ids |= {candidate.id for candidate in (await self.index.search(asked)).items}
-        found = await self.store.get(MESSAGES, owner, list(ids))
-        yield [one for one in found if one and one.record.conversation not in sought.known]
 
     async def _whole(
         self, owner: str, conversations: Iterable[str]
@@ -312,9 +313,14 @@ def _known(facts: Sequence[Fact], stays: Sequence[Fact], said: Iterable[str]) ->
     """Words that facts use which stay are no marks of those that go."""
     told_in = {source.message for fact in facts for source in fact.sources if source.message}
     of_others = {source.message for fact in stays for source in fact.sources}
-    redaction = redaction_of([*(text for fact in facts for text in texts_of(fact)), *said])
-    spared = redaction.sparing(text for fact in stays for text in (fact.content, *fact.topics))
-    return _Known(spared, frozenset(told_in - of_others))
+    redaction = redaction_of(
+        [*(text for fact in facts for text in (*texts_of(fact), *names_of(fact))), *said]
+    )
+    return _Known(_sparing(redaction, stays), frozenset(told_in - of_others))
+
+
+def _sparing(redaction: Redaction, stays: Iterable[Fact]) -> Redaction:
+    return redaction.sparing(text for fact in stays for text in (fact.content, *fact.topics))
 
 
 def _cut(was: Versioned[StoredMessage], cut: MessageCut | None) -> tuple[StoredMessage, tuple[str, ...]]:
@@ -334,22 +340,25 @@ def _with(stored: StoredMessage, message: Message) -> StoredMessage:
     return msgspec.structs.replace(stored, message=message, used=(), unbacked=())
 
 
-def _titles(
-    held: Iterable[Conversation], known: Mapping[str, _Known], messages: Sequence[Redacted]
-) -> dict[str, str]:
+def _titles(held: Sequence[Conversation], sought: _Sought, messages: Sequence[Redacted]) -> dict[str, str]:
     """New titles of those that are named after what goes."""
     first = {item.now.conversation: item for item in messages if item.now.position == 0}
-    titles = {one.id: _title(one, first.get(one.id), known.get(one.id)) for one in held}
+    # A title is short: most of the fact's words say it, wherever it stands.
+    anywhere = replace(sought.everything, marks=frozenset())
+    titles: dict[str, str] = {}
+    for one in held:
+        known = sought.known.get(one.id)
+        titles[one.id] = _title(one, first.get(one.id), known.redaction if known else anywhere)
     return {one.id: titles[one.id] for one in held if titles[one.id] != one.title}
 
 
-def _title(held: Conversation, first: Redacted | None, known: _Known | None) -> str:
+def _title(held: Conversation, first: Redacted | None, redaction: Redaction) -> str:
     """A conversation's name without it: made anew where it came from the first message."""
     if first is not None and isinstance(first.was.record.message, UserMessage):
         was, now = first.was.record.message.content, first.now.message
         if held.title == title_from(was) and isinstance(now, UserMessage):
             return title_from(now.content)
-    return known.redaction.cut(held.title, close=True)[0] if known else held.title
+    return redaction.cut(held.title, close=True)[0]
 
 
 def texts_of(fact: Fact) -> list[str]:
@@ -357,3 +366,8 @@ def texts_of(fact: Fact) -> list[str]:
     shapes = (fact,) if fact.before is None else (fact, fact.before)
     said = [source.said for shape in shapes for source in shape.sources if source.said]
     return list(dict.fromkeys((*(shape.content for shape in shapes), *said)))
+
+
+def names_of(fact: Fact) -> list[str]:
+    """Topics that are names: they give a sentence away where the fact was known."""
+    return [topic for topic in fact.topics if topic[:1].isupper()]
