@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RANDOM_BITS = 62
@@ -49,6 +52,14 @@ class FakeClock:
 def to_datetime(us: int) -> datetime:
     """The aware UTC datetime of stored microseconds."""
     return _EPOCH + timedelta(microseconds=us)
+
+
+def shown_in(zone: tzinfo, moment: datetime) -> datetime:
+    """The moment in a zone; in UTC on the first and last day that calendars have, where the zone has none."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment.astimezone(UTC)
 
 
 def to_us(moment: datetime) -> int:

@@ -11,6 +11,7 @@ from inline_snapshot import snapshot
 from bethink.app import open_app
 from bethink.clock import to_us
 from bethink.conversations import Said
+from bethink.memory import NewFact
 from bethink.settings import load_settings
 from tests.command_line import CommandLine, masked
 
@@ -109,3 +110,20 @@ def test_what_does_not_fit_is_told(plain: CommandLine) -> None:
 def test_a_bound_that_makes_no_sense_is_told(words: tuple[str, ...], plain: CommandLine) -> None:
     ended = plain("memory", "search", "bees", *words)
     assert (ended.code, ended.out) == (2, "")
+
+
+def test_the_last_day_of_all_calendars_is_shown_in_utc_where_the_owner_s_zone_has_no_such_day(
+    plain: CommandLine,
+) -> None:
+    async def keep() -> None:
+        async with open_app(load_settings(data_dir=plain.data, model="")) as app:
+            me = app.accounts.authenticate(audience="test")
+            last = to_us(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))
+            await app.memory.add(me, NewFact("User keeps bees", valid_until=last))
+
+    anyio.run(keep)
+    east = plain.setting(BETHINK_TIME_ZONE="Asia/Tokyo")
+    found = east("memory", "search", "bees", "--model", "")
+    assert "until 9999-12-31" in found.out
+    shown = east("memory", "show", found.out.rsplit(maxsplit=1)[1].rstrip(")"))
+    assert "9999-12-31 23:59" in shown.out

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from bethink.cli.render import changed
-from bethink.clock import to_datetime
+from bethink.clock import shown_in, to_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,7 +194,7 @@ class FactLines:
         return self._time(at).split()[0]
 
     def _time(self, at: int) -> str:
-        return to_datetime(at).astimezone(ZoneInfo(self.time_zone)).strftime("%Y-%m-%d %H:%M")
+        return shown_in(ZoneInfo(self.time_zone), to_datetime(at)).strftime("%Y-%m-%d %H:%M")
 
     def _json(self, document: dict[str, Any]) -> None:
         self.screen.line(msgspec.json.encode(document).decode())

@@ -12,6 +12,7 @@ import msgspec
 from bethink.across.recall import Question
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
+from bethink.clock import shown_in
 
 if TYPE_CHECKING:
     import argparse
@@ -72,7 +73,7 @@ def _line(hit: Hit, zone: ZoneInfo) -> str:
 
 
 def _day(at: datetime, zone: ZoneInfo) -> str:
-    return f"{at.astimezone(zone):%Y-%m-%d}"
+    return f"{shown_in(zone, at):%Y-%m-%d}"
 
 
 def _json(hit: Hit) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bethink import when
-from bethink.clock import to_datetime, to_us
+from bethink.clock import shown_in, to_datetime, to_us
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
@@ -50,26 +50,45 @@ def dated(fact: NewFact, time_zone: str, now: int) -> NewFact:
     Raises:
         BadInput: a time that no calendar has, or that ends before it begins.
     """
-    said = _moment(fact.at or fact.source.at or now, time_zone)
+    said = _said(fact.at or fact.source.at or now, time_zone)
     text = fact.content
     mentions = when.find(text, said, past_first=_is_told(text))
     for mention in reversed(mentions):
         if mention.relative and _is_placed(text, mention) and not _EXPLAINED.match(text, mention.end):
             text = f"{text[: mention.end]} ({_shown(mention)}){text[mention.end :]}"
     begun, ended = _bounds(fact.content, mentions)
-    valid_from = begun if fact.valid_from is None else to_us(_moment(fact.valid_from, time_zone))
-    valid_until = ended if fact.valid_until is None else to_us(_moment(fact.valid_until, time_zone))
-    if valid_from is not None and valid_until is not None and valid_from >= valid_until:
-        message = "The memory would end before it begins: check valid_from and valid_until."
-        raise BadInput(message)
+    valid_from = begun if fact.valid_from is None else fact.valid_from
+    valid_until = ended if fact.valid_until is None else fact.valid_until
+    check_span(valid_from, valid_until)
     return replace(fact, content=text, valid_from=valid_from, valid_until=valid_until)
 
 
-def _moment(at: int, time_zone: str) -> datetime:
+def check_span(valid_from: int | None, valid_until: int | None) -> None:
+    """Refuse a time that cannot be.
+
+    Raises:
+        BadInput: a time that no calendar has, or that ends before it begins.
+    """
+    for name, at in (("valid_from", valid_from), ("valid_until", valid_until)):
+        if at is not None:
+            _checked(name, at)
+    if valid_from is not None and valid_until is not None and valid_from >= valid_until:
+        message = "The memory would end before it begins: check valid_from and valid_until."
+        raise BadInput(message)
+
+
+def _said(at: int, time_zone: str) -> datetime:
+    moment = _checked("at", at)
+    return shown_in(ZoneInfo(time_zone), moment)
+
+
+def _checked(name: str, at: int) -> datetime:
     try:
-        return to_datetime(at).astimezone(ZoneInfo(time_zone))
-    except (OverflowError, ValueError) as error:
-        message = f"{at} microseconds are no time that a calendar has."
+        return to_datetime(at)
+    except OverflowError as error:
+        message = (
+            f"{name} is {at} microseconds: no time that a calendar has. Give one of the years 1 to 9999."
+        )
         raise BadInput(message) from error
 
 
