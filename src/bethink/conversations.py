@@ -196,7 +196,7 @@ class Conversations:
         now = self.clock.now_us()
         conversation = Conversation(
             id=self.new_id(),
-            title=NEW_TITLE if title is None else _checked_title(title),
+            title=NEW_TITLE if title is None else checked_title(title),
             titled=title is not None,
             created_at=now,
             updated_at=now,
@@ -301,7 +301,7 @@ class Conversations:
         """
         changes: dict[str, object] = {}
         if title is not None:
-            changes |= {"title": _checked_title(title), "titled": True}
+            changes |= {"title": checked_title(title), "titled": True}
         if archived is not None:
             changes |= {"archived": int(archived)}
         for _ in range(_CONFLICT_TRIES):
@@ -376,7 +376,12 @@ def checked_content(content: str, max_chars: int) -> str:
     return text
 
 
-def _checked_title(title: str) -> str:
+def checked_title(title: str) -> str:
+    """A title as one line.
+
+    Raises:
+        BadInput: it is empty or longer than 200 characters.
+    """
     line = " ".join(title.split())
     if not 0 < len(line) <= _MAX_TITLE_CHARS:
         message = f"A title has 1 to {_MAX_TITLE_CHARS} characters."

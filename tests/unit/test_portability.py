@@ -203,6 +203,12 @@ async def test_bad_records_of_our_own_format_are_refused_too() -> None:
             {"superseded_by": ["x"]},
             {"sources": [{"kind": "magic"}]},
             {"before": {**good, "content": ""}},
+            {"valid_from": "2027-01-01T00:00:00Z", "valid_until": "2020-01-01T00:00:00Z"},
+            {"sources": [{"kind": "person", "said": "My card is 4111 1111 1111 1111"}]},
+            {"sources": [{"kind": "person", "said": "x" * 9_000}]},
+            {"sources": [{"kind": "person", "at": "2999-01-01T00:00:00Z"}]},
+            {"before": {**good, "sources": [{"kind": "person", "said": "My password is hunter2-Rex!"}]}},
+            {"project": "p" * 5_000},
         )
         lines = [header, *(json.dumps({**good, **change}).encode() for change in changes), line]
         report = await imported(other, b"\n".join(lines))

@@ -148,6 +148,17 @@ async def test_what_was_forgotten_here_does_not_come_back_with_what_said_it() ->
         {"kind": "conversation", "id": "c", "title": "", "created_at": 0, "updated_at": 0},
         {"kind": "conversation", "id": "c", "title": "T", "created_at": "yesterday", "updated_at": 0},
         {"kind": "conversation", "id": "c", "title": "T", "created_at": 0, "updated_at": 0, "shown": ["/"]},
+        *(
+            {"kind": "conversation", "id": "c", "title": "T", "created_at": 0, "updated_at": 0} | wrong
+            for wrong in (
+                {"title": " \0\n"},
+                {"title": "x" * 300},
+                {"project": "p" * 5_000},
+                {"project": ""},
+                {"created_at": "9998-01-01T00:00:00Z"},
+                {"updated_at": "9998-01-01T00:00:00Z"},
+            )
+        ),
         {"kind": "message", "id": "m"},
         *(
             {
@@ -164,6 +175,7 @@ async def test_what_was_forgotten_here_does_not_come_back_with_what_said_it() ->
                 {"conversation": "nowhere"},
                 {"position": -1},
                 {"position": 10**18},
+                {"position": 5_000_000},
                 {"position": "0"},
                 {"message": {"role": "wizard", "content": "Hi"}},
                 {"message": {"role": "user", "content": 7}},

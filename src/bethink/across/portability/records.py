@@ -10,13 +10,15 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput
 from bethink.memory import Fact, NewFact, Source
+from bethink.memory.dates import check_span
+from bethink.memory.facts import Before
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,11 +28,14 @@ if TYPE_CHECKING:
 
     from bethink.conversations import Conversation, StoredMessage
 
+_Known = TypeVar("_Known", Fact, Before)
 SCHEMA = 1
 """Of export files; a file with a greater one is refused."""
 
 DERIVED = frozenset({"digest", "weight", "slot"})
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until", "at"})
+_MAX_PROJECT_CHARS = 200
+_LIVING = frozenset(("active", "suggested"))
 _CONTENT = ("content", "memory", "text", "fact")
 _SAID_AT = ("created_at", "date", "timestamp", "time")
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -195,25 +200,39 @@ def checked_id(id: object) -> None:
         raise BadInput(message)
 
 
+def checked_project(project: str | None) -> None:
+    """Refuse what no project is called.
+
+    Raises:
+        BadInput: it is empty, long or cannot be stored.
+    """
+    if project is not None and (not 0 < len(project) <= _MAX_PROJECT_CHARS or "\0" in project):
+        message = f"project is {project[:40]!r}: give 1 to {_MAX_PROJECT_CHARS} characters."
+        raise BadInput(message)
+
+
 def _fact(document: Mapping[str, Any]) -> Fact:
     for id in (document.get("id"), *_linked(document)):
         checked_id(id)
     timed = with_times(dict(document), time_of)
     fact = msgspec.convert({**timed, "digest": "", "weight": 0}, Fact)
-    checked = _checked(fact)
-    before = fact.before
-    if before is not None:
-        old = _checked(before)
-        before = msgspec.structs.replace(
-            before, content=old.content, category=old.category, topics=old.topics
-        )
-    return msgspec.structs.replace(
-        fact, content=checked.content, category=checked.category, topics=checked.topics, before=before
+    checked_project(fact.project)
+    if fact.state in _LIVING:
+        # What is past may have been corrected before it began.
+        check_span(fact.valid_from, fact.valid_until)
+    return _checked(msgspec.structs.replace(fact, before=fact.before and _checked(fact.before)))
+
+
+def _checked(known: _Known) -> _Known:
+    """The same with its words as those of a new fact would be kept, those of its sources too."""
+    new = NewFact(known.content, known.category, known.importance, known.topics).checked()
+    sources = tuple(
+        one if one.said is None else msgspec.structs.replace(one, said=NewFact(one.said).checked().content)
+        for one in known.sources
     )
-
-
-def _checked(said: Any) -> NewFact:  # noqa: ANN401 - a fact, or what it was before
-    return NewFact(said.content, said.category, said.importance, said.topics).checked()
+    return msgspec.structs.replace(
+        known, content=new.content, category=new.category, topics=new.topics, sources=sources
+    )
 
 
 def _linked(document: Mapping[str, Any]) -> list[object]:

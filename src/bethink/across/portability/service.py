@@ -242,8 +242,10 @@ class Portability:
 
 def _in_time(line: Line, latest: int) -> Line:
     match line:
-        case Kept(fact=fact) if fact.created_at > latest:
+        case Kept(fact=fact) if max([fact.created_at, *(one.at for one in fact.sources)]) > latest:
             return Bad(line.line, "it was learnt in the future, as it says.")
+        case KeptConversation(conversation=talk) if max(talk.created_at, talk.updated_at) > latest:
+            return Bad(line.line, "it was held in the future, as it says.")
         case KeptMessage(message=message) if message.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
         case Stated(fact=fact) if fact.at is not None and fact.at > latest:

@@ -16,6 +16,7 @@ from bethink.across.portability.records import (
     KeptConversation,
     KeptMessage,
     checked_id,
+    checked_project,
     rfc3339,
     time_of,
     with_times,
@@ -26,6 +27,7 @@ from bethink.conversations import (
     SIGHTINGS,
     Conversation,
     StoredMessage,
+    checked_title,
     sighting,
     turn_of,
 )
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
 
 _PAGE = 200
 _TRIES = 5
-_MAX_TITLE_CHARS = 200
 _MAX_POSITION = 10_000_000
+_MAX_GAP = 10_000
+"""Messages of a conversation that may be missing before one that is there."""
 _LEFT = ("active_run", "count")
 """Of a conversation: what runs now, and what its messages tell."""
 
@@ -73,11 +76,11 @@ def conversation_from(line: int, document: Mapping[str, Any]) -> Line:
         shown = msgspec.convert(document.get("shown", []), tuple[str, ...])
         for id in (found.id, *shown):
             checked_id(id)
-        if not 0 < len(found.title) <= _MAX_TITLE_CHARS:
-            return Bad(line, f"a title has 1 to {_MAX_TITLE_CHARS} characters.")
+        checked_project(found.project)
+        title = checked_title(found.title.replace("\0", " "))
     except (BadInput, msgspec.ValidationError) as error:
         return Bad(line, f"{error}")
-    return KeptConversation(line, found, shown)
+    return KeptConversation(line, msgspec.structs.replace(found, title=title), shown)
 
 
 def message_from(line: int, document: Mapping[str, Any]) -> Line:
@@ -177,6 +180,8 @@ class _Draft:
             return "known" if here == line.message else "differing"
         if held is None:
             return Bad(line.line, "its conversation is not here, and on no line before it.")
+        if line.message.position > held.count + _MAX_GAP:
+            return Bad(line.line, f"position is {line.message.position:,}, behind {held.count:,} messages.")
         if line.message.position < held.count or held.active_run is not None:
             return "differing"
         now = msgspec.structs.replace(
