@@ -9,7 +9,7 @@ which was cut short is finished at the next start.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -98,6 +98,7 @@ class Forgetting:
                 for item in found.messages
             ),
             titles=tuple(found.titles),
+            has_more=chosen.has_more,
         )
 
     async def confirm(self, principal: Principal, wanted: Wanted, token: str) -> Receipt:
@@ -161,7 +162,7 @@ class Forgetting:
         ids = tuple(fact.record.id for fact in facts)
         intent = Intent(id=self.new_id(), at=now, state="open", facts=ids, cuts=chosen.cuts)
         await self.forgettings.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
-        return await self._complete(owner, intent)
+        return replace(await self._complete(owner, intent), has_more=chosen.has_more)
 
     async def _complete(self, owner: str, intent: Intent) -> Receipt:
         """Do what is left to be done; again where another writer came between."""

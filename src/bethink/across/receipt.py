@@ -14,6 +14,9 @@ OUTSIDE = (
 )
 """What no forgetting here can reach."""
 
+MORE = "More than this answers the question: ask again afterwards, or for more at once."
+"""Where a query found more than it may take."""
+
 _TOLD = 20
 
 
@@ -34,6 +37,7 @@ class Preview:
 
     `facts` are those that were asked for, `versions` what these were before and
     became since: they go too. `titles` are ids of conversations named after them.
+    `has_more` tells that more answers the question than was asked for.
     """
 
     token: str
@@ -41,6 +45,7 @@ class Preview:
     versions: tuple[Fact, ...]
     said: tuple[Said, ...]
     titles: tuple[str, ...]
+    has_more: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -53,7 +58,8 @@ class Preview:
         lines += [f"- {fact.content} (an earlier or later version)" for fact in self.versions]
         lines += [f"- said: {' … '.join(said.sentences)}" for said in self.said]
         more = len(lines) - limit
-        return "\n".join([*lines[:limit], f"- and {more:,} more"] if more > 0 else lines)
+        shown = [*lines[:limit], f"- and {more:,} more"] if more > 0 else lines
+        return "\n".join([*shown, "", MORE] if self.has_more else shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class Receipt:
     `facts` are the ids of all that is gone, earlier and later versions among
     them. Out of `messages` what said them was taken, `titles` are conversations
     that got another name, `doubted` are facts that rested on what is gone.
+    `has_more` tells that more than this answers the question.
     """
 
     at: int
@@ -71,6 +78,7 @@ class Receipt:
     titles: tuple[str, ...] = ()
     doubted: tuple[str, ...] = ()
     outside: tuple[str, ...] = OUTSIDE
+    has_more: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything is gone."""
@@ -82,7 +90,8 @@ class Receipt:
         parts = [_counted(len(self.facts), "memory", "memories")]
         if self.messages:
             parts.append(f"what {_counted(len(self.messages), 'message', 'messages')} said of it")
-        return f"Forgotten for good: {' and '.join(parts)}."
+        told = f"Forgotten for good: {' and '.join(parts)}."
+        return f"{told} {MORE}" if self.has_more else told
 
 
 def _counted(count: int, one: str, many: str) -> str:

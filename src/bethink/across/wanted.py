@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bethink.across.redaction import redaction_of
@@ -13,21 +13,27 @@ from bethink.clock import to_datetime, to_us
 from bethink.conversations import KIND as TURN
 from bethink.conversations import MESSAGES
 from bethink.errors import BadInput
-from bethink.memory import FACTS, KIND
+from bethink.memory import FACTS, KIND, PAST_KIND
 from bethink.messages import ToolMessage
 from bethink.store import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from bethink.across.recall import Recall
+    from bethink.across.recall import Hit, Recall
+    from bethink.across.redaction import Redaction
+    from bethink.memory import Fact
+    from bethink.memory.facts import State
     from bethink.principal import Principal
-    from bethink.store import Store
+    from bethink.store import Key, Store
 
 MAX_FOUND = 100
 _FOUND = 20
 _PAGE = 500
+_OUT_OF_USE: tuple[State, ...] = ("suggested", "superseded", "merged", "retracted")
+_RARE = 0.5
+"""Of the rare words of a question: "everything about Initech" has one that is none of the matter."""
 _TOKEN = re.compile(r"([0-9a-f]{1,16})-[0-9a-f]{16}")
 
 
@@ -63,10 +69,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is wanted, as it is kept: ids of facts, and parts of messages."""
+    """What is wanted, as it is kept: ids of facts, and parts of messages.
+
+    `has_more` tells of a query that more answers than the best `k`.
+    """
 
     facts: tuple[str, ...] = ()
     cuts: tuple[MessageCut, ...] = ()
+    has_more: bool = False
 
     def token(self, at: int) -> str:
         """Stands for exactly this, chosen at a moment; tells nothing of it."""
@@ -113,33 +123,68 @@ class Choosing:
             return Chosen(tuple(fact.record.id for fact in found if fact is not None))
         since = 0 if wanted.since is None else _us(wanted.since)
         until = at + 1 if wanted.until is None else min(_us(wanted.until), at + 1)
-        return Chosen(await self._learnt(principal.owner, since, until))
+        learnt = self._facts(principal.owner, since=since, until=until)
+        return Chosen(tuple([fact.id async for fact in learnt]))
 
     async def _answering(self, principal: Principal, query: str, *, k: int, at: int) -> Chosen:
-        kinds = {KIND, TURN} & set(self.recall.kinds)
-        hits = await self.recall.search(principal, query, k, kinds=kinds, until=to_datetime(at + 1))
+        """The best `k` that recall finds, past facts too; then facts out of use by their words."""
+        kinds = {KIND, PAST_KIND, TURN} & set(self.recall.kinds)
+        hits = await self.recall.search(principal, query, k + 1, kinds=kinds, until=to_datetime(at + 1))
         sure = [hit for hit in hits if hit.score >= self.min_score]
-        about = redaction_of([query, *(hit.text for hit in sure if hit.kind == KIND)])
-        said = await self.store.get(
-            MESSAGES, principal.owner, sorted(hit.id for hit in sure if hit.kind == TURN)
-        )
+        known = {hit.id for hit in sure}
+        unused = [id for id in await self._out_of_use(principal.owner, query, at) if id not in known]
+        left = len(sure[:k])
+        facts = {*(hit.id for hit in sure[:k] if hit.kind == KIND), *unused[: k - left]}
+        told = [hit for hit in sure[:k] if hit.kind == TURN]
+        cuts = await self._cuts(principal.owner, told, [query, *await self._contents(principal.owner, facts)])
+        return Chosen(tuple(sorted(facts)), cuts, has_more=len(sure) + len(unused) > k)
+
+    async def _contents(self, owner: str, ids: Iterable[str]) -> list[str]:
+        found = await self.store.get(FACTS, owner, sorted(ids))
+        return [fact.record.content for fact in found if fact is not None]
+
+    async def _cuts(self, owner: str, told: Sequence[Hit], texts: Sequence[str]) -> tuple[MessageCut, ...]:
+        """The parts of what was told that say one of the texts."""
+        about = redaction_of(texts)
+        said = await self.store.get(MESSAGES, owner, sorted(hit.id for hit in told))
         cuts = [
             MessageCut(one.record.id, one.version, tuple(about.spans(one.record.message.content, close=True)))
             for one in said
             if one is not None and not isinstance(one.record.message, ToolMessage)
         ]
-        facts = sorted(hit.id for hit in sure if hit.kind == KIND)
-        return Chosen(tuple(facts), tuple(cut for cut in cuts if cut.spans))
+        return tuple(cut for cut in cuts if cut.spans)
 
-    async def _learnt(self, owner: str, since: int, until: int) -> tuple[str, ...]:
-        ids: list[str] = []
-        cursor: str | None = None
+    async def _out_of_use(self, owner: str, query: str, at: int) -> list[str]:
+        """Facts that recall does not look for, where their words answer the question."""
+        asked = redaction_of([query])
+        return [
+            fact.id
+            for state in _OUT_OF_USE
+            async for fact in self._facts(owner, until=at + 1, where={"state": state})
+            if _is_answered(asked, " ".join((fact.content, *fact.topics)))
+        ]
+
+    async def _facts(
+        self, owner: str, *, since: int = 0, until: int, where: Mapping[str, Key] | None = None
+    ) -> AsyncGenerator[Fact]:
+        """The facts learnt in a time, oldest first."""
+        scan = Scan(FACTS, where or {}, order="created_at", low=since, high=until, limit=_PAGE)
         while True:
-            scan = Scan(FACTS, order="created_at", low=since, high=until, limit=_PAGE, after=cursor)
             page = await self.store.scan(owner, scan)
-            ids += [item.record.id for item in page.items]
-            if (cursor := page.cursor) is None:
-                return tuple(ids)
+            for item in page.items:
+                yield item.record
+            if page.cursor is None:
+                return
+            scan = replace(scan, after=page.cursor)
+
+
+def _is_answered(asked: Redaction, text: str) -> bool:
+    """Whether a text has the rare words of what is asked or, where that has none, all of its words."""
+    there = set(asked.analyzer.document(text))
+    if asked.marks:
+        return len(asked.marks & there) >= _RARE * len(asked.marks)
+    words = {word for saying in asked.sayings for word in saying.words}
+    return bool(words) and words <= there
 
 
 def _us(moment: datetime) -> int:

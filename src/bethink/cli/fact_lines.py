@@ -136,6 +136,7 @@ class FactLines:
                 "versions": [_document(fact) for fact in preview.versions],
                 "messages": [msgspec.to_builtins(said) | {"at": _rfc3339(said.at)} for said in preview.said],
                 "conversations": list(preview.titles),
+                "has_more": preview.has_more,
             }
         )
 
@@ -151,6 +152,7 @@ class FactLines:
                     "conversations": list(receipt.titles),
                     "doubted": list(receipt.doubted),
                     "outside": list(receipt.outside),
+                    "has_more": receipt.has_more,
                 }
             )
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from bethink.across.wanted import Wanted
+from bethink.across.wanted import MAX_FOUND, Wanted
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
 from bethink.errors import BadInput, UnknownId
@@ -35,6 +35,8 @@ def forget(session: Session, lines: FactLines, options: argparse.Namespace) -> i
     if preview.is_empty:
         lines.screen.note(_nothing(options))
         return Exit.OK
+    if preview.has_more:
+        lines.screen.note(f"More than these answer that: -k N finds up to N, at most {MAX_FOUND}.")
     if options.preview:
         lines.preview(preview)
         return Exit.OK

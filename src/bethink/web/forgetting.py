@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
+_MORE = f"Whether more answers the query than the best `k`: give a larger one, at most {MAX_FOUND}."
+
 
 class Forgotten(BaseModel):
     """The receipt: what is gone for good, by ids and counts. It quotes nothing and is kept nowhere."""
@@ -31,6 +33,7 @@ class Forgotten(BaseModel):
     conversations: list[str] = Field(description="Conversations that got another title.")
     doubted: list[str] = Field(description="Memories that rested on what is gone.")
     outside: list[str] = Field(description="What no forgetting here can reach.")
+    has_more: bool = Field(description=_MORE)
 
 
 class ForgottenSentences(BaseModel):
@@ -51,6 +54,7 @@ class ForgetPreview(BaseModel):
     versions: list[Memory] = Field(description="What these were before or became since: they go too.")
     messages: list[ForgottenSentences]
     conversations: list[str] = Field(description="Conversations that would get another title.")
+    has_more: bool = Field(description=_MORE)
 
 
 class ForgetBody(Body):
@@ -111,6 +115,7 @@ def _receipt(receipt: Receipt) -> Forgotten:
         conversations=list(receipt.titles),
         doubted=list(receipt.doubted),
         outside=list(receipt.outside),
+        has_more=receipt.has_more,
     )
 
 
@@ -130,4 +135,5 @@ def _preview(preview: Preview) -> ForgetPreview:
             for said in preview.said
         ],
         conversations=list(preview.titles),
+        has_more=preview.has_more,
     )

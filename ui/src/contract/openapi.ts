@@ -42,9 +42,9 @@ export type Fault = { parameter: string; reason: string };
 
 export type ForgetBody = { all?: boolean; confirm?: string | null; ids?: readonly string[]; k?: number; query?: string | null; since?: string | null; until?: string | null };
 
-export type ForgetPreview = { conversations: readonly string[]; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; token: string; versions: readonly Memory[] };
+export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; token: string; versions: readonly Memory[] };
 
-export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; memories: readonly string[]; messages: readonly string[]; outside: readonly string[] };
+export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; has_more: boolean; memories: readonly string[]; messages: readonly string[]; outside: readonly string[] };
 
 export type ForgottenSentences = { at: string; by_owner: boolean; conversation: string; message: string; sentences: readonly string[] };
 

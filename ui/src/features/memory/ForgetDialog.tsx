@@ -131,6 +131,7 @@ function Preview({ preview }: { preview: ForgetPreview }) {
           </ul>
         </>
       )}
+      {preview.has_more && <p>More answers this than is shown: ask again afterwards.</p>}
       <p>This cannot be undone. To keep a way back, retract instead.</p>
     </div>
   );
