@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bethink.memory import Changed, Fact, NewFact, Source
+from bethink.memory.dates import dated
 from tests.facts import the
 from tests.house import House, open_house
 
@@ -140,3 +141,9 @@ async def test_a_correction_with_dates_of_its_own_has_these() -> None:
         given = at(house, {"valid_from": 200})
         last = await house.app.memory.edit(house.me, new.fact.id, NewFact("Rents a hut in Bonn", **given))  # pyright: ignore[reportArgumentType] - by name
         assert (last.fact.valid_from, last.fact.valid_until) == (given["valid_from"], None)
+
+
+def test_the_first_day_of_all_calendars_is_no_bound_where_the_owner_s_zone_has_it_alone() -> None:
+    fact = NewFact("User's town stands since 0001-01-01")
+    assert dated(fact, "Asia/Tokyo", 0).valid_from is None
+    assert dated(fact, "UTC", 0).valid_from is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -133,4 +133,8 @@ def _bounds(text: str, mentions: list[Mention]) -> tuple[int | None, int | None]
 
 
 def _only(moments: set[datetime]) -> int | None:
-    return to_us(moments.pop()) if len(moments) == 1 else None
+    try:
+        return to_us(moments.pop().astimezone(UTC)) if len(moments) == 1 else None
+    except OverflowError:
+        # The first day of year 1, east of UTC: in storage's time there is none before it.
+        return None
