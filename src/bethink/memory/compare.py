@@ -299,7 +299,7 @@ _TIMES_WORDS = """
 """
 _TIMES = frozenset(_TIMES_WORDS.split())
 _TIME = re.compile(r"\d+:\d\d|\x01.*")
-_COUNT = re.compile(r"[-+]?\d[^:]*")
+_COUNT = re.compile(r"-?\d[^:]*")
 
 
 def _counted(old: Statement, new: Statement) -> Relation:

@@ -95,7 +95,7 @@ def _places(old: list[str], new: list[str]) -> Fit:
     return "open" if len(kinds) > 1 or _REGIONS & {old[0], new[0]} else "apart"
 
 
-_MEANT = re.compile(r"(?:(?<![\w.,])[-+]?[.,]?(?=\d))?[^\W_]+(?:[.'@+-][^\W_]+)*(?:[-+#]+(?!\w))?")
+_MEANT = re.compile(r"(?:(?<![\w.,])-?[.,]?(?=\d))?[^\W_]+(?:[.'@+-][^\W_]+)*(?:[-+#]+(?!\w))?")
 """With the sign of a number, of a blood type and of C++."""
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "a", "an", "the", "is"))
 

@@ -298,8 +298,8 @@ def _form(token: Sequence[str]) -> str:
 
 
 def _number(text: str) -> str:
-    """A number as it is compared: .5 is 0.5, and 1,000 is 1000."""
-    sign = "-" if text[0] in "-\u2212" else "+" if text[0] == "+" else ""
+    """A number as it is compared: .5 is 0.5, +5 is 5, and 1,000 is 1000."""
+    sign = "-" if text[0] in "-\u2212" else ""
     number = text.lstrip("-+\u2212")
     number = number.replace(",", "") if _THOUSANDS.fullmatch(number) else number
     return f"{sign}0{number}" if number[0] in ".," else f"{sign}{number}"
