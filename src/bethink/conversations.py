@@ -1,6 +1,6 @@
 """Conversations and their messages: records, and the few ways to change them.
 
-`agent/runs` appends the messages of a run; doors list, rename and delete.
+`agent/runs` appends the messages of a run, and deletes; doors list and rename.
 A conversation's record stays small: messages are records of their own, in the
 order of `position`, so that a turn costs the same however long the history is.
 What was said in a finished turn is searchable (`turn_of`): a message and what
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock, Ids
     from bethink.principal import Principal
-    from bethink.store import Store
+    from bethink.store import Change, Store
 
 NEW_TITLE = "New conversation"
 KIND = "turn"
@@ -316,16 +316,14 @@ class Conversations:
             return changed
         raise Conflict
 
-    async def delete(self, principal: Principal, conversation: str) -> None:
-        """Remove the conversation with all its messages; nothing happens if it is not there."""
-        await self.store.commit(
-            principal.owner,
-            [
-                DeleteAll(MESSAGES, {"conversation": conversation}),
-                DeleteAll(SIGHTINGS, {"conversation": conversation}),
-                Delete(CONVERSATIONS, conversation),
-            ],
-        )
+
+def removal(conversation: str) -> list[Change]:
+    """The changes that remove a conversation with all its messages; `agent/stored_runs` commits them."""
+    return [
+        DeleteAll(MESSAGES, {"conversation": conversation}),
+        DeleteAll(SIGHTINGS, {"conversation": conversation}),
+        Delete(CONVERSATIONS, conversation),
+    ]
 
 
 def sighting(fact: str, conversation: str) -> Put[Sighting]:

@@ -10,6 +10,8 @@ from bethink.conversations import Said
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
+from bethink.store import Change
+from bethink.store.memory import MemoryStore
 from tests.house import House, open_house
 from tests.unit.test_forgetting import SECRET, everything, texts
 
@@ -112,3 +114,22 @@ async def test_topics_that_are_names_give_a_sentence_away_where_the_fact_was_tol
         conversation = await told(house, f"It was {SECRET.title()}. I like programming.")
         await forget(house, "User was a clerk there", [SECRET.title(), "programming"], conversation)
         assert await texts(house, conversation) == ["[forgotten] I like programming."]
+
+
+async def test_deleting_a_conversation_leaves_nothing_of_its_runs_and_cannot_stop_halfway(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    llm = ScriptedLlm([f"Quillfeather was your boss at {SECRET}."])
+    async with open_house(llm) as house:
+        conversation = await house.new()
+        await house.say(f"I was a clerk at {SECRET} under Quillfeather.", conversation)
+        commit, batches = MemoryStore.commit, list[int]()
+
+        async def counted(store: MemoryStore, owner: str, changes: Sequence[Change]) -> None:
+            batches.append(len(changes))
+            await commit(store, owner, changes)
+
+        monkeypatch.setattr(MemoryStore, "commit", counted)
+        await house.app.runs.delete_conversation(house.me, conversation)
+        assert len(batches) == 1
+        assert SECRET not in await everything(house)

@@ -52,7 +52,7 @@ async def test_each_trouble_is_found_with_examples_and_what_mends_it() -> None:
             "orphans": 3,
             "suggested": 1,
         }
-        await house.app.conversations.delete(house.me, said.id or "")
+        await house.app.runs.delete_conversation(house.me, said.id or "")
         await house.app.forgetting.forget(house.me, [home.fact.id])
         found = {one.trouble: one for one in await house.app.health.check(house.me)}
         assert (found["orphans"].count, found["broken_links"].count) == (4, 1)

@@ -18,6 +18,7 @@ from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal, Numbered, behind
 from bethink.agent.records import JOURNAL, RUNS, Recorder, Run
 from bethink.agent.refusals import rejected
+from bethink.conversations import removal
 from bethink.errors import Busy, UnknownId
 from bethink.events import Place, RunDone, StopReason
 from bethink.messages import AssistantMessage, Message, ToolMessage
@@ -193,9 +194,8 @@ class StoredRuns:
             if (cursor := page.cursor) is None:
                 break
         journals = [DeleteAll(JOURNAL, {"run": run}) for run in runs]
-        dropped = [*journals, DeleteAll(RUNS, {"conversation": conversation})]
+        dropped = [*journals, DeleteAll(RUNS, {"conversation": conversation}), *removal(conversation)]
         await self.conversations.store.commit(principal.owner, dropped)
-        await self.conversations.delete(principal, conversation)
 
     async def processes(self, owner: str) -> set[str]:
         """The other processes that run something of the owner now."""
