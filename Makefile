@@ -187,7 +187,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
-	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev -o requirements/dev.txt
+	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra web --extra code -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
 	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
