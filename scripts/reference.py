@@ -22,6 +22,7 @@ from bethink.messages import Attachment
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
+from bethink.tools.people import people_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -172,7 +173,7 @@ def tools_page() -> str:
 def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
-    return [*memory_tools(unused, unused, 0), *forgetting_tools(unused)]
+    return [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -48,10 +48,12 @@ from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
+from bethink.people import People
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
+from bethink.tools.people import people_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -93,6 +95,7 @@ class App:
     accounts: Accounts
     conversations: Conversations
     memory: Memory
+    people: People
     recall: Recall
     forgetting: Forgetting
     portability: Portability
@@ -226,6 +229,7 @@ def _wire(
         important=important,
         on_missing=background.ask_vectors,
     )
+    people = People(ports.store, ports.clock, new_id)
     traces = Traces(ports.store)
     forgettings = Forgettings(ports.store, traces)
     forgetting = Forgetting(
@@ -240,7 +244,12 @@ def _wire(
     )
     toolbox = Toolbox(
         _with(
-            (*memory_tools(memory, recall, settings.recall_min_score), *forgetting_tools(forgetting)), tools
+            (
+                *memory_tools(memory, recall, settings.recall_min_score),
+                *forgetting_tools(forgetting),
+                *people_tools(people),
+            ),
+            tools,
         ),
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
@@ -303,6 +312,7 @@ def _wire(
         accounts=accounts,
         conversations=conversations,
         memory=memory,
+        people=people,
         recall=recall,
         forgetting=forgetting,
         portability=Portability(memory, ports.store, ports.embeddings, ports.clock, background.ask_vectors),

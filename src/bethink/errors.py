@@ -6,6 +6,7 @@ BethinkError
 │   ├── TooLarge
 │   ├── NotAllowed
 │   ├── HoldsSecret
+│   ├── EmailTaken
 │   └── JustForgotten
 ├── Conflict                     somebody else changed it first, or it is in use
 │   └── Busy
@@ -81,6 +82,17 @@ class JustForgotten(BadInput):
     """Not stored: this has just been forgotten for good. Do not mention it again."""
 
     code = "forgotten"
+
+
+class EmailTaken(BadInput):
+    """Two people cannot have one e-mail address."""
+
+    code = "email_taken"
+    status = 400
+
+    def __init__(self) -> None:
+        # The sentence of spec 001's service, to the letter: programs compare it.
+        super().__init__("User with such email is already registered")
 
 
 class HoldsSecret(BadInput):

@@ -18,9 +18,10 @@ from pydantic import ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from bethink.errors import BadInput
+from bethink.masking import has_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -93,13 +94,15 @@ class ToolContext:
 class ToolOutput:
     """What a tool answers: `text` is what the model reads. `error` is a code if it failed.
 
-    `memories` are the ids of the facts that the text quotes.
+    `memories` are the ids of the facts that the text quotes. `structured` says
+    the same to a program.
     """
 
     text: str
     attachments: tuple[Attachment, ...] = ()
     error: str | None = None
     memories: tuple[str, ...] = ()
+    structured: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,8 @@ class Tool:
     call can do; `trust` says whether what it returns is the owner's own.
     `timeout_s` is None where the setting decides. `label` puts a call in plain
     words: a format string over its arguments. `foretell` tells whoever approves a
-    call what it would do.
+    call what it would do. `secret` says that some argument is to be masked
+    wherever a call is kept or shown.
     """
 
     name: str
@@ -138,6 +142,10 @@ class Tool:
     arguments: type[BaseModel]
     handler: Handler = field(repr=False)
     foretell: Foretell | None = field(default=None, repr=False)
+    secret: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "secret", has_secrets(self.parameters))
 
     def parse(self, arguments: str) -> dict[str, Any]:
         """The validated arguments of a call, from JSON text as a model wrote it.

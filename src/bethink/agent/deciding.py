@@ -35,6 +35,7 @@ def decided(
         prepared = toolbox.prepare(ToolCall(call, item.name, item.arguments))
         if isinstance(prepared, ToolMessage):
             raise BadInput(prepared.content)
+        item = msgspec.structs.replace(item, arguments=prepared.call.arguments)
     return msgspec.structs.replace(
         run, waiting=tuple(item if other.call == call else other for other in run.waiting)
     )

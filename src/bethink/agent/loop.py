@@ -7,7 +7,6 @@ an iteration with bounds, not a recursion, and every way out of it has a reason.
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
@@ -79,7 +78,8 @@ class Loop:
                     yield event
             yield answer.usage(request.messages)
             request.spent.add(answer)
-            message = answer.message()
+            asked = answer.message()
+            message = self.toolbox.discreet(asked)
             request.add(message)
             (saved,) = await request.save([message], durably=self.toolbox.may_change(message.tool_calls))
             yield MessageSaved(id=saved, role="assistant")
@@ -89,7 +89,7 @@ class Loop:
                 yield RunDone(reason=answer.stop_reason, message=saved)
                 return
             waiting: list[Prepared] = []
-            async with aclosing(self._calls(request, message.tool_calls, waiting)) as events:
+            async with aclosing(self._calls(request, asked.tool_calls, waiting)) as events:
                 async for event in events:
                     yield event
             if waiting:
@@ -152,7 +152,8 @@ class Loop:
         for call in calls:
             prepared = self._prepared(request, call)
             label = prepared.label if isinstance(prepared, Prepared) else call.name
-            yield ToolRequested(call=call.id, name=call.name, arguments=call.arguments, label=label)
+            arguments = self.toolbox.shown(call).arguments
+            yield ToolRequested(call=call.id, name=call.name, arguments=arguments, label=label)
             if isinstance(prepared, ToolMessage):
                 results[call.id] = prepared
                 yield _finished(prepared)
@@ -175,7 +176,7 @@ class Loop:
                     yield ApprovalNeeded(
                         call=call.id,
                         name=call.name,
-                        arguments=_shown(prepared),
+                        arguments=prepared.shown,
                         label=label,
                         reason=reason,
                     )
@@ -238,7 +239,3 @@ def _finished(result: ToolMessage) -> ToolFinished:
         duration_ms=result.duration_ms,
         error=result.error,
     )
-
-
-def _shown(prepared: Prepared) -> str:
-    return json.dumps(prepared.arguments, ensure_ascii=False, default=str)

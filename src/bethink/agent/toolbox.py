@@ -9,27 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import json
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from pydantic import BaseModel
+
 from bethink.errors import BadInput, BethinkError
 from bethink.events import ToolFinished
 from bethink.llm import ToolSchema
+from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.telemetry import log
 from bethink.tool import ToolContext, ToolOutput
+from bethink.tools.people import ALIASES as PEOPLE_ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Sequence
 
     from bethink.events import Event
+    from bethink.messages import AssistantMessage
     from bethink.principal import Principal
     from bethink.tool import Effect, Tool, Trust
 
-_ALIASES = {"search_memories": "search_memory"}
-"""Names of spec 000 for tools of spec 002."""
+_ALIASES = {"search_memories": "search_memory"} | PEOPLE_ALIASES
+"""Other names that the source documents and their code have for the same tools."""
 
 _MAX_NAME_CHARS = 80
 """What of an unknown tool's name is compared and quoted: a model may write anything there."""
@@ -45,6 +52,11 @@ class Prepared:
     tool: Tool
     arguments: dict[str, Any]
     label: str
+
+    @property
+    def shown(self) -> str:
+        """The arguments as JSON, for a person: what is secret in them is masked."""
+        return discreet(self.tool, json.dumps(self.arguments, ensure_ascii=False, default=_plain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +99,16 @@ class Toolbox:
             arguments = tool.parse(call.arguments)
         except BadInput as error:
             return ToolMessage(call.id, call.name, str(error), error="invalid_arguments")
-        return Prepared(call, tool, arguments, tool.describe(arguments))
+        return Prepared(self.shown(call), tool, arguments, tool.describe(arguments))
+
+    def shown(self, call: ToolCall) -> ToolCall:
+        """The call as it may be kept and shown; one that cannot be made has no secret to keep."""
+        return msgspec.structs.replace(call, arguments=discreet(self._by_name.get(call.name), call.arguments))
+
+    def discreet(self, message: AssistantMessage) -> AssistantMessage:
+        """The message with its calls as they may be kept."""
+        calls = tuple(self.shown(call) for call in message.tool_calls)
+        return msgspec.structs.replace(message, tool_calls=calls) if calls else message
 
     async def foretold(self, prepared: Prepared, principal: Principal, reason: str) -> tuple[Prepared, str]:
         """The call as its owner would approve it, and the reason with what it would do; "" for nothing."""
@@ -194,6 +215,17 @@ class Toolbox:
         near = difflib.get_close_matches(name, self._by_name, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"There is no tool {name!r}.{hint} Available: {_listed(self._by_name)}."
+
+
+def discreet(tool: Tool | None, arguments: str) -> str:
+    """Arguments of a call, JSON text, with what is secret in them masked."""
+    if tool is None:
+        return masked(arguments, {})
+    return masked(arguments, tool.parameters) if tool.secret else arguments
+
+
+def _plain(value: object) -> object:
+    return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else str(value)
 
 
 def _finish(

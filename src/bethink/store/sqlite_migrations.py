@@ -218,6 +218,16 @@ ALTER TABLE facts ADD COLUMN doubted;
 CREATE INDEX facts_doubted ON facts (owner, doubted, created_at, id);
 """
 
+_PEOPLE = """
+CREATE TABLE people (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    created_at, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX people_created_at ON people (owner, created_at, id);
+CREATE TABLE people_emails (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -226,4 +236,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _REPETITIONS),
     partial(_statements, _STEPS),
     partial(_statements, _DOUBTED),
+    partial(_statements, _PEOPLE),
 )

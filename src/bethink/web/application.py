@@ -16,6 +16,7 @@ from bethink.web import (
     keeping,
     memories,
     metrics,
+    people,
     portability,
     recall,
     runs,
@@ -36,7 +37,19 @@ if TYPE_CHECKING:
     from bethink.app import App
 
 # Before `memories`, whose routes take any word for an id.
-_ROOMS = (health, metrics, settings, conversations, runs, portability, keeping, memories, forgetting, recall)
+_ROOMS = (
+    health,
+    metrics,
+    settings,
+    conversations,
+    runs,
+    portability,
+    keeping,
+    memories,
+    forgetting,
+    recall,
+    people,
+)
 
 
 class _Web(FastAPI):

@@ -1,5 +1,7 @@
 // Made from contract/openapi.json by scripts/contract.mjs; do not edit.
 
+export type AddressParts = { city?: string | null; country?: string | null; flat_house?: string | null; street?: string | null };
+
 export type AnswerError = { code: string; message: string };
 
 export type AnswerMessage = { content: string; id: string | null; role?: "assistant" };
@@ -13,6 +15,8 @@ export type Attachment = { media_type: string; name: string; url: string };
 export type BadImportLine = { line: number; reason: string };
 
 export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
+
+export type CardParts = { cvv?: string | null; exp_date?: string | null; num?: string | null };
 
 export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[]; waiting: readonly Waiting[] };
 
@@ -115,6 +119,18 @@ export type OwnerMessage = { at: string; attachments: readonly MessageAttachment
 export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
 export type Parts = { bus: Part; embeddings: Part; extraction: Part; model: Part; store: Part };
+
+export type Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
+
+export type PersonAddress = { city: string; country: string; flat_house: string; street: string };
+
+export type PersonCard = { cvv: string; exp_date: string; num: string };
+
+export type PersonDraft = { about_me: string; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email: string; gender?: string | null; name: string; phone?: string | null; salary?: number | null; surname: string };
+
+export type PersonPage = { cursor: string | null; items: readonly Person[] };
+
+export type PersonPatch = { about_me?: string | null; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email?: string | null; gender?: string | null; name?: string | null; phone?: string | null; salary?: number | null; surname?: string | null };
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 

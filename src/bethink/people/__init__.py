@@ -1,0 +1,28 @@
+"""People whom the owner keeps records of: who they are, how to reach them, where they live.
+
+The fields and answers are those of the Users Management Service (spec 001).
+Tools, the web door and the service of its own (`bethink people serve`) call
+`People`; `shown` is what all of them give out.
+"""
+
+from __future__ import annotations
+
+from bethink.people.fields import GENDERS, MAX_ABOUT_CHARS, MAX_LINE_CHARS
+from bethink.people.records import EMAILS, PEOPLE, Address, Card, Email, Person, shown
+from bethink.people.service import Listed, People, Sought
+
+__all__ = [
+    "EMAILS",
+    "GENDERS",
+    "MAX_ABOUT_CHARS",
+    "MAX_LINE_CHARS",
+    "PEOPLE",
+    "Address",
+    "Card",
+    "Email",
+    "Listed",
+    "People",
+    "Person",
+    "Sought",
+    "shown",
+]

@@ -1,0 +1,206 @@
+"""The tools of the Users Management Service (spec 001; the names of both its documents and its code)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
+
+from bethink.errors import UnknownId
+from bethink.people import Sought, shown
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from bethink.people import Listed, People, Person
+    from bethink.principal import Principal
+    from bethink.tool import Tool
+
+ALIASES = {
+    "add_user": "create_user",
+    "get_user_by_id": "get_user",
+    "search_user": "search_users",
+    "delete_users": "delete_user",
+}
+"""Names of the service's own code for its tools."""
+
+NOBODY = "No users found."
+_SECRET: dict[str, JsonValue] = {"writeOnly": True}
+"""What goes in and never comes out: `bethink.masking` keeps it out of all that is stored and shown."""
+
+_LINE = 200
+
+
+def _line_of(description: str) -> Any:  # noqa: ANN401 - pydantic's own type says nothing more
+    return Field(max_length=_LINE, description=description)
+
+
+Name = Annotated[str, _line_of("First name")]
+Surname = Annotated[str, _line_of("Family name")]
+Email = Annotated[str, _line_of("E-mail address; no two users have the same")]
+About = Annotated[str, Field(max_length=4000, description="Who this is, in a few sentences")]
+Phone = Annotated[str | None, _line_of("Telephone number, such as +44 20 7946 0018")]
+Born = Annotated[str | None, _line_of("Date of birth, YYYY-MM-DD")]
+Gender = Annotated[
+    Literal["male", "female", "other", "prefer_not_to_say"] | None, Field(description="Gender, if known")
+]
+Company = Annotated[str | None, _line_of("Where they work")]
+Salary = Annotated[float | None, Field(ge=0, description="Salary a year")]
+Text = Annotated[str | None, _line_of("As it is written on a letter")]
+UserId = Annotated[
+    str,
+    Field(
+        max_length=100,
+        description="The user's id, as search_users gives it",
+        validation_alias=AliasChoices("id", "user_id"),
+    ),
+]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class AddressPart(_Part):
+    """Where a user lives; of an address that is known, give only what changes."""
+
+    country: Text = None
+    city: Text = None
+    street: Text = None
+    flat_house: Text = None
+
+
+class CardPart(_Part):
+    """A payment card. Its number is never shown again, but for the last four digits; the cvv is not kept."""
+
+    num: Annotated[
+        str | None, Field(max_length=40, description="13 to 19 digits", json_schema_extra=_SECRET)
+    ] = None
+    cvv: Annotated[
+        str | None, Field(max_length=10, description="3 or 4 digits", json_schema_extra=_SECRET)
+    ] = None
+    exp_date: Annotated[str | None, Field(max_length=10, description="MM/YYYY")] = None
+
+
+Lives = Annotated[AddressPart | None, Field(description="Where they live")]
+Pays = Annotated[CardPart | None, Field(description="Their payment card")]
+
+
+def people_tools(people: People) -> list[Tool]:
+    """`create_user`, `get_user`, `search_users`, `update_user` and `delete_user`."""
+
+    @tool(effect="write", label="Add {name} {surname} to people")
+    async def create_user(
+        context: ToolContext,
+        name: Name,
+        surname: Surname,
+        email: Email,
+        about_me: About,
+        phone: Phone = None,
+        date_of_birth: Born = None,
+        gender: Gender = None,
+        company: Company = None,
+        salary: Salary = None,
+        address: Lives = None,
+        credit_card: Pays = None,
+    ) -> ToolOutput:
+        """Add a user (a person whom the owner keeps a record of) to the users management system.
+
+        Take what the owner or a page says of them; never make up what is not known.
+        """
+        given = _given(
+            name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
+            date_of_birth=date_of_birth, gender=gender, company=company, address=address,
+            credit_card=credit_card,
+        )  # fmt: skip
+        return _told("User added:", await people.create(context.principal, given))
+
+    @tool(effect="read", label="Look up user {id}")
+    async def get_user(context: ToolContext, id: UserId) -> ToolOutput:
+        """Give one user's record by its id."""
+        return _told("User:", await people.get(context.principal, id))
+
+    @tool(effect="read", label="Look for people")
+    async def search_users(
+        context: ToolContext,
+        name: Annotated[str | None, _line_of("Part of the first name")] = None,
+        surname: Annotated[str | None, _line_of("Part of the family name")] = None,
+        email: Annotated[str | None, _line_of("Part of the e-mail address")] = None,
+        gender: Gender = None,
+        limit: Annotated[int, Field(ge=1, le=50, description="Users of one page")] = 20,
+        cursor: Annotated[str | None, _line_of("Of the page before, as it told; none for the first")] = None,
+    ) -> ToolOutput:
+        """Find users whose name, surname and e-mail address contain what is given, in any case.
+
+        All that is given must fit; without any of it everybody is listed, page by page.
+        """
+        sought = Sought(name, surname, email, gender)
+        return _listed(await people.search(context.principal, sought, limit=limit, cursor=cursor))
+
+    @tool(effect="write", label="Change user {id}")
+    async def update_user(
+        context: ToolContext,
+        id: UserId,
+        name: Annotated[str | None, _line_of("First name")] = None,
+        surname: Annotated[str | None, _line_of("Family name")] = None,
+        email: Annotated[str | None, _line_of("E-mail address")] = None,
+        about_me: Annotated[str | None, Field(max_length=4000, description="Who this is")] = None,
+        phone: Phone = None,
+        date_of_birth: Born = None,
+        gender: Gender = None,
+        company: Company = None,
+        salary: Salary = None,
+        address: Lives = None,
+        credit_card: Pays = None,
+    ) -> ToolOutput:
+        """Change what is given of a user; what is left out stays as it is."""
+        given = _given(
+            name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
+            date_of_birth=date_of_birth, gender=gender, company=company, address=address,
+            credit_card=credit_card,
+        )  # fmt: skip
+        return _told("User changed:", await people.update(context.principal, id, given))
+
+    async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        try:
+            person = await people.get(principal, arguments["id"])
+        except UnknownId:
+            return Foretold(arguments, "")
+        return Foretold(arguments, f"- {person.name} {person.surname}, {person.email}")
+
+    @tool(effect="destructive", label="Delete user {id}", foretell=foretell)
+    async def delete_user(context: ToolContext, id: UserId) -> ToolOutput:
+        """Delete a user's record for good. Only when the owner explicitly asks for it."""
+        gone = await people.delete(context.principal, id)
+        text = f"User deleted: {gone.name} {gone.surname}, id {gone.id}"
+        return ToolOutput(text, structured={"deleted": gone.id})
+
+    return [create_user, get_user, search_users, update_user, delete_user]
+
+
+def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
+    """What a call gives; a part of an address or a card that is left out is not given."""
+    return {
+        name: value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def _told(head: str, person: Person) -> ToolOutput:
+    return ToolOutput(f"{head}\n{_line(person)}", structured=shown(person))
+
+
+def _listed(found: Listed) -> ToolOutput:
+    users = {"users": [shown(person) for person in found.people], "cursor": found.cursor}
+    if not found.people:
+        return ToolOutput(NOBODY, structured=users)
+    noun = "user" if len(found.people) == 1 else "users"
+    more = f"\nThere are more: call again with cursor={found.cursor}" if found.cursor else ""
+    lines = "\n".join(_line(person) for person in found.people)
+    return ToolOutput(f"{len(found.people)} {noun}:\n{lines}{more}", structured=users)
+
+
+def _line(person: Person) -> str:
+    known = {name: value for name, value in shown(person).items() if value is not None}
+    return json.dumps(known, ensure_ascii=False)

@@ -1,0 +1,165 @@
+"""`/people`: the records that the owner keeps of others; `people_service` gives the same to programs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from bethink.people import Sought, shown
+from bethink.web.caller import Body, Caller, Cursor, Limit, Served
+from bethink.web.problems import documented
+
+if TYPE_CHECKING:
+    from bethink.people import Person as Record
+
+router = APIRouter(prefix="/people", tags=["people"])
+
+Gender = Literal["male", "female", "other", "prefer_not_to_say"]
+Part = Annotated[str | None, Query(max_length=200, description="Found anywhere in it, in any case.")]
+OfGender = Annotated[Gender | None, Query()]
+
+
+class PersonAddress(BaseModel):
+    """Where somebody lives."""
+
+    country: str
+    city: str
+    street: str
+    flat_house: str
+
+
+class PersonCard(BaseModel):
+    """A payment card, as it is given out: its number but for four digits, and its code, are masked."""
+
+    num: str = Field(examples=["****-****-****-1111"])
+    cvv: str = Field(examples=["***"])
+    exp_date: str
+
+
+class Person(BaseModel):
+    """One person (spec 001's user)."""
+
+    id: str
+    name: str
+    surname: str
+    email: str
+    phone: str | None
+    date_of_birth: str | None
+    gender: Gender | None
+    company: str | None
+    salary: float | None
+    about_me: str
+    address: PersonAddress | None
+    credit_card: PersonCard | None
+    created_at: datetime
+
+
+class PersonPage(BaseModel):
+    """Some people, in the order in which they came."""
+
+    items: list[Person]
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
+
+
+class AddressParts(Body):
+    """An address; of one that is known, what changes of it."""
+
+    country: str | None = None
+    city: str | None = None
+    street: str | None = None
+    flat_house: str | None = None
+
+
+class CardParts(Body):
+    """A card. Of its number the last four digits are kept, the code is not."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
+
+    num: str | None = Field(default=None, description="13 to 19 digits.")
+    cvv: str | None = Field(default=None, description="3 or 4 digits; checked, and not kept.")
+    exp_date: str | None = Field(default=None, description="MM/YYYY")
+
+
+class _Fields(Body):
+    phone: str | None = None
+    date_of_birth: str | None = Field(default=None, description="YYYY-MM-DD")
+    gender: str | None = Field(default=None, description="male, female, other or prefer_not_to_say")
+    company: str | None = None
+    salary: float | None = None
+    address: AddressParts | None = None
+    credit_card: CardParts | None = None
+
+
+class PersonDraft(_Fields):
+    """A person to keep."""
+
+    name: str
+    surname: str
+    email: str
+    about_me: str
+
+
+class PersonPatch(_Fields):
+    """What to change; what is left out stays, null empties a field that may be empty."""
+
+    name: str | None = None
+    surname: str | None = None
+    email: str | None = None
+    about_me: str | None = None
+
+
+def person_of(person: Record) -> Person:
+    """A person as JSON."""
+    return Person.model_validate(shown(person))
+
+
+def given_of(body: BaseModel, *, with_null: bool) -> dict[str, Any]:
+    """What a body gives; a null is no gift unless it empties a field."""
+    given = body.model_dump(exclude_unset=True)
+    return given if with_null else {name: value for name, value in given.items() if value is not None}
+
+
+@router.get("")
+async def list_people(
+    app: Served,
+    caller: Caller,
+    *,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    name: Part = None,
+    surname: Part = None,
+    email: Part = None,
+    gender: OfGender = None,
+) -> PersonPage:
+    """The people who fit all that is asked, or everybody."""
+    sought = Sought(name, surname, email, gender)
+    found = await app.people.search(caller, sought, limit=limit, cursor=cursor)
+    return PersonPage(items=[person_of(person) for person in found.people], cursor=found.cursor)
+
+
+@router.post("", status_code=201)
+async def add_person(body: PersonDraft, app: Served, caller: Caller) -> Person:
+    """Keep a person; no two have the same e-mail address."""
+    return person_of(await app.people.create(caller, given_of(body, with_null=False)))
+
+
+@router.get("/{person}", responses=documented(404))
+async def get_person(person: str, app: Served, caller: Caller) -> Person:
+    """One person."""
+    return person_of(await app.people.get(caller, person))
+
+
+@router.patch("/{person}", responses=documented(404, 409))
+async def edit_person(person: str, body: PersonPatch, app: Served, caller: Caller) -> Person:
+    """Change some of a person's fields."""
+    return person_of(await app.people.update(caller, person, given_of(body, with_null=True)))
+
+
+@router.delete("/{person}", status_code=204, responses=documented(404))
+async def delete_person(person: str, app: Served, caller: Caller) -> Response:
+    """Delete a person's record for good."""
+    await app.people.delete(caller, person)
+    return Response(status_code=204)
