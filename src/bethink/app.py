@@ -44,6 +44,7 @@ from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.errors import BadInput, BethinkError
+from bethink.internet.connect import connect_internet
 from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
     from bethink.index import Index
+    from bethink.internet import Internet
     from bethink.llm import Llm
     from bethink.principal import Principal
     from bethink.settings import Settings
@@ -76,7 +78,7 @@ _log = log("app")
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The adapters that an app stands on. `llm` is None where no model is set."""
+    """The adapters that an app stands on. `llm` is None where no model is set, `internet` where it is off."""
 
     store: Store
     index: Index
@@ -84,6 +86,7 @@ class Ports:
     embeddings: Embeddings
     llm: Llm | None
     clock: Clock = field(default_factory=SystemClock)
+    internet: Internet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,8 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
 
     Raises:
         StorageError: the data directory cannot be used.
-        BadInput: the model's name is not `provider:name`, or its provider is unknown.
+        BadInput: the model's name is not `provider:name`, its provider is unknown, or `web_allow_private`
+            holds what is no address.
     """
     llm = connect_models(settings)
     async with AsyncExitStack() as stack:
@@ -160,7 +164,14 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             stack.push_async_callback(llm.close)
         database = await stack.enter_async_context(open_database(settings.data_dir))
         bus = await stack.enter_async_context(open_bus(settings.data_dir))
-        yield Ports(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm)
+        yield Ports(
+            *(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
+            internet=await _internet(settings),
+        )
+
+
+async def _internet(settings: Settings) -> Internet | None:
+    return await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
 
 
 def connect_models(settings: Settings) -> Llm | None:

@@ -21,6 +21,9 @@ BethinkError
 │   ├── Refused
 │   ├── InvalidResponse
 │   └── Unreachable
+├── WebError                     a page or a search gave nothing
+│   └── AddressRefused
+├── NotInstalled
 └── EmbeddingsUnavailable
 
 A class's docstring, its first paragraph, is its default message; ``code`` is stable and is what
@@ -202,6 +205,27 @@ class Unreachable(LlmError):
 
     code = "model_unreachable"
     status = 504
+
+
+class WebError(BethinkError):
+    """The web did not give what was asked for; try again later, or another address."""
+
+    code = "web_error"
+    status = 502
+
+
+class AddressRefused(WebError):
+    """This address is not opened from here."""
+
+    code = "address_refused"
+    status = 403
+
+
+class NotInstalled(BethinkError):
+    """This part of Bethink is not installed."""
+
+    code = "not_installed"
+    status = 501
 
 
 class EmbeddingsUnavailable(BethinkError):

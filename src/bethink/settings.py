@@ -197,6 +197,37 @@ class Settings(BaseModel):
         default=200_000_000, ge=1000, description="Largest file that `POST /memories/import` takes, in bytes."
     )
 
+    web_enabled: bool = Field(
+        default=True, description="Whether the model may search the web and read its pages."
+    )
+    web_search_url: str = Field(
+        default="", description="A SearXNG to search with, as a URL; empty asks search engines through ddgs."
+    )
+    web_search_engines: str = Field(
+        default="auto", description="ddgs' engines, comma-separated (`duckduckgo,brave`); `auto` takes any."
+    )
+    web_search_region: str = Field(
+        default="", description="Region of searches: `us-en` for ddgs, a language such as `en` for SearXNG."
+    )
+    web_safe_search: Literal["off", "moderate", "strict"] = Field(
+        default="moderate", description="How much search engines leave out."
+    )
+    web_timeout_s: float = Field(default=20, gt=0, description="Seconds of one search or one page.")
+    web_max_bytes: int = Field(
+        default=10_000_000, ge=1000, description="Largest page that is read, in bytes."
+    )
+    web_robots: bool = Field(
+        default=True, description="Whether pages that a site's robots.txt forbids to programs are left alone."
+    )
+    web_ports: Annotated[list[int], BeforeValidator(_as_list)] = Field(
+        default=[80, 443, 8080, 8443], description="Ports of public hosts that are opened (comma-separated)."
+    )
+    web_allow_private: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+        default=[],
+        description="Addresses beside the public internet that may be opened: `127.0.0.1:8080`,"
+        " `10.0.0.0/8`, `wiki.lan` (comma-separated).",
+    )
+
     @property
     def models(self) -> Path:
         """Directory of the embedding model's files."""

@@ -56,6 +56,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "model": "ok",
         "extraction": "off",
         "bus": "ok",
+        "web": "off",
     }
 
 

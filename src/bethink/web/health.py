@@ -42,6 +42,7 @@ class Parts(BaseModel):
     model: Part
     extraction: Part
     bus: Part
+    web: Part
 
 
 class Health(BaseModel):
@@ -94,6 +95,7 @@ async def get_health(app: Served, caller: Caller, request: Request, response: Re
         model=probe.part(),
         extraction=_extraction(app),
         bus=await _bus(app),
+        web=_web(app),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
     response.status_code = 200 if parts.store.status == "ok" else 503
@@ -124,6 +126,13 @@ def _extraction(app: App) -> Part:
         return Part(status="ok")
     is_choice = extraction.mode == "off" or extraction.llm is None
     return Part(status="off" if is_choice else "degraded", message=extraction.off)
+
+
+def _web(app: App) -> Part:
+    internet = app.ports.internet
+    if internet is None:
+        return Part(status="off", message="The web is switched off: BETHINK_WEB_ENABLED.")
+    return Part(status="off", message=internet.missing) if internet.missing else Part(status="ok")
 
 
 async def _bus(app: App) -> Part:

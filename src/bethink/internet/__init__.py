@@ -1,0 +1,62 @@
+"""Port: what the web holds. `tools/web` searches and reads through an `Internet`.
+
+`Search` has one adapter a file. Pages are read by `pages`, which has no second
+implementation: what it guards against is the same for everybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from bethink.errors import NotInstalled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.internet.pages import Pages
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One result of a search, as its provider gave it: none of it is to be trusted."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+class Search(Protocol):
+    """Finds pages of the web by words."""
+
+    @property
+    def name(self) -> str:
+        """Where queries are sent, for people."""
+        ...
+
+    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+        """At most `max_results` pages, best first; none where nothing fits. Never blocks the event loop.
+
+        Raises:
+            WebError: the provider did not answer, or not in its format.
+            RateLimited: it wants fewer queries.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Internet:
+    """Search and pages as one. `missing` says what is not installed, as a sentence; "" where all is."""
+
+    search: Search
+    pages: Pages
+    missing: str = ""
+
+    def check(self) -> None:
+        """Nothing, if all is installed.
+
+        Raises:
+            NotInstalled: it is not.
+        """
+        if self.missing:
+            raise NotInstalled(self.missing)

@@ -1,0 +1,163 @@
+"""One request to the web: a body within bounds, or where it redirects to. `pages` and `manners` make them.
+
+Nothing is sent but the address: no cookies, no credentials, no referrer, and
+over no proxy of the environment, which would connect to addresses that nobody
+judged. A connection ends with its request, so nothing carries over to another.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from email.message import Message
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from bethink.errors import WebError
+from bethink.internet.addresses import port_of
+from bethink.internet.agent import user_agent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    import httpcore2
+    import httpx2
+
+    from bethink.internet.gate import Gate
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_CONNECT_S = 5.0
+_SILENCE_S = 10.0
+_MEGABYTE = 1_000_000
+_WAIT = (429, 503)
+_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+"""Content encodings that are read (RFC 9110, 8.4.1), each alone: one inside another serves bombs only."""
+_TEXT_ENDINGS = ("+json", "+xml", "+yaml")
+_TEXTS = frozenset(
+    {
+        "application/javascript",
+        "application/json",
+        "application/pdf",
+        "application/sql",
+        "application/toml",
+        "application/x-ndjson",
+        "application/x-yaml",
+        "application/xml",
+        "application/yaml",
+    }
+)
+_UNSAID = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server sent, still in its content encoding; `location` where it sends us elsewhere."""
+
+    url: httpx2.URL
+    content: bytes = b""
+    media_type: str = ""
+    charset: str | None = None
+    encoding: str = ""
+    location: str | None = None
+
+
+class BadStatus(WebError):
+    """The server answered that it gives no page; `number` is its HTTP status."""
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.number = number
+
+
+async def visit(gate: Gate, url: httpx2.URL, max_bytes: int) -> Answer:
+    """The answer to a GET.
+
+    Raises:
+        AddressRefused: the address may not be connected to.
+        BadStatus: the server gives no such page.
+        WebError: it did not answer, or not with what can be read.
+    """
+    import httpcore2
+
+    try:
+        async with _asked(gate, url) as response:
+            headers = {name.lower(): value.decode("latin-1").strip() for name, value in response.headers}
+            if response.status in _REDIRECTS and b"location" in headers:
+                return Answer(url, location=headers[b"location"])
+            _check_status(url, response.status)
+            media_type, charset = _content_type(headers.get(b"content-type", ""))
+            encoding = headers.get(b"content-encoding", "").lower()
+            _check_kind(media_type, encoding)
+            return Answer(url, await _body(response, max_bytes), media_type, charset, encoding)
+    except httpcore2.TimeoutException as error:
+        raise WebError(f"{url.host} did not answer in time.") from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise WebError(f"{url.host} cannot be reached, or does not speak HTTP: {_told(error)}") from error
+
+
+@asynccontextmanager
+async def _asked(gate: Gate, url: httpx2.URL) -> AsyncGenerator[httpcore2.Response]:
+    import httpcore2
+
+    from bethink.internet.connections import GatedBackend
+
+    target = httpcore2.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=port_of(url), target=url.raw_path or b"/"
+    )
+    headers = [
+        ("User-Agent", user_agent()),
+        ("Accept", "text/html, text/*;q=0.9, application/json;q=0.9, application/pdf;q=0.9, */*;q=0.1"),
+        ("Accept-Encoding", "gzip, deflate"),
+    ]
+    timeouts = {"connect": _CONNECT_S, "read": _SILENCE_S, "write": _SILENCE_S, "pool": _CONNECT_S}
+    # Read anew: certificates change, and it takes some ten milliseconds.
+    trust = await anyio.to_thread.run_sync(gate.trust) if url.scheme == "https" else None
+    async with (
+        httpcore2.AsyncConnectionPool(ssl_context=trust, network_backend=GatedBackend(gate)) as connections,
+        connections.stream("GET", target, headers=headers, extensions={"timeout": timeouts}) as response,
+    ):
+        yield response
+
+
+async def _body(response: httpcore2.Response, max_bytes: int) -> bytes:
+    content = bytearray()
+    async for part in response.aiter_stream():
+        content += part
+        if len(content) > max_bytes:
+            raise WebError(f"This is larger than {max_bytes / _MEGABYTE:g} MB, the most that is read.")
+    return bytes(content)
+
+
+def _check_status(url: httpx2.URL, status: int) -> None:
+    if status in {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION}:
+        return
+    try:
+        phrase = f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        phrase = str(status)
+    hint = " Try again later." if status in _WAIT else ""
+    raise BadStatus(f"{url.host} answered {phrase} and gave no page.{hint}", status)
+
+
+def _content_type(header: str) -> tuple[str, str | None]:
+    """The media type, "" where none is said, and the characters."""
+    if not header:
+        return "", None
+    message = Message()
+    message["content-type"] = header
+    return message.get_content_type(), message.get_content_charset()
+
+
+def _check_kind(media_type: str, encoding: str) -> None:
+    """Refuse what cannot be read before it is sent."""
+    is_text = media_type.startswith("text/") or media_type.endswith(_TEXT_ENDINGS)
+    if not (is_text or media_type in _TEXTS or media_type in _UNSAID):
+        raise WebError(f"This is {media_type}: only pages, texts, JSON and PDF files are read.")
+    if encoding not in _ENCODINGS:
+        raise WebError(f"This is packed as {encoding[:50]!r}, although it was not asked for so.")
+
+
+def _told(error: Exception) -> str:
+    return str(error) or type(error).__name__
