@@ -21,7 +21,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model real-model serve test test-python test-ui check $(CHECKS) \
+.PHONY: help setup python ui model real-model servers serve test test-python test-ui check $(CHECKS) \
 	format lock upgrade package check-package clean
 
 help: ## what there is to make
@@ -87,6 +87,25 @@ $(SMOLLM2): | .venv/editable.stamp
 .venv/llamacpp.stamp: requirements/llamacpp.txt .venv/packages.stamp
 	@echo "== llama.cpp, which runs it"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/llamacpp.txt
+	@touch $@
+
+# MCP servers that others wrote, for the tests of Bethink's client: by hash, apart from everything else.
+SERVERS := $(CURDIR)/.servers
+
+servers: $(SERVERS)/node/.installed $(SERVERS)/python/.installed ## foreign MCP servers, for their tests
+
+$(SERVERS)/node/.installed: tests/servers/package.json tests/servers/package-lock.json | .venv/packages.stamp
+	@echo "== foreign MCP servers, for Node.js"
+	@mkdir -p $(@D) && cp $^ $(@D)
+	@$(NPM) ci --prefix $(@D) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(SERVERS)/python/.installed: requirements/mcp-servers.txt | .venv/packages.stamp
+	@echo "== foreign MCP servers, for Python"
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $< \
+		|| { echo "uv could not; the same with pip"; \
+			$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; }
 	@touch $@
 
 # --- running ----------------------------------------------------------------
@@ -191,6 +210,7 @@ lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
 	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
+	@printf 'mcp-server-time\nmcp-server-git\nmcp-server-fetch\n' | $(COMPILE) - -o requirements/mcp-servers.txt
 
 upgrade: ## the same, with the newest releases that are a week old
 	@$(MAKE) --no-print-directory lock UPGRADE=--upgrade

@@ -24,6 +24,10 @@ BethinkError
 ├── WebError                     a page or a search gave nothing
 │   └── AddressRefused
 ├── NotInstalled
+├── McpError                     a server of tools did not do as it should
+│   ├── McpUnreachable
+│   ├── McpTimeout
+│   └── McpLost
 └── EmbeddingsUnavailable
 
 A class's docstring, its first paragraph, is its default message; ``code`` is stable and is what
@@ -226,6 +230,31 @@ class NotInstalled(BethinkError):
 
     code = "not_installed"
     status = 501
+class McpError(BethinkError):
+    """The server of this tool answered with an error."""
+
+    code = "mcp_error"
+    status = 502
+
+
+class McpUnreachable(McpError):
+    """The server of this tool cannot be reached; `GET /mcp-servers` says why."""
+
+    code = "mcp_unreachable"
+    status = 503
+
+
+class McpTimeout(McpError):
+    """The server of this tool did not answer in time; the call was cancelled, and may have had effects."""
+
+    code = "mcp_timeout"
+    status = 504
+
+
+class McpLost(McpError):
+    """The server of this tool was lost during the call. It may or may not have happened: look first."""
+
+    code = "mcp_lost"
 
 
 class EmbeddingsUnavailable(BethinkError):

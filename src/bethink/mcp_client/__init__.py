@@ -1,0 +1,267 @@
+"""Port: servers that speak the Model Context Protocol, and the tools that they offer.
+
+`Servers` (servers.py) owns a `Connection` for each configured server;
+`tools/mcp.py` makes the remote tools ordinary ones. Adapters: `sdk.py` over the
+official SDK, `fake.py` for tests. Source: https://modelcontextprotocol.io,
+revisions 2024-11-05 to 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+Start = Literal["lazy", "eager"]
+Transport = Literal["stdio", "http", "sse"]
+State = Literal["off", "idle", "connecting", "ready", "retrying", "sign_in"]
+"""`off` by choice; `idle` is lazy and not needed yet; `sign_in` waits for a person."""
+
+MEGABYTE = 1024 * 1024
+MAX_MESSAGE_BYTES = 32 * MEGABYTE
+"""A larger message of a server is refused: ten such at once must fit into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """How to sign in to a server: the address its browser comes back to, and what to ask for."""
+
+    redirect_uri: str
+    scope: str | None = None
+    client_id: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """A server as the owner of the machine configured it: `command` or `url`. Times in seconds.
+
+    `call_timeout_s` bounds a call in all; `idle_timeout_s`, where it is set, the
+    time in which neither progress nor a result comes.
+    """
+
+    name: str
+    transport: Transport
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    cwd: str | None = None
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    start: Start = "lazy"
+    connect_timeout_s: float = 30
+    call_timeout_s: float = 60
+    idle_timeout_s: float | None = None
+    ping_every_s: float = 30
+    pin: bool = True
+    oauth: OAuth | None = None
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+
+    @property
+    def origin(self) -> str:
+        """A digest of what answers under this name: another command or address is another server."""
+        place = [*self.command, self.cwd or "", self.url]
+        return hashlib.sha256(msgspec.json.encode(place)).hexdigest()[:16]
+
+
+class RemoteTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool as its server describes it. The hints are the server's claims; None is not said."""
+
+    name: str
+    description: str = ""
+    title: str = ""
+    input_schema: dict[str, Any] = {}
+    output_schema: dict[str, Any] | None = None
+    read_only: bool | None = None
+    destructive: bool | None = None
+
+    @property
+    def digest(self) -> str:
+        """A digest of everything that a model or the policy is told by it."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that a call gave."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Bytes that a call gave: a picture, a sound, a resource. `name` may be empty."""
+
+    name: str
+    media_type: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A resource that a call only names."""
+
+    uri: str
+    name: str
+    media_type: str = ""
+    description: str = ""
+
+
+Part = Text | File | Link
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a call gave, in order. `structured` is JSON beside the parts, None where there is none."""
+
+    parts: tuple[Part, ...]
+    structured: Any = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """Who answered: the protocol's revision, the server's own name and version."""
+
+    protocol: str
+    name: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A page that a person must visit; the answer comes back with this `state`."""
+
+    url: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What a session tells its connection, at any time, from any task."""
+
+    on_change: Callable[[], None]
+    """The list of tools is another one."""
+    on_lost: Callable[[str], None]
+    """The session is over; why, in a sentence."""
+    on_sign_in: Callable[[SignIn | None], None]
+    """A person must sign in; None once that is done."""
+
+
+Progress = Callable[[str, float | None], None]
+"""Takes a text and a fraction of 0..1, None where it is not known."""
+
+
+class Session(Protocol):
+    """An open connection to one server. Cancelling a call cancels it on the server."""
+
+    @property
+    def info(self) -> ServerInfo:
+        """Who answered."""
+        ...
+
+    async def tools(self) -> list[RemoteTool]:
+        """All tools that the server offers now.
+
+        Raises:
+            McpError: it did not say.
+        """
+        ...
+
+    async def call(self, tool: str, arguments: dict[str, Any], on_progress: Progress) -> CallResult:
+        """Make a call; no bound of time but the caller's.
+
+        Raises:
+            McpLost: the connection ended; whether the call had effects is not known.
+            McpError: the server refused it or answered what cannot be understood.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Ask for a sign of life.
+
+        Raises:
+            McpError: there was none.
+        """
+        ...
+
+
+class Connector(Protocol):
+    """Opens sessions; one task enters and leaves each."""
+
+    def open(self, config: ServerConfig, hooks: Hooks) -> AbstractAsyncContextManager[Session]:
+        """A session with the server.
+
+        Raises:
+            McpError: it cannot be started or reached, or does not speak the protocol.
+        """
+        ...
+
+    def signed_in(self, state: str, code: str, issuer: str | None) -> bool:
+        """Hand in what the sign-in page gave; False where nobody waits for this state."""
+        ...
+
+    async def close(self) -> None:
+        """End what is shared between sessions, when all are closed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A tool that is not offered until its definition is accepted."""
+
+    name: str
+    change: Literal["new", "changed"]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """How a server is. `since` is microseconds UTC; `reason` says what is wrong and what to do."""
+
+    name: str
+    transport: Transport
+    start: Start
+    state: State
+    since: int
+    reason: str | None = None
+    last_error: str | None = None
+    protocol: str | None = None
+    server: str | None = None
+    tools: tuple[str, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    digest: str | None = None
+    sign_in: str | None = None
+    attempts: int = 0
+
+
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+    """The definitions of a server's tools that were accepted, and of which server."""
+
+    origin: str
+    tools: tuple[RemoteTool, ...] = ()
+
+
+class Keeping(Protocol):
+    """What outlives the process: accepted definitions, and the tokens of signed-in servers, sealed."""
+
+    async def pinned(self, server: str) -> Pinned | None:
+        """The accepted definitions; None where the server was never seen."""
+        ...
+
+    async def pin(self, server: str, pinned: Pinned) -> None:
+        """Keep the accepted definitions."""
+        ...
+
+    async def secret(self, server: str) -> str | None:
+        """What `keep_secret` kept."""
+        ...
+
+    async def keep_secret(self, server: str, secret: str | None) -> None:
+        """Keep a text sealed; None forgets it."""
+        ...

@@ -1,0 +1,354 @@
+"""One server's connection: one task opens, watches and reopens its session. `servers.py` owns it.
+
+The SDK's session lives in a task that nobody else touches: a lost peer may
+cancel it. Calls come from other tasks, wait for the session within bounds, and
+are never repeated: what was sent may have had effects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnreachable
+from bethink.mcp_client import Hooks, ServerStatus
+from bethink.mcp_client.sign_in import WAIT_S
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bethink.clock import Clock
+    from bethink.mcp_client import (
+        CallResult,
+        Connector,
+        Progress,
+        RemoteTool,
+        ServerConfig,
+        Session,
+        SignIn,
+        State,
+    )
+
+_FIRST_S = 0.5
+_LONGEST_S = 60
+_JITTER = 0.2
+"""Waits between attempts double, each longer or shorter by up to a fifth, so that not all come at once."""
+_STEADY_S = 30
+"""A session that held so long was a good one: the next wait is short again."""
+_SPACING_S = 1
+"""Between the beginnings of two attempts, also where a call asks for one."""
+_PING_S = 10
+_COALESCE_S = 0.3
+"""Changes within so short a time are read at once."""
+_END_S = 6
+"""For a session to end: its input closed, SIGTERM and SIGKILL take three seconds."""
+
+_log = log("mcp")
+
+
+@dataclass(slots=True)
+class _Open:
+    """A session that can be called; `gone` says why it cannot any more."""
+
+    session: Session
+    gone: asyncio.Future[str]
+
+
+class Connection:
+    """A server's session, kept open from the first need on."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        connector: Connector,
+        *,
+        clock: Clock,
+        on_tools: Callable[[str, list[RemoteTool]], Awaitable[None]],
+    ) -> None:
+        self.config = config
+        self._connector = connector
+        self._clock = clock
+        self._on_tools = on_tools
+        self._open: _Open | None = None
+        self._calls = 0
+        self._wanted, self._kick, self._wake = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._changed = False
+        self._lost: str | None = None
+        self._sign_in: SignIn | None = None
+        self._settled: asyncio.Future[str | None] = _future()
+        self.status = ServerStatus(config.name, config.transport, config.start, "idle", clock.now_us())
+        if config.start == "eager":
+            self.want()
+
+    def want(self) -> None:
+        """Have the session opened, now and again whenever it is lost."""
+        self._wanted.set()
+
+    def reconnect(self) -> None:
+        """Have the session closed, if there is one, and opened anew at once."""
+        self.want()
+        self._kick.set()
+        if self._open is not None:
+            self._end("it was asked to connect anew")
+
+    async def run(self) -> None:
+        """Keep the session, for ever."""
+        delay = _FIRST_S
+        while True:
+            await self._wanted.wait()
+            self._kick.clear()
+            begun = monotonic()
+            self._say("connecting", attempts=self.status.attempts + 1)
+            reason, was_open = await self._attempt()
+            held = monotonic() - begun
+            delay = _FIRST_S if held > _STEADY_S else delay
+            self._say("retrying", reason=reason, last_error=reason, sign_in=None)
+            if not was_open:
+                self._settle(reason)
+            _log.info("MCP server %s: %s", self.config.name, reason)
+            wait = delay * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret hangs on it
+            await self._pause(wait, spacing=max(0.0, _SPACING_S - held))
+            delay = min(delay * 2, _LONGEST_S)
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], on_progress: Progress = lambda _text, _fraction: None
+    ) -> CallResult:
+        """Make a call on the session; opens it if need be.
+
+        Raises:
+            McpUnreachable: there is no session within the server's time for connecting.
+            McpTimeout: the answer did not come in time; the server was told to stop.
+            McpLost: the session ended during the call.
+            McpError: the server refused.
+        """
+        opened = await self._ready()
+        self._calls += 1
+        try:
+            return await self._bounded(opened, tool=tool, arguments=arguments, on_progress=on_progress)
+        except McpError:
+            self._suspect(opened)
+            raise
+        finally:
+            self._calls -= 1
+
+    async def ready(self) -> None:
+        """Wait for the session.
+
+        Raises:
+            McpUnreachable: it does not come about, or not within the server's time for connecting.
+        """
+        await self._ready()
+
+    async def _bounded(
+        self, opened: _Open, *, tool: str, arguments: dict[str, Any], on_progress: Progress
+    ) -> CallResult:
+        config, loop = self.config, asyncio.get_running_loop()
+        end = loop.time() + config.call_timeout_s
+        idle = config.idle_timeout_s or config.call_timeout_s
+        limit = asyncio.timeout_at(min(end, loop.time() + idle))
+
+        def progress(text: str, fraction: float | None) -> None:
+            limit.reschedule(min(end, loop.time() + idle))
+            on_progress(text, fraction)
+
+        try:
+            async with limit:
+                return await _first(opened.session.call(tool, arguments, progress), opened.gone)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            waited = "in all" if loop.time() >= end else "without a sign of progress"
+            seconds = config.call_timeout_s if loop.time() >= end else idle
+            raise McpTimeout(
+                f"The server {config.name} took more than {seconds:g} s {waited}. It was told to stop;"
+                " whether the call had effects is not known."
+            ) from error
+
+    async def _ready(self) -> _Open:
+        if self._open is not None:
+            return self._open
+        if self._sign_in is not None:
+            raise McpUnreachable(f"The server {self.config.name} needs you to sign in: {self._sign_in.url}")
+        settled = self._settled
+        self.want()
+        if self.status.state == "retrying":
+            self._kick.set()
+        try:
+            async with asyncio.timeout(self.config.connect_timeout_s + _SPACING_S):
+                reason = await asyncio.shield(settled)
+        except TimeoutError:
+            reason = "it did not answer in time"
+        if self._open is None:
+            raise McpUnreachable(f"The server {self.config.name} cannot be reached: {reason}")
+        return self._open
+
+    def _suspect(self, opened: _Open) -> None:
+        """A call failed: it may be the session that did."""
+        if self._open is opened:
+            self._wake.set()
+
+    # --- the one task
+
+    async def _attempt(self) -> tuple[str, bool]:
+        """Open the session and hold it as long as it lasts; why it ended, and whether it ever was open."""
+        self._lost, self._changed, self._sign_in = None, False, None
+        task = asyncio.create_task(self._live(), name=f"mcp:{self.config.name}")
+        is_up = False
+        try:
+            is_up = await self._until_up(task)
+            if is_up:
+                await asyncio.wait({task})
+        finally:
+            self._close("the connection was closed")
+            await _ended(task)
+        reason = _reason(task)
+        if self._lost is not None:
+            reason = self._lost
+        elif not is_up and (not task.done() or task.cancelled()):
+            reason = f"it did not answer within {self.config.connect_timeout_s:g} s"
+        return reason, is_up
+
+    async def _until_up(self, task: asyncio.Task[None]) -> bool:
+        """Wait until the session is open; while a person signs in, they have their own time."""
+        seconds = self.config.connect_timeout_s
+        while self._open is None and not task.done():
+            up = asyncio.ensure_future(self._wake.wait())
+            done, _ = await asyncio.wait({task, up}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            up.cancel()
+            self._wake.clear()
+            if not done:
+                return False
+            if self._lost is not None:
+                return False
+            seconds = WAIT_S if self._sign_in is not None else self.config.connect_timeout_s
+        return self._open is not None
+
+    async def _live(self) -> None:
+        hooks = Hooks(on_change=self._change, on_lost=self._end, on_sign_in=self._must_sign_in)
+        async with self._connector.open(self.config, hooks) as session:
+            await self._on_tools(self.config.name, await session.tools())
+            self._open = _Open(session, _future())
+            info = session.info
+            server = f"{info.name} {info.version}".strip() or None
+            self._say("ready", reason=None, protocol=info.protocol, server=server, attempts=0, sign_in=None)
+            self._settle(None)
+            self._wake.set()
+            await self._watch(session)
+
+    async def _watch(self, session: Session) -> None:
+        """Look after the session until it is lost."""
+        while self._lost is None:
+            if self._changed:
+                await asyncio.sleep(_COALESCE_S)
+                self._changed = False
+                await self._on_tools(self.config.name, await session.tools())
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.config.ping_every_s):
+                    await self._wake.wait()
+            self._wake.clear()
+            if self._lost is None and not self._changed:
+                await self._check(session)
+
+    async def _check(self, session: Session) -> None:
+        """A sign of life, or an end. A server that does one thing at a time cannot answer during a call."""
+        try:
+            async with asyncio.timeout(_PING_S):
+                await session.ping()
+        except TimeoutError as error:
+            if not self._calls:
+                raise McpUnreachable(f"It gave no sign of life within {_PING_S} s.") from error
+
+    # --- what the session tells
+
+    def _change(self) -> None:
+        self._changed = True
+        self._wake.set()
+
+    def _end(self, reason: str) -> None:
+        self._lost = self._lost or reason
+        self._close(reason)
+        self._wake.set()
+
+    def _must_sign_in(self, page: SignIn | None) -> None:
+        self._sign_in = page
+        if page is not None:
+            told = "It needs you to sign in: open the page."
+            self._say("sign_in", reason=told, sign_in=page.url)
+            self._settle(f"it needs you to sign in: {page.url}")
+        else:
+            self._say("connecting", reason=None, sign_in=None)
+        self._wake.set()
+
+    def _close(self, reason: str) -> None:
+        opened, self._open = self._open, None
+        if opened is not None and not opened.gone.done():
+            opened.gone.set_result(reason)
+
+    # --- what others are told
+
+    def _settle(self, reason: str | None) -> None:
+        """Tell those who wait for this attempt how it went."""
+        settled, self._settled = self._settled, _future()
+        if not settled.done():
+            settled.set_result(reason)
+
+    def _say(self, state: State, **more: Any) -> None:  # noqa: ANN401 - fields of the status
+        since = self.status.since if state == self.status.state else self._clock.now_us()
+        self.status = replace(self.status, state=state, since=since, **more)
+
+    async def _pause(self, seconds: float, *, spacing: float) -> None:
+        await asyncio.sleep(spacing)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._kick.wait()
+        except TimeoutError:
+            return
+
+
+def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
+
+
+async def _first(call: Any, gone: asyncio.Future[str]) -> CallResult:  # noqa: ANN401 - a coroutine
+    """What the call gives, unless the session ends first."""
+    task: asyncio.Task[CallResult] = asyncio.ensure_future(call)
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise McpLost(
+                f"The server was lost during the call ({gone.result()}). It may or may not have happened."
+            )
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_END_S)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    for _ in range(2):
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_END_S)
+
+
+def _reason(task: asyncio.Task[None]) -> str:
+    """Why a session's task ended."""
+    if not task.done():
+        return "it could not be ended"
+    if task.cancelled():
+        return "the connection was lost"
+    error = task.exception()
+    if error is None:
+        return "the connection ended"
+    if not isinstance(error, BethinkError):
+        # A background task: what nobody foresaw is recorded, and the server is tried again.
+        _log.error("MCP connection failed", exc_info=error)
+        return f"{type(error).__name__}: {error}"
+    return error.message

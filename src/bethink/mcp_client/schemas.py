@@ -1,0 +1,195 @@
+"""A foreign JSON Schema as models and the check of arguments take it: plain, closed in itself, bounded.
+
+What stays means the same; what goes makes it looser, never stricter, since the
+server checks for itself. References are written out. Regular expressions go
+into the description: matching a hostile one can take for ever. `tools/mcp.py`
+and `sdk_session.py` use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+_NUMBERS = frozenset(
+    {
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+    }
+)
+_MAX_BYTES = 24_000
+"""A longer schema costs more than what it says is worth: about 7,000 tokens in every request."""
+_MAX_ENUM = 200
+_MAX_VALUE_BYTES = 500
+_MAX_PATTERN_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    depth: int
+    nodes: int
+    description: int
+
+
+_BOUNDS = (_Bounds(10, 1_500, 600), _Bounds(4, 300, 120), _Bounds(1, 200, 60))
+"""The first under which the schema is short enough."""
+
+
+def plain(schema: object) -> dict[str, Any]:
+    """The schema of an object, for a model and for checking arguments."""
+    made: dict[str, Any] = {}
+    for bounds in _BOUNDS:
+        made = _Writer(schema, bounds).root()
+        if len(msgspec.json.encode(made)) <= _MAX_BYTES:
+            return made
+    return {"type": "object", "properties": {}}
+
+
+def _demanded(branches: list[dict[str, Any]], *, of_all: bool) -> list[str]:
+    """What all the branches demand together, or what each of them does."""
+    sets: list[set[str]] = [set(branch.get("required", [])) for branch in branches]
+    if not sets:
+        return []
+    names = set[str]().union(*sets) if of_all else sets[0].intersection(*sets[1:])
+    return sorted(names)
+
+
+class _Writer:
+    """Writes one schema plainly."""
+
+    def __init__(self, schema: object, bounds: _Bounds) -> None:
+        self._document = schema
+        self._bounds = bounds
+        self._nodes = 0
+
+    def root(self) -> dict[str, Any]:
+        """The whole, as an object without alternatives at its top: several models refuse those."""
+        made = self._written(self._document, 0, ())
+        properties = cast("dict[str, Any]", made.get("properties", {}))
+        required = list(cast("list[str]", made.get("required", [])))
+        is_closed = made.get("additionalProperties") is False
+        for key in ("allOf", "anyOf"):
+            branches = cast("list[dict[str, Any]]", made.pop(key, []))
+            for branch in branches:
+                properties = branch.get("properties", {}) | properties
+                is_closed = is_closed and branch.get("additionalProperties") is False
+            required += _demanded(branches, of_all=key == "allOf")
+        for extra in ("enum", "const", "default", "items"):
+            made.pop(extra, None)
+        made |= {"type": "object", "properties": properties}
+        made["required"] = [name for name in dict.fromkeys(required) if name in properties]
+        if not is_closed:
+            made.pop("additionalProperties", None)
+        if not made["required"]:
+            del made["required"]
+        return made
+
+    def _written(self, schema: object, depth: int, within: tuple[str, ...]) -> dict[str, Any]:
+        self._nodes += 1
+        if not isinstance(schema, dict) or depth > self._bounds.depth or self._nodes > self._bounds.nodes:
+            return {}
+        given = cast("dict[str, Any]", schema)
+        if isinstance(reference := given.get("$ref"), str):
+            target = {} if reference in within else self._found(reference)
+            rest = {key: value for key, value in given.items() if key != "$ref"}
+            return self._written(target | rest, depth, (*within, reference))
+        made = self._kind(given) | self._limits(given)
+        made |= self._members(given, depth, within)
+        return made | self._alternatives(given, depth, within)
+
+    def _found(self, reference: str) -> dict[str, Any]:
+        """What a reference inside the schema leads to; nothing is loaded for one that leads outside."""
+        if not reference.startswith("#"):
+            return {}
+        place: Any = self._document
+        for step in reference[1:].split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            if not isinstance(place, dict) or name not in place:
+                return {}
+            place = cast("dict[str, Any]", place)[name]
+        return cast("dict[str, Any]", place) if isinstance(place, dict) else {}
+
+    def _kind(self, given: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        kind = given.get("type")
+        if isinstance(kind, list):
+            kind = [one for one in cast("list[Any]", kind) if isinstance(one, str) and one in _TYPES]
+        if (isinstance(kind, str) and kind in _TYPES) or (isinstance(kind, list) and kind):
+            made["type"] = kind
+        elif isinstance(given.get("properties"), dict):
+            made["type"] = "object"
+        elif isinstance(given.get("items"), dict):
+            made["type"] = "array"
+        if text := self._described(given):
+            made["description"] = text
+        return made
+
+    def _described(self, given: dict[str, Any]) -> str:
+        found = given.get("description")
+        text = found if isinstance(found, str) else ""
+        pattern = given.get("pattern")
+        if isinstance(pattern, str) and len(pattern) <= _MAX_PATTERN_CHARS:
+            text = f"{text} (pattern: {pattern})".strip()
+        return text if len(text) <= self._bounds.description else f"{text[: self._bounds.description - 1]}…"
+
+    @staticmethod
+    def _limits(given: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            key: given[key]
+            for key in _NUMBERS & given.keys()
+            if isinstance(given[key], int | float) and not isinstance(given[key], bool)
+        }
+        if isinstance(given.get("format"), str):
+            made["format"] = given["format"]
+        enum = given.get("enum")
+        if isinstance(enum, list) and 0 < len(cast("list[Any]", enum)) <= _MAX_ENUM:
+            made["enum"] = enum
+        for key in ("const", "default"):
+            if key in given and len(msgspec.json.encode(given[key])) <= _MAX_VALUE_BYTES:
+                made[key] = given[key]
+        return made
+
+    def _members(self, given: dict[str, Any], depth: int, within: tuple[str, ...]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        properties = given.get("properties")
+        if isinstance(properties, dict):
+            members = cast("dict[str, Any]", properties)
+            made["properties"] = {
+                name: self._written(member, depth + 1, within)
+                for name, member in members.items()
+                if member is not False
+            }
+        demanded = given.get("required")
+        names = cast("list[Any]", demanded) if isinstance(demanded, list) else []
+        if kept := [name for name in names if isinstance(name, str)]:
+            made["required"] = kept
+        if isinstance(given.get("items"), dict):
+            made["items"] = self._written(given["items"], depth + 1, within)
+        others: object = given.get("additionalProperties")
+        if isinstance(others, dict):
+            made["additionalProperties"] = self._written(cast("object", others), depth + 1, within)
+        elif others is False and "patternProperties" not in given:
+            made["additionalProperties"] = False
+        return made
+
+    def _alternatives(self, given: dict[str, Any], depth: int, within: tuple[str, ...]) -> dict[str, Any]:
+        """`oneOf` becomes `anyOf`: without what was left out, more than one may fit."""
+        made: dict[str, Any] = {}
+        for key, name in (("oneOf", "anyOf"), ("anyOf", "anyOf"), ("allOf", "allOf")):
+            branches = given.get(key)
+            if isinstance(branches, list) and branches:
+                found = [self._written(branch, depth + 1, within) for branch in cast("list[Any]", branches)]
+                made[name] = made.get(name, []) + found
+        return made

@@ -1,0 +1,76 @@
+"""The port over the official `mcp` SDK. `app` makes it, `connection.py` opens sessions with it.
+
+The SDK costs a second of CPU to import, so `sdk_session`, which does, is
+imported in a thread when the first session is opened. It speaks 2026-07-28 and
+falls back to the handshake of older revisions.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+import anyio.to_thread
+
+from bethink.errors import McpError, McpUnreachable
+from bethink.mcp_client.guard import Guard
+from bethink.mcp_client.link import Link
+from bethink.mcp_client.sign_in import SignIns
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from bethink.mcp_client import Hooks, Keeping, ServerConfig, Session
+
+
+class SdkConnector:
+    """Opens sessions with servers; remembers which of them speak an older revision only."""
+
+    def __init__(self, keeping: Keeping) -> None:
+        self._keeping = keeping
+        self._guard = Guard()
+        self._sign_ins = SignIns()
+        self._older: set[str] = set()
+
+    @asynccontextmanager
+    async def open(self, config: ServerConfig, hooks: Hooks) -> AsyncGenerator[Session]:
+        """A session with the server; see the port."""
+        sdk = await anyio.to_thread.run_sync(import_module, "bethink.mcp_client.sdk_session")
+        is_older = config.origin in self._older
+        # Asked for the new way again after a failure: the server may have been upgraded.
+        self._older.discard(config.origin)
+        link = Link(config, hooks, self._guard, self._sign_ins, self._keeping)
+        try:
+            async with sdk.opened(link, is_older=is_older) as session:
+                if not session.is_modern:
+                    self._older.add(config.origin)
+                yield session
+        except sdk.FAILURES as error:
+            raise _translated(error, link.refusal) from error
+
+    def signed_in(self, state: str, code: str, issuer: str | None) -> bool:
+        """Hand in what the sign-in page gave; False where nobody waits for this state."""
+        return self._sign_ins.answer(state, code, issuer)
+
+    async def close(self) -> None:
+        """End the guard of child processes."""
+        await self._guard.close()
+
+
+def _translated(error: Exception, refusal: str) -> McpError:
+    leaves = list(_leaves(error))
+    for leaf in leaves:
+        if isinstance(leaf, McpError):
+            return leaf
+    told = "; ".join(dict.fromkeys(str(leaf) or type(leaf).__name__ for leaf in leaves))
+    return McpUnreachable(f"{told} ({refusal})" if refusal else told)
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    if isinstance(error, ExceptionGroup):
+        group = cast("ExceptionGroup[Exception]", error)
+        for inner in group.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

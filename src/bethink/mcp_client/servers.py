@@ -1,0 +1,244 @@
+"""All configured servers: their connections, the definitions that were accepted, how they are.
+
+`app` opens them.
+
+Definitions of tools are pinned: a server's first ones are accepted, since the
+owner of the machine configured it; one that changes later, or comes anew, is
+not offered until it is accepted. What is pinned is offered before the server
+was connected to, so that a lazy one costs nothing until it is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bethink.errors import BethinkError, Conflict, McpUnreachable, UnknownId
+from bethink.mcp_client import Pinned, ServerStatus, Waiting
+from bethink.mcp_client.connection import Connection
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.clock import Clock
+    from bethink.mcp_client import CallResult, Connector, Keeping, Progress, RemoteTool, ServerConfig
+
+_CLOSE_S = 10
+_SHOWN_CHARS = 1024
+_log = log("mcp")
+
+
+@dataclass(slots=True)
+class _Server:
+    """One server: what it is, what it offers, what of that is accepted. `is_known` is that anything was."""
+
+    config: ServerConfig
+    connection: Connection
+    offered: tuple[RemoteTool, ...] | None = None
+    pinned: tuple[RemoteTool, ...] = ()
+    is_known: bool = False
+    task: asyncio.Task[None] | None = None
+
+    def accepted(self) -> list[RemoteTool]:
+        """What may be offered to a model: accepted definitions of what the server has, as far as is known."""
+        if self.offered is None:
+            return list(self.pinned)
+        digests = {tool.digest for tool in self.pinned}
+        return [tool for tool in self.offered if not self.config.pin or tool.digest in digests]
+
+    def waiting(self) -> list[RemoteTool]:
+        """What waits to be accepted."""
+        digests = {tool.digest for tool in self.pinned}
+        return [tool for tool in self.offered or () if self.config.pin and tool.digest not in digests]
+
+
+class Servers:
+    """The configured servers. `version` counts changes of what is offered."""
+
+    def __init__(self, connector: Connector, keeping: Keeping, clock: Clock) -> None:
+        self._connector = connector
+        self._keeping = keeping
+        self._clock = clock
+        self._servers: dict[str, _Server] = {}
+        self._off: tuple[ServerConfig, ...] = ()
+        self.version = 0
+
+    @asynccontextmanager
+    async def opened(
+        self, configs: Sequence[ServerConfig], off: Sequence[ServerConfig] = ()
+    ) -> AsyncGenerator[None]:
+        """Keep the servers while the block lasts; nothing is waited for. Those `off` are only shown."""
+        self._off = tuple(off)
+        for config in configs:
+            await self._add(config)
+        try:
+            yield
+        finally:
+            await self._end()
+            await self._connector.close()
+
+    async def _add(self, config: ServerConfig) -> None:
+        connection = Connection(config, self._connector, clock=self._clock, on_tools=self._learn)
+        server = self._servers[config.name] = _Server(config, connection)
+        await self._read_pins(server)
+        if not server.is_known:
+            # What it offers is not known yet: the first time, it is asked.
+            connection.want()
+        server.task = asyncio.create_task(connection.run(), name=f"mcp-owner:{config.name}")
+
+    async def _end(self) -> None:
+        tasks = [server.task for server in self._servers.values() if server.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_CLOSE_S)
+
+    # --- what is offered
+
+    def tools(self) -> list[tuple[ServerConfig, RemoteTool]]:
+        """Every accepted tool and its server, in the order of the configuration."""
+        return [(server.config, tool) for server in self._servers.values() for tool in server.accepted()]
+
+    async def call(
+        self, server: str, tool: str, *, arguments: dict[str, Any], on_progress: Progress
+    ) -> CallResult:
+        """Make a call; see `Connection.call`.
+
+        Raises:
+            UnknownId: there is no such server, or its tool is not accepted any more.
+        """
+        found = self._found(server)
+        before = self.version
+        await found.connection.ready()
+        if before != self.version and all(known.name != tool for known in found.accepted()):
+            raise UnknownId(
+                f"The server {server} describes {tool} otherwise than when it was accepted: "
+                f"`bethink mcp-servers accept {server}` shows and accepts it."
+            )
+        return await found.connection.call(tool, arguments, on_progress)
+
+    async def _learn(self, name: str, tools: list[RemoteTool]) -> None:
+        """Take note of what a server offers now."""
+        server = self._servers[name]
+        server.offered = _distinct(tools)
+        if not server.is_known or not server.config.pin:
+            await self._pin(server)
+        elif waiting := server.waiting():
+            _log.warning("%s: %d tools are new or changed, and wait to be accepted", name, len(waiting))
+        self.version += 1
+
+    async def _pin(self, server: _Server) -> None:
+        server.pinned, server.is_known = server.offered or (), True
+        try:
+            await self._keeping.pin(
+                server.config.name, Pinned(origin=server.config.origin, tools=server.pinned)
+            )
+        except BethinkError as error:
+            _log.error("what %s offers could not be pinned: %s", server.config.name, error)
+
+    async def _read_pins(self, server: _Server) -> None:
+        found = await self._keeping.pinned(server.config.name)
+        if found is not None and found.origin == server.config.origin:
+            server.pinned, server.is_known = found.tools, True
+
+    async def read_pins(self) -> None:
+        """Hear of what another process accepted."""
+        for server in self._servers.values():
+            await self._read_pins(server)
+        self.version += 1
+
+    # --- what people see and do
+
+    def statuses(self) -> list[ServerStatus]:
+        """How each server is, in the order of the configuration; those that are switched off come last."""
+        now = self._clock.now_us()
+        off = [ServerStatus(config.name, config.transport, config.start, "off", now) for config in self._off]
+        return [_status(server) for server in self._servers.values()] + off
+
+    def status(self, name: str) -> ServerStatus:
+        """How a server is.
+
+        Raises:
+            UnknownId: there is no such server.
+        """
+        return _status(self._found(name))
+
+    async def reconnect(self, name: str) -> ServerStatus:
+        """Connect anew at once, and how that went; waits for at most the server's time for connecting.
+
+        Raises:
+            UnknownId: there is no such server.
+        """
+        connection = self._found(name).connection
+        connection.reconnect()
+        try:
+            await connection.ready()
+        except McpUnreachable as error:
+            _log.info("%s", error)
+        return self.status(name)
+
+    async def accept(self, name: str, digest: str | None = None) -> ServerStatus:
+        """Accept the definitions that a server gives now; with `digest`, only if they are those.
+
+        Raises:
+            UnknownId: there is no such server.
+            McpUnreachable: it is not connected, so that nobody knows what it offers.
+            Conflict: they are not those of `digest` any more.
+        """
+        server = self._found(name)
+        if server.offered is None:
+            await server.connection.ready()
+        if digest is not None and digest != _digest(server.waiting()):
+            raise Conflict(f"{name} has changed its tools again: look at them once more.")
+        await self._pin(server)
+        self.version += 1
+        return self.status(name)
+
+    async def sign_in(self, name: str) -> ServerStatus:
+        """Have the server ask for a sign-in, if it wants one; the status has the page's address.
+
+        Raises:
+            UnknownId: there is no such server.
+        """
+        status = self.status(name)
+        return status if status.sign_in else await self.reconnect(name)
+
+    def signed_in(self, state: str, code: str, issuer: str | None) -> bool:
+        """Hand in what a sign-in page gave back; False where nobody waits for it."""
+        return self._connector.signed_in(state, code, issuer)
+
+    def _found(self, name: str) -> _Server:
+        server = self._servers.get(name)
+        if server is None:
+            raise UnknownId(f"There is no MCP server {name!r}. Known: {', '.join(self._servers) or 'none'}.")
+        return server
+
+
+def _status(server: _Server) -> ServerStatus:
+    waiting = server.waiting()
+    known = {tool.name for tool in server.pinned}
+    return replace(
+        server.connection.status,
+        tools=tuple(tool.name for tool in server.accepted()),
+        waiting=tuple(
+            Waiting(tool.name, "changed" if tool.name in known else "new", tool.description[:_SHOWN_CHARS])
+            for tool in waiting
+        ),
+        digest=_digest(waiting) if waiting else None,
+    )
+
+
+def _digest(tools: Sequence[RemoteTool]) -> str:
+    return hashlib.sha256(" ".join(sorted(tool.digest for tool in tools)).encode()).hexdigest()
+
+
+def _distinct(tools: Sequence[RemoteTool]) -> tuple[RemoteTool, ...]:
+    """The first of each name: a second one could only stand in for it."""
+    found: dict[str, RemoteTool] = {}
+    for tool in tools:
+        found.setdefault(tool.name, tool)
+    return tuple(found.values())

@@ -1,0 +1,223 @@
+"""A server as a child process: lines of JSON on its standard input and output. `sdk.py` uses it.
+
+In place of the SDK's own transport, for what that leaves open: the size of a
+message is bounded and a long one costs linear time, what is no JSON is skipped,
+the server's last words on standard error say why it died, and no child outlives
+Bethink (`guard.py`). Source: "Transports: stdio" of the specification.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
+from collections import deque
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+
+from bethink.errors import McpUnreachable
+from bethink.mcp_client.flow import Flow
+from bethink.mcp_client.lines import TooLong, lines
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from bethink.mcp_client import Hooks, ServerConfig
+    from bethink.mcp_client.guard import Guard
+
+_log = log("mcp")
+
+_GRACE_S = 1.0
+"""Given to a server after its input ended, and again after SIGTERM."""
+_LAST_LINES = 12
+_LINE_CHARS = 300
+_IN_THREAD = 256 * 1024
+"""A longer message is taken apart in a thread: the loop would stand still for milliseconds."""
+_ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"]{1,64}")')
+
+
+@asynccontextmanager
+async def stdio_transport(
+    config: ServerConfig, hooks: Hooks, guard: Guard
+) -> AsyncGenerator[
+    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+]:
+    """The streams that the SDK's client drives; the process ends with the block, and its children with it.
+
+    Raises:
+        McpUnreachable: the program cannot be started.
+    """
+    transport, process = await _started(config)
+    child = _Child(config, hooks, process)
+    try:
+        await guard.watch(process.pid)
+        to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        to_server, from_client = anyio.create_memory_object_stream[SessionMessage](0)
+        tasks = [
+            asyncio.create_task(child.read(to_client)),
+            asyncio.create_task(child.write(from_client)),
+            asyncio.create_task(child.listen()),
+        ]
+        try:
+            yield from_server, to_server
+        finally:
+            child.is_ending = True
+            # However the block is left: a process that nobody waits for is left behind.
+            with anyio.CancelScope(shield=True):
+                from_server.close()
+                to_server.close()
+                for task in tasks[:2]:
+                    task.cancel()
+                await _ended(process)
+                tasks[2].cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+    finally:
+        _kill(process, signal.SIGKILL)
+        guard.forget(process.pid)
+        # A child that holds on to the pipes would keep them open.
+        transport.close()
+
+
+async def _started(config: ServerConfig) -> tuple[asyncio.SubprocessTransport, Process]:
+    program, *arguments = config.command
+    loop = asyncio.get_running_loop()
+    try:
+        transport, protocol = await loop.subprocess_exec(
+            lambda: SubprocessStreamProtocol(limit=_IN_THREAD, loop=loop),
+            program,
+            *arguments,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=get_default_environment() | dict(config.env),
+            cwd=config.cwd,
+            start_new_session=True,
+        )
+        return transport, Process(transport, protocol, loop)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise McpUnreachable(
+            f"{program} cannot be started: {reason}. Check `command`, `args` and `cwd`."
+        ) from error
+
+
+class _Child:
+    """The traffic with one process."""
+
+    def __init__(self, config: ServerConfig, hooks: Hooks, process: Process) -> None:
+        self._config = config
+        self._hooks = hooks
+        self._process = process
+        self._flow = Flow()
+        self._last: deque[str] = deque(maxlen=_LAST_LINES)
+        self._heard = asyncio.Event()
+        self.is_ending = False
+
+    async def read(self, to_client: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """Hand on what the server says, until it says nothing more."""
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        async with to_client:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async for line in lines(self._process.stdout, self._config.max_message_bytes):
+                    if self._flow.is_flood():
+                        self._lost("it sends far more messages than anybody asked for")
+                        return
+                    message = self._refused(line) if isinstance(line, TooLong) else await _parsed(line)
+                    if message is not None:
+                        await to_client.send(SessionMessage(message))
+                    elif line:
+                        _log.debug("%s wrote what is no JSON-RPC to standard output", self._config.name)
+            if not self.is_ending:
+                await self._mourn()
+
+    async def write(self, from_client: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        """Hand on what the client says."""
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        async with from_client:
+            async for item in from_client:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                try:
+                    self._process.stdin.write(f"{text}\n".encode())
+                    await self._process.stdin.drain()
+                except (OSError, RuntimeError):
+                    # The reader sees the end, too, and knows more of it.
+                    return
+
+    async def listen(self) -> None:
+        """Remember the server's last words on standard error."""
+        assert self._process.stderr is not None  # noqa: S101 - it was asked for
+        async for line in lines(self._process.stderr, _IN_THREAD):
+            text = "" if isinstance(line, TooLong) else line.decode(errors="replace").strip()[:_LINE_CHARS]
+            if text:
+                self._last.append(text)
+                _log.debug("%s: %s", self._config.name, text)
+        self._heard.set()
+
+    async def _mourn(self) -> None:
+        """Say how the process ended."""
+        try:
+            async with asyncio.timeout(_GRACE_S):
+                code = await self._process.wait()
+                await self._heard.wait()
+        except TimeoutError:
+            self._lost("it closed its output")
+            return
+        how = f"it was ended by signal {-code}" if code < 0 else f"it ended with code {code}"
+        words = f": {' | '.join(self._last)}" if self._last else ""
+        self._lost(how + words)
+
+    def _lost(self, reason: str) -> None:
+        self._hooks.on_lost(reason[: _LINE_CHARS * 4])
+
+    def _refused(self, line: TooLong) -> JSONRPCError | None:
+        """What was too long, as an error to whoever waits for it: its id stands at an end of it."""
+        found = _ID.findall(line.head) or _ID.findall(line.tail)[-1:]
+        if not found:
+            return None
+        text = found[0].decode()
+        id = int(text) if text.isdecimal() else text.strip('"')
+        limit = self._config.max_message_bytes
+        message = f"The answer has {line.size:,} bytes; at most {limit:,} are taken."
+        return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=INTERNAL_ERROR, message=message))
+
+
+async def _parsed(line: bytes) -> JSONRPCMessage | None:
+    try:
+        if len(line) > _IN_THREAD:
+            return await anyio.to_thread.run_sync(_message, line)
+        return _message(line)
+    except ValueError:
+        return None
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    return jsonrpc_message_adapter.validate_json(line, by_name=False)
+
+
+async def _ended(process: Process) -> None:
+    """End the process as the specification asks: its input closed, then SIGTERM, then SIGKILL."""
+    if process.stdin is not None:
+        process.stdin.close()
+    for number in (signal.SIGTERM, signal.SIGKILL, None):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_S):
+                await process.wait()
+                return
+        if number is not None:
+            _kill(process, number)
+
+
+def _kill(process: Process, number: signal.Signals) -> None:
+    """Signal the process and its children: it leads their group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
