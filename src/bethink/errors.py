@@ -230,6 +230,8 @@ class NotInstalled(BethinkError):
 
     code = "not_installed"
     status = 501
+
+
 class McpError(BethinkError):
     """The server of this tool answered with an error."""
 

@@ -45,6 +45,7 @@ _SPACING_S = 1
 _PING_S = 10
 _COALESCE_S = 0.3
 """Changes within so short a time are read at once."""
+_MOMENT_S = 1
 _END_S = 6
 """For a session to end: its input closed, SIGTERM and SIGKILL take three seconds."""
 
@@ -320,15 +321,19 @@ async def _first(call: Any, gone: asyncio.Future[str]) -> CallResult:  # noqa: A
     task: asyncio.Task[CallResult] = asyncio.ensure_future(call)
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise McpLost(
-                f"The server was lost during the call ({gone.result()}). It may or may not have happened."
-            )
-        return task.result()
+        if task.done() and not isinstance(task.exception(), McpLost):
+            return task.result()
+        # Why it ended is known a moment later than that it did.
+        await asyncio.wait({gone}, timeout=_MOMENT_S)
+        reason = gone.result() if gone.done() else "the connection was closed"
+        raise McpLost(f"The server was lost during the call ({reason}). It may or may not have happened.")
     finally:
         if not task.done():
             task.cancel()
             await asyncio.wait({task}, timeout=_END_S)
+        if task.done() and not task.cancelled():
+            # Looked at, so that nobody reports it as overlooked.
+            task.exception()
 
 
 async def _ended(task: asyncio.Task[None]) -> None:
