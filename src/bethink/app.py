@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -29,27 +30,32 @@ from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
 from bethink.agent.answer import Bounds
+from bethink.agent.audit import Audit
 from bethink.agent.between_turns import BetweenTurns
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
 from bethink.agent.loop import Loop
+from bethink.agent.plugins import FOLDER, Plugged, plugged_in
+from bethink.agent.policy import Policy
 from bethink.agent.prompts import Prompts, read_prompts
+from bethink.agent.rules import Rules
 from bethink.agent.runs import Runs
 from bethink.agent.tally import Tally
 from bethink.agent.toolbox import Toolbox
+from bethink.blobs.directory import DirectoryBlobs, temporary_blobs
 from bethink.bus.sqlite import open_bus
 from bethink.clock import Clock, Ids, SystemClock
 from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.errors import BadInput, BethinkError
+from bethink.files import Files
 from bethink.internet.connect import connect_internet
-from bethink.llm.fallback import FallbackLlm, Retries
-from bethink.llm.openai_wire import Limits
-from bethink.llm.providers import Connection, connect, split_spec
+from bethink.llm.settled import connect_models, plain
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.people import People
+from bethink.secrets_at_rest import Keeper
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
 from bethink.tools.forgetting import forgetting_tools
@@ -59,10 +65,9 @@ from bethink.tools.people import people_tools
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from pydantic import SecretStr
-
     from bethink.across.redaction import Redaction
     from bethink.agent.request import Turn
+    from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
     from bethink.index import Index
@@ -78,7 +83,11 @@ _log = log("app")
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The adapters that an app stands on. `llm` is None where no model is set, `internet` where it is off."""
+    """The adapters that an app stands on.
+
+    `llm` is None where no model is set, `internet` where it is off; without
+    `blobs` files end with the app.
+    """
 
     store: Store
     index: Index
@@ -86,6 +95,7 @@ class Ports:
     embeddings: Embeddings
     llm: Llm | None
     clock: Clock = field(default_factory=SystemClock)
+    blobs: Blobs | None = None
     internet: Internet | None = None
 
 
@@ -97,6 +107,7 @@ class App:
     ports: Ports
     accounts: Accounts
     conversations: Conversations
+    files: Files
     memory: Memory
     people: People
     recall: Recall
@@ -106,10 +117,23 @@ class App:
     statistics: Statistics
     tidying: Tidying
     toolbox: Toolbox
+    rules: Rules
+    audit: Audit
     runs: Runs
     extraction: Extraction
     between_turns: BetweenTurns
     background: Background
+    keeper: Keeper
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What is opened and read before anything is wired."""
+
+    blobs: Blobs
+    prompts: Prompts
+    tools: Sequence[Tool]
+    plugged: Plugged
 
 
 @asynccontextmanager
@@ -126,11 +150,14 @@ async def open_app(
     """
     await anyio.to_thread.run_sync(_check_time_zone, settings.time_zone)
     prompts = await anyio.to_thread.run_sync(read_prompts)
+    folder = settings.data_dir / FOLDER if settings.user_tools else None
+    plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
     async with AsyncExitStack() as stack:
         if ports is None:
             ports = await stack.enter_async_context(open_ports(settings))
+        blobs = ports.blobs or await stack.enter_async_context(temporary_blobs())
         background = Background(Vectors(ports.store, ports.index, ports.embeddings), settings.models)
-        app = _wire(settings, ports, background, tools=tools, prompts=prompts)
+        app = _wire(settings, ports, background, given=_Given(blobs, prompts, tools, plugged))
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
@@ -166,6 +193,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
         bus = await stack.enter_async_context(open_bus(settings.data_dir))
         yield Ports(
             *(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
+            blobs=DirectoryBlobs(settings.data_dir / "files"),
             internet=await _internet(settings),
         )
 
@@ -174,49 +202,7 @@ async def _internet(settings: Settings) -> Internet | None:
     return await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
 
 
-def connect_models(settings: Settings) -> Llm | None:
-    """The model and its fallbacks as one; None where none is set. Nothing is sent yet.
-
-    Raises:
-        BadInput: a name is not `provider:name`, or its provider is unknown.
-    """
-    if not settings.model:
-        return None
-    limits = Limits(
-        connect_s=settings.model_connect_timeout_s,
-        first_byte_s=settings.model_first_byte_timeout_s,
-        gap_s=settings.model_gap_timeout_s,
-    )
-    own = Connection(
-        base_url=settings.model_base_url,
-        api_key=_plain(settings.model_api_key),
-        context_tokens=settings.model_context_tokens,
-    )
-    models = [
-        connect(spec, _connection(settings, spec, own=own if position == 0 else Connection(), limits=limits))
-        for position, spec in enumerate((settings.model, *settings.model_fallbacks))
-    ]
-    return FallbackLlm(models, retries=Retries(attempts=settings.model_attempts))
-
-
-def _connection(settings: Settings, spec: str, *, own: Connection, limits: Limits) -> Connection:
-    provider, _ = split_spec(spec)
-    return Connection(
-        base_url=own.base_url or getattr(settings, f"{provider}_base_url", None),
-        api_key=own.api_key or _plain(getattr(settings, f"{provider}_api_key", None)),
-        api_version=settings.azure_api_version if provider == "azure" else "",
-        context_tokens=own.context_tokens,
-        limits=limits,
-    )
-
-
-def _plain(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()
-
-
-def _wire(
-    settings: Settings, ports: Ports, background: Background, *, tools: Sequence[Tool], prompts: Prompts
-) -> App:
+def _wire(settings: Settings, ports: Ports, background: Background, *, given: _Given) -> App:
     new_id = Ids(ports.clock)
 
     async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
@@ -230,6 +216,8 @@ def _wire(
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
 
     conversations = Conversations(ports.store, ports.clock, new_id)
+    files = Files(ports.store, given.blobs, ports.clock, new_id, settings.max_file_bytes)
+    rules = Rules(ports.store, ports.clock)
     facts = Facts(memory)
     recall = Recall(
         ports.index,
@@ -248,7 +236,7 @@ def _wire(
         Choosing(ports.store, recall, settings.recall_min_score),
         traces,
         forgettings,
-        _Spoken(lambda: runs),
+        _Spoken(lambda: runs, files),
         memory,
         ports.clock,
         new_id,
@@ -260,18 +248,19 @@ def _wire(
                 *forgetting_tools(forgetting),
                 *people_tools(people),
             ),
-            tools,
+            given.tools,
         ),
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
+        sources=[lambda: given.plugged.tools],
+        enabled=settings.tools_enabled,
     )
     context = Context(
         memory,
         recall,
         ports.clock,
-        prompt=prompts.system,
-        tools=toolbox.schemas if settings.tools_enabled else (),
+        prompt=given.prompts.system,
         limit=settings.recall_limit,
         profile_limit=settings.recall_profile_limit,
         min_score=settings.recall_min_score,
@@ -285,7 +274,7 @@ def _wire(
         ports.llm,
         memory,
         conversations,
-        prompt=prompts.extraction,
+        prompt=given.prompts.extraction,
         prices=bounds.prices,
         forget=forgetting.forget,
         on_usage=tally.take,
@@ -303,9 +292,14 @@ def _wire(
         ports.bus,
         Commands(toolbox, forgetting),
         toolbox,
-        Loop(ports.llm, toolbox, context, bounds) if ports.llm else None,
+        rules,
+        files,
+        Loop(ports.llm, toolbox, Policy(rules, settings.tool_policy), files, context, bounds)
+        if ports.llm
+        else None,
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
+        max_wait_s=settings.approval_timeout_s,
         on_start=between_turns.pause,
         on_end=ended,
         tally=tally,
@@ -322,6 +316,7 @@ def _wire(
         ports=ports,
         accounts=accounts,
         conversations=conversations,
+        files=files,
         memory=memory,
         people=people,
         recall=recall,
@@ -333,18 +328,22 @@ def _wire(
             memory, retention, forgetting, ports.bus, accounts, merges=settings.memory_consolidation
         ),
         toolbox=toolbox,
+        rules=rules,
+        audit=Audit(ports.store),
         runs=runs,
         extraction=extraction,
         between_turns=between_turns,
         background=background,
+        keeper=Keeper(settings.data_dir, plain(settings.master_key)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """Runs as forgetting wants to know them; they are made after it."""
+    """Runs and their files as forgetting wants to know them; runs are made after it."""
 
     runs: Callable[[], Runs]
+    files: Files
 
     async def write(self, owner: str) -> None:
         await self.runs().write(owner)
@@ -353,7 +352,11 @@ class _Spoken:
         await self.runs().hush(owner)
 
     async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
-        return await self.runs().stored.forget(owner, gone)
+        saying = await self.files.saying(owner, partial(gone.says_in, close=False))
+        return [*await self.runs().stored.forget(owner, gone), *saying]
+
+    async def scrub(self, owner: str) -> None:
+        await self.files.sweep(owner)
 
 
 def _with(tools: Sequence[Tool], more: Sequence[Tool]) -> list[Tool]:

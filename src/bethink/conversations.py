@@ -83,7 +83,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     """A message at its place in a conversation.
 
     `speaker` names who said it in a conversation that came from elsewhere. `aside`
-    is what belongs to a slash command: no talk, so not recalled. `stop_reason`,
+    is what belongs to a slash command: no talk, so not recalled. An answer is
+    `untrusted` for which something from outside was read. `stop_reason`,
     `note` (what went wrong, for a person), `recalled`, `used`, `unbacked`,
     `changed` and `usage` are what a run left on its last assistant message. The
     places of `used` and `unbacked` are characters of its text: what changes the
@@ -97,6 +98,7 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     message: Message
     speaker: str | None = None
     aside: bool = False
+    untrusted: bool = False
     stop_reason: StopReason | None = None
     note: str | None = None
     recalled: tuple[RecalledRef, ...] = ()

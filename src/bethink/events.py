@@ -79,7 +79,8 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
 
     `score` is 0..1: how well it answers the message, 0 for one that is always
     given. `speaker` is who said it, where it is a turn of a conversation;
-    `valid_until` says that it is past, `doubt` why it may not hold.
+    `valid_until` says that it is past, `doubt` why it may not hold. What is
+    `untrusted` is not the owner's own word.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     speaker: str | None = None
     valid_until: int | None = None
     doubt: str | None = None
+    untrusted: bool = False
 
 
 class MemoryRecalled(_Event, frozen=True, tag="memory_recalled"):
@@ -109,13 +111,17 @@ class ToolRequested(_Event, frozen=True, tag="tool_requested"):
 
 
 class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
-    """The call waits for the owner's decision; `reason` says why it is asked."""
+    """The call waits for the owner's decision; `reason` says why it is asked.
+
+    Of a `final` one nothing can be taken back: it is asked about each time.
+    """
 
     call: str
     name: str
     arguments: str
     label: str
     reason: str
+    final: bool = False
 
 
 class ApprovalDecided(_Event, frozen=True, tag="approval_decided"):
@@ -137,7 +143,8 @@ class ToolProgress(_Event, frozen=True, tag="tool_progress"):
 class ToolFinished(_Event, frozen=True, tag="tool_finished"):
     """The call ended. `text` is what the model reads; `error` is a code, None on success.
 
-    `memories` are the ids of the facts that the text quotes.
+    `memories` are the ids of the facts that the text quotes. What is `untrusted`
+    came from outside: it is not the owner's own.
     """
 
     call: str
@@ -147,6 +154,7 @@ class ToolFinished(_Event, frozen=True, tag="tool_finished"):
     error: str | None = None
     attachments: tuple[Attachment, ...] = ()
     memories: tuple[str, ...] = ()
+    untrusted: bool = False
 
 
 class MemoryChanged(_Event, frozen=True, tag="memory_changed"):

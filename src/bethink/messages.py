@@ -50,7 +50,10 @@ class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assis
 
 
 class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="tool"):
-    """What a tool answered to one call. `error` is an error's code, None on success."""
+    """What a tool answered to one call. `error` is an error's code, None on success.
+
+    What is `untrusted` is not the owner's own; `addresses` are URLs that a search found.
+    """
 
     call: str
     name: str
@@ -58,6 +61,8 @@ class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="tool"):
     error: str | None = None
     duration_ms: float = 0
     attachments: tuple[Attachment, ...] = ()
+    untrusted: bool = False
+    addresses: tuple[str, ...] = ()
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

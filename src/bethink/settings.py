@@ -151,6 +151,28 @@ class Settings(BaseModel):
     tool_timeout_s: float = Field(
         default=5, gt=0, description="Seconds of one tool call, unless the tool says other."
     )
+    tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(_as_object)] = Field(
+        default={},
+        description="`auto`, `ask` or `deny` by a tool's name or pattern (`git__*`), or by effect.",
+    )
+    approval_timeout_s: float = Field(
+        default=7 * 86_400, gt=0, description="Seconds after which a call that waits for approval is dropped."
+    )
+    plugins: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+        default=[],
+        description="Entry points of `bethink.tools` to load, by their names; they have all rights.",
+    )
+    user_tools: bool = Field(
+        default=False,
+        description="Load the tools in the data directory's `tools/*.py`; they have all rights.",
+    )
+    max_file_bytes: int = Field(
+        default=50_000_000, ge=1000, description="Largest file of a conversation, in bytes."
+    )
+    master_key: SecretStr | None = Field(
+        default=None,
+        description="Seals secrets that are kept; without it `master.key` in the data directory does.",
+    )
     tool_concurrency: int = Field(default=100, ge=1, description="Calls of one owner that run at once.")
     max_tool_result_chars: int = Field(
         default=20_000, ge=500, description="Longest result that the model reads."

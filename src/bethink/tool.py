@@ -12,16 +12,18 @@ import string
 import typing
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
 
 from pydantic import ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from bethink.errors import BadInput
+from bethink.errors import BadInput, NotAllowed
 from bethink.masking import has_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pydantic import BaseModel
 
@@ -42,13 +44,53 @@ class Evidence:
 
     `said` is what the owner said in the conversation, `asked` what the
     assistant said before their last message; `recalled` are memories that were
-    given or found, `untrusted` what tools brought that are not the owner's own.
+    given or found, `own` what the owner's own tools answered, `untrusted` what
+    tools brought that are not the owner's own. `addresses` were found by searches.
     """
 
     said: tuple[str, ...] = ()
     asked: str = ""
     recalled: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that a tool made: a picture, a table, a long result."""
+
+    name: str
+    media_type: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFile:
+    """A file of a conversation; it is read at `path`, and never changed there. `size` is in bytes."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `calls` of one owner begin within `per_s` seconds."""
+
+    calls: int
+    per_s: float
+
+
+async def _keep_nowhere(file: NewFile) -> Attachment:
+    message = f"{file.name} cannot be kept: there is no conversation that it belongs to."
+    raise NotAllowed(message)
+
+
+async def _no_files() -> Sequence[HeldFile]:
+    return ()
 
 
 class Forgotten(Protocol):
@@ -76,7 +118,8 @@ class ToolContext:
     gives the short name under which the answer may cite a memory, by its id;
     it is empty where nobody reads citations. `evidence` tells where what a call
     says may come from; None where the owner makes it themselves. `forgotten` is
-    what a call must not keep any more.
+    what a call must not keep any more. `keep` keeps a file in the conversation,
+    `files` gives those that it has.
     """
 
     principal: Principal
@@ -88,14 +131,17 @@ class ToolContext:
     label: Callable[[str], str] = lambda _id: ""
     evidence: Callable[[], Evidence | None] = lambda: None
     forgotten: Forgotten | None = None
+    keep: Callable[[NewFile], Awaitable[Attachment]] = _keep_nowhere
+    files: Callable[[], Awaitable[Sequence[HeldFile]]] = _no_files
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """What a tool answers: `text` is what the model reads. `error` is a code if it failed.
 
-    `memories` are the ids of the facts that the text quotes. `structured` says
-    the same to a program.
+    `memories` are the ids of the facts that the text quotes, `addresses` the
+    URLs that a search found: they may be opened without asking. `structured`
+    says the same to a program.
     """
 
     text: str
@@ -103,6 +149,7 @@ class ToolOutput:
     error: str | None = None
     memories: tuple[str, ...] = ()
     structured: Mapping[str, Any] | None = None
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +165,10 @@ class Foretold:
 
 Foretell = Callable[["Principal", dict[str, Any]], Awaitable[Foretold]]
 Handler = Callable[..., Awaitable[str | ToolOutput]]
+Check = Callable[[str], dict[str, Any]]
+"""JSON text to the arguments of a call; raises `BadInput` with a reason for each that does not fit."""
+Gives = Callable[[dict[str, Any]], "Sequence[str]"]
+"""The URLs and texts with which a call leaves this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +179,11 @@ class Tool:
     call can do; `trust` says whether what it returns is the owner's own.
     `timeout_s` is None where the setting decides. `label` puts a call in plain
     words: a format string over its arguments. `foretell` tells whoever approves a
-    call what it would do. `secret` says that some argument is to be masked
-    wherever a call is kept or shown.
+    call what it would do, `gives` what of an egress call leaves this machine.
+    What a `public` tool returns is for anybody to read, and where it sends things
+    is the owner's choice. `source` names the server or plug-in that a tool comes
+    from, "" for Bethink's own. At most `concurrency` calls of one owner run at once.
+    `secret` says that some argument is to be masked wherever a call is kept or shown.
     """
 
     name: str
@@ -139,9 +193,14 @@ class Tool:
     trust: Trust
     timeout_s: float | None
     label: str
-    arguments: type[BaseModel]
+    check: Check = field(repr=False)
     handler: Handler = field(repr=False)
     foretell: Foretell | None = field(default=None, repr=False)
+    gives: Gives | None = field(default=None, repr=False)
+    public: bool = False
+    rate: Rate | None = None
+    concurrency: int | None = None
+    source: str = ""
     secret: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -156,11 +215,8 @@ class Tool:
             BadInput: not JSON, not an object, or not what the schema asks; the
                 sentence names each parameter and says why.
         """
-        try:
-            parsed = self.arguments.model_validate_json(_given(arguments))
-        except ValidationError as error:
-            raise BadInput(_explain(error)) from error
-        return {name: getattr(parsed, name) for name in type(parsed).model_fields}
+        written = arguments.strip()
+        return self.check("{}" if written in {"", "null"} else written)
 
     def describe(self, arguments: dict[str, Any]) -> str:
         """The call in plain words, for a person."""
@@ -171,6 +227,15 @@ class Tool:
         return replace(self, name=name)
 
 
+class _More(TypedDict, total=False):
+    foretell: Foretell
+    gives: Gives
+    public: bool
+    rate: Rate
+    concurrency: int
+    source: str
+
+
 def tool(
     *,
     effect: Effect,
@@ -178,9 +243,9 @@ def tool(
     trust: Trust = "owner",
     timeout_s: float | None = None,
     name: str | None = None,
-    foretell: Foretell | None = None,
+    **more: Unpack[_More],
 ) -> Callable[[Handler], Tool]:
-    """Make an async function a `Tool`; its docstring is the description.
+    """Make an async function a `Tool`; its docstring is the description. `more` is told at `Tool`.
 
     Raises:
         ValueError: the description is missing or longer than `MAX_DESCRIPTION`,
@@ -205,17 +270,57 @@ def tool(
             trust=trust,
             timeout_s=timeout_s,
             label=label,
-            arguments=arguments,
+            check=partial(_validated, arguments),
             handler=handler,
-            foretell=foretell,
+            **more,
         )
 
     return make
 
 
-def _given(arguments: str) -> str:
-    written = arguments.strip()
-    return "{}" if written in {"", "null"} else written
+class Foreign(TypedDict):
+    """What a tool that is no Python function of ours says of itself."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    effect: Effect
+    trust: Trust
+    label: str
+    source: str
+    timeout_s: float | None
+
+
+def foreign_tool(handler: Handler, **said: Unpack[Foreign]) -> Tool:
+    """A tool with a JSON Schema of its own, such as an MCP server gives.
+
+    `handler` gets the context and the arguments by name, checked against the
+    schema. `label` is plain text. By itself an egress call gives everything it is called with.
+    """
+    from bethink.tool_schema import checker, leaves
+
+    description = said["description"].strip() or said["name"]
+    return Tool(
+        name=said["name"],
+        description=description[:MAX_DESCRIPTION],
+        parameters=said["parameters"],
+        effect=said["effect"],
+        trust=said["trust"],
+        timeout_s=said["timeout_s"],
+        label=said["label"].replace("{", "{{").replace("}", "}}"),
+        source=said["source"],
+        check=checker(said["parameters"]),
+        handler=handler,
+        gives=leaves,
+    )
+
+
+def _validated(arguments: type[BaseModel], written: str) -> dict[str, Any]:
+    try:
+        parsed = arguments.model_validate_json(written)
+    except ValidationError as error:
+        raise BadInput(_explain(error)) from error
+    return {name: getattr(parsed, name) for name in type(parsed).model_fields}
 
 
 def _arguments_model(handler: Handler) -> type[BaseModel]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bethink.agent.citations import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN, Context, recalled_block, tokens_of
 from bethink.agent.prompts import read_prompts
+from bethink.agent.toolbox import Offer
 from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.anyio
 NEW_YEAR_US = 1_767_225_599_000_000
 PROMPT = "Be brief."
 LOOK = ToolSchema("look", "Look at something.", {"type": "object", "properties": {"at": {"type": "string"}}})
+OFFER = Offer((LOOK,), 40)
 WINDOW = 1_000
 
 
@@ -35,7 +37,6 @@ def context_of(house: House, *, limit: int = 5, profile_limit: int = 8, min_scor
         house.app.recall,
         FakeClock(NEW_YEAR_US),
         prompt=PROMPT,
-        tools=(LOOK,),
         limit=limit,
         profile_limit=profile_limit,
         min_score=min_score,
@@ -52,7 +53,7 @@ def request_of(
 ) -> LlmRequest:
     principal = Principal("local", time_zone=time_zone)
     return context_of(house).request(
-        principal, messages, recalled=recalled, labels=Labels(), context_tokens=window
+        principal, messages, recalled=recalled, labels=Labels(), tools=OFFER, context_tokens=window
     )
 
 

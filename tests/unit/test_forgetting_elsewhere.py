@@ -11,6 +11,7 @@ import pytest
 
 from bethink.across.forgettings import INTENTS, Intent, expecting
 from bethink.across.wanted import Wanted
+from bethink.agent.deciding import Choice
 from bethink.agent.records import RUNS
 from bethink.app import Ports
 from bethink.bus.memory import MemoryBus, MemoryHub
@@ -175,7 +176,7 @@ async def test_decisions_about_two_calls_at_once_are_both_kept() -> None:
         run = (await house.messages(conversation))[-1].run
 
         async def reject(one: House, call: str) -> None:
-            await one.app.runs.decide(one.me, run, call=call, decision="reject")
+            await one.app.runs.decide(one.me, run, call=call, choice=Choice("reject"))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(reject, house, "cat")

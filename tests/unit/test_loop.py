@@ -10,6 +10,7 @@ import pytest
 
 from bethink.agent.citations import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN
+from bethink.agent.toolbox import NO_TOOLS
 from bethink.errors import BadInput, InvalidResponse, RateLimited, TooLarge
 from bethink.events import (
     Event,
@@ -246,6 +247,7 @@ async def test_a_call_without_a_result_is_told_to_be_unknown() -> None:
             [*history, UserMessage("Did it work?")],
             recalled=(),
             labels=Labels(),
+            tools=NO_TOOLS,
             context_tokens=32_000,
         )
     (unknown,) = [message for message in asked.messages if isinstance(message, ToolMessage)]

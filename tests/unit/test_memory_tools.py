@@ -40,7 +40,7 @@ async def reply(house: House, name: str, **arguments: object) -> str:
 
 async def schema(name: str) -> ToolSchema:
     async with open_house() as house:
-        (found,) = [schema for schema in house.app.toolbox.schemas if schema.name == name]
+        (found,) = [schema for schema in house.app.toolbox.offer.schemas if schema.name == name]
     return found
 
 
@@ -103,9 +103,9 @@ async def test_delete_all_memories_has_the_documented_schema() -> None:
 @pytest.mark.requirement("R31")
 async def test_every_tool_has_a_name_of_its_own_and_a_description_for_itself_and_each_parameter() -> None:
     async with open_house() as house:
-        names = [found.name for found in house.app.toolbox.schemas]
+        names = [found.name for found in house.app.toolbox.offer.schemas]
         assert len(set(names)) == len(names)
-        for found in house.app.toolbox.schemas:
+        for found in house.app.toolbox.offer.schemas:
             assert 0 < len(found.description) <= MAX_DESCRIPTION
             assert all(rules.get("description") for rules in found.parameters["properties"].values())
 

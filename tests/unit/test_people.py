@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bethink.agent.deciding import Choice
 from bethink.errors import BadInput, EmailTaken, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished, ToolRequested
 from bethink.llm.script import ScriptedCall
@@ -180,7 +181,7 @@ async def test_nobody_reads_anothers_people() -> None:
 async def test_tools_have_the_documented_names_and_those_of_the_services_code(alias: str, name: str) -> None:
     async with open_house() as house:
         box = house.app.toolbox
-        assert name in {schema.name for schema in box.schemas}
+        assert name in {schema.name for schema in box.offer.schemas}
         prepared = box.prepare(ToolCall("1", alias, json.dumps({**ADA, "id": "1"})))
         answer = prepared.content if isinstance(prepared, ToolMessage) else ""
         assert "There is no tool" not in answer
@@ -243,7 +244,7 @@ async def test_a_deletion_waits_for_the_owner() -> None:
         (asked,) = [event for event in events if isinstance(event, ApprovalNeeded)]
         assert "Ada Lovelace, ada@example.org" in asked.reason
         assert await house.app.people.get(house.me, ada.id)
-        await house.app.runs.decide(house.me, run, call=asked.call, decision="approve")
+        await house.app.runs.decide(house.me, run, call=asked.call, choice=Choice("approve"))
         events = await house.events(run)
         assert isinstance(events[-1], RunDone)
         with pytest.raises(UnknownId):

@@ -261,7 +261,7 @@ async def test_the_alias_of_the_other_document_is_the_same_tool() -> None:
         return "found"
 
     box = box_of(tool_of(act).renamed("search_memory"))
-    assert [schema.name for schema in box.schemas] == ["search_memory"]
+    assert [schema.name for schema in box.offer.schemas] == ["search_memory"]
     _, result = await collected(box.run(calls_of(box, name="search_memories"), CONTEXT))
     assert isinstance(result, ToolMessage)
     assert result.content == "found"

@@ -210,7 +210,7 @@ async def test_a_waiting_call_runs_only_if_it_is_approved(decision: str, left: i
         ({"decision": "perhaps"}, "decision"),
         ({"decision": "edit"}, "body"),
         ({"decision": "approve", "arguments": {}}, "body"),
-        ({"decision": "approve", "always": True}, "always"),
+        ({"decision": "edit", "arguments": {"scope": "all"}, "always": True}, "body"),
     ],
 )
 async def test_a_decision_that_is_none_is_refused(body: object, parameter: str) -> None:

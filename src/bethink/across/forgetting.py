@@ -51,7 +51,11 @@ class SpokenNow(Protocol):
         ...
 
     async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
-        """The changes by which nothing of it is left in what is kept of runs."""
+        """The changes by which nothing of it is left in what is kept of runs, and in files."""
+        ...
+
+    async def scrub(self, owner: str) -> None:
+        """Remove the contents of files that are no longer there."""
         ...
 
 
@@ -169,6 +173,7 @@ class Forgetting:
         receipt = Receipt(intent.at)
         if intent.state == "open":
             receipt = await self._repeated(owner, intent)
+        await self.spoken.scrub(owner)
         await self.store.scrub()
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
         return receipt

@@ -32,7 +32,7 @@ class Memento:
     Times are microseconds UTC; `valid_until` is None while it holds. `source`
     names where it came from, `doubt` says in a few words why it may not hold,
     `position` is a message's place in its conversation, `superseded_by` the id
-    of the fact that took its place.
+    of the fact that took its place. What is `untrusted` came from outside.
     """
 
     text: str
@@ -46,6 +46,7 @@ class Memento:
     doubt: str | None = None
     position: int | None = None
     superseded_by: str | None = None
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def _of_fact(fact: Fact) -> Memento | None:
         valid_until=fact.valid_until,
         doubt=doubt_of(fact),
         superseded_by=fact.superseded_by,
+        untrusted=fact.trust == "untrusted",
     )
 
 
@@ -104,4 +106,5 @@ def _of_turn(said: StoredMessage) -> Memento:
         conversation=said.conversation,
         speaker=speaker_of(said),
         position=said.position,
+        untrusted=said.untrusted,
     )

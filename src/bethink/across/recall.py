@@ -64,6 +64,7 @@ class Hit:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     doubt: str | None = None
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +312,7 @@ def _hit(id: str, kind: str, memento: Memento, *, score: float) -> Hit:
         valid_from=_moment(memento.valid_from),
         valid_until=_moment(memento.valid_until),
         doubt=memento.doubt,
+        untrusted=memento.untrusted,
     )
 
 

@@ -1,6 +1,6 @@
 """What of a text says a forgotten fact, and the text without it.
 
-`forgetting` redacts what conversations keep, `agent/records` what a live run is
+`forgetting` redacts what conversations keep, `agent/recorder` what a live run is
 about to keep. Sentences are compared by the stems of their words, without a
 language model: a word that is not common and that only the forgotten fact used
 gives a sentence away, and so do most of the fact's words together.
@@ -103,6 +103,10 @@ class Redaction:
             return True
         plain = _plain(text)
         return any(saying.plain in plain for saying in self.sayings if saying.plain)
+
+    def says_in(self, text: str, *, close: bool) -> bool:
+        """Whether a sentence of a long text says it."""
+        return bool(self.spans(text, close=close))
 
     def spans(self, text: str, *, close: bool, blocks: bool = False) -> list[Span]:
         """The sentences that say it, or the `blocks` of lines in which they stand."""

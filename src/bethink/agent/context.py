@@ -17,14 +17,15 @@ from bethink.agent.selection import selected
 from bethink.clock import to_datetime, to_us
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
-from bethink.llm import LlmRequest, ToolSchema
+from bethink.llm import LlmRequest
 from bethink.messages import MESSAGE_TOKENS, AssistantMessage, Message, ToolMessage, UserMessage, tokens_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from bethink.across.recall import Hit, Recall
     from bethink.agent.citations import Labels
+    from bethink.agent.toolbox import Offer
     from bethink.clock import Clock
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
@@ -53,7 +54,6 @@ class Context:
     recall: Recall
     clock: Clock
     prompt: str
-    tools: tuple[ToolSchema, ...]
     limit: int
     profile_limit: int
     min_score: float
@@ -63,8 +63,7 @@ class Context:
     _fixed_tokens: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        tools = sum(tokens_in(str(tool.parameters) + tool.description) for tool in self.tools)
-        object.__setattr__(self, "_fixed_tokens", tokens_in(self.prompt) + _NOW_TOKENS + tools)
+        object.__setattr__(self, "_fixed_tokens", tokens_in(self.prompt) + _NOW_TOKENS)
 
     async def recalled(
         self, principal: Principal, text: str, known: Collection[str] = ()
@@ -94,6 +93,7 @@ class Context:
         *,
         recalled: Sequence[Recalled],
         labels: Labels,
+        tools: Offer,
         context_tokens: int,
     ) -> LlmRequest:
         """The request for the next step, within a window of `context_tokens`.
@@ -106,11 +106,11 @@ class Context:
         """
         answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
         block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
-        room = context_tokens - self._fixed_tokens - answer - tokens_in(block)
+        room = context_tokens - self._fixed_tokens - tools.tokens - answer - tokens_in(block)
         return LlmRequest(
             system=f"{self.prompt}\n# Now\n{self._now(principal)}\n",
-            messages=tuple(_with_recalled(_fitting(_complete(messages), room), block)),
-            tools=self.tools,
+            messages=tuple(_with_files(_with_recalled(_fitting(_complete(messages), room), block))),
+            tools=tools.schemas,
             temperature=self.temperature,
             max_output_tokens=self.max_output_tokens,
         )
@@ -211,6 +211,16 @@ def _with_recalled(messages: list[Message], block: str) -> list[Message]:
     return [*messages[:last], msgspec.structs.replace(said, content=content), *messages[last + 1 :]]
 
 
+def _with_files(messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages, where the owner's name the files that came with them."""
+    for message in messages:
+        if isinstance(message, UserMessage) and message.attachments:
+            names = "\n".join(f"[file: {file.name} ({file.media_type})]" for file in message.attachments)
+            yield msgspec.structs.replace(message, content=f"{message.content}\n\n{names}")
+        else:
+            yield message
+
+
 def _cut(item: Recalled) -> Recalled:
     if len(item.text) <= _MAX_ONE_RECALLED_CHARS:
         return item
@@ -228,6 +238,7 @@ def _of_fact(fact: Fact) -> Recalled:
         source=source,
         valid_until=fact.valid_until,
         doubt=doubt_of(fact),
+        untrusted=fact.trust == "untrusted",
     )
 
 
@@ -242,4 +253,5 @@ def _of_hit(hit: Hit) -> Recalled:
         speaker=hit.speaker,
         valid_until=None if hit.valid_until is None else to_us(hit.valid_until),
         doubt=hit.doubt,
+        untrusted=hit.untrusted,
     )

@@ -1,41 +1,100 @@
-"""What an owner decides about a call that waits. `agent/runs` keeps it, and goes on after the last one."""
+"""What an owner decides about a call that waits. `agent/runs` asks, and goes on after the last one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from bethink.errors import BadInput, UnknownId
+from bethink.agent.records import RUNS, Run
+from bethink.agent.request import Decided
+from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.messages import ToolCall, ToolMessage
+from bethink.store import Put
 
 if TYPE_CHECKING:
-    from bethink.agent.records import Run
+    from bethink.agent.records import WaitingCall
+    from bethink.agent.rules import Rules
+    from bethink.agent.stored_runs import StoredRuns
     from bethink.agent.toolbox import Toolbox
+    from bethink.principal import Principal
+    from bethink.store import Store
 
-Decision = Literal["approve", "reject", "edit"]
+_TRIES = 5
 
 
-def decided(
-    run: Run, toolbox: Toolbox, call: str, *, decision: Decision, arguments: dict[str, Any] | None = None
-) -> Run:
-    """The run's record with the decision about one of its calls; `arguments` are of an edited one.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A decision; `arguments` are of an edited call. With `always` it holds for the tool from now on."""
 
-    Raises:
-        UnknownId: the call does not wait.
-        BadInput: the edited arguments do not fit the tool.
-    """
-    waiting = {item.call: item for item in run.waiting if item.decision is None}
-    if run.state != "waiting" or call not in waiting:
-        message = "No call with this id waits for a decision: it was decided, or the run has ended."
-        raise UnknownId(message)
-    item = msgspec.structs.replace(waiting[call], decision=decision)
-    if decision == "edit":
-        item = msgspec.structs.replace(item, arguments=msgspec.json.encode(arguments or {}).decode())
-        prepared = toolbox.prepare(ToolCall(call, item.name, item.arguments))
-        if isinstance(prepared, ToolMessage):
-            raise BadInput(prepared.content)
-        item = msgspec.structs.replace(item, arguments=prepared.call.arguments)
-    return msgspec.structs.replace(
-        run, waiting=tuple(item if other.call == call else other for other in run.waiting)
-    )
+    decision: Literal["approve", "reject", "edit"]
+    arguments: dict[str, Any] | None = None
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """Decisions about the calls of all owners."""
+
+    store: Store
+    stored: StoredRuns
+    toolbox: Toolbox
+    rules: Rules
+
+    async def decide(self, principal: Principal, run: str, *, call: str, choice: Choice) -> bool:
+        """Keep the decision; whether it was the last one that the run waits for.
+
+        Raises:
+            UnknownId: no such run, or the call does not wait.
+            Conflict: others kept deciding too.
+            BadInput: the edited arguments do not fit the tool, or the tool asks each time.
+        """
+        for _ in range(_TRIES):
+            found = await self.stored.versioned(principal, run)
+            item = _waiting(found.record, call)
+            if choice.always and item.final:
+                message = f"{item.name} cannot be undone: it is asked about each time."
+                raise BadInput(message)
+            record = self._decided(found.record, item, choice)
+            try:
+                await self.store.commit(principal.owner, [Put(RUNS, record, found.version)])
+            except Conflict:
+                continue
+            if choice.always:
+                rule = "deny" if choice.decision == "reject" else "auto"
+                await self.rules.set(principal, item.name, rule)
+            return all(other.decision is not None for other in record.waiting)
+        raise Conflict
+
+    def _decided(self, run: Run, item: WaitingCall, choice: Choice) -> Run:
+        now = msgspec.structs.replace(item, decision=choice.decision)
+        if choice.decision == "edit":
+            arguments = msgspec.json.encode(choice.arguments or {}).decode()
+            now = msgspec.structs.replace(now, arguments=arguments)
+            prepared = self.toolbox.prepare(ToolCall(item.call, item.name, arguments))
+            if isinstance(prepared, ToolMessage):
+                raise BadInput(prepared.content)
+            now = msgspec.structs.replace(now, arguments=prepared.call.arguments)
+        waiting = tuple(now if other.call == item.call else other for other in run.waiting)
+        return msgspec.structs.replace(run, waiting=waiting)
+
+
+def decided_calls(run: Run) -> list[Decided]:
+    """The run's calls that waited, with what was decided about each."""
+    return [
+        Decided(
+            ToolCall(item.call, item.name, item.arguments),
+            approved=item.decision != "reject",
+            edited=item.decision == "edit",
+        )
+        for item in run.waiting
+    ]
+
+
+def _waiting(run: Run, call: str) -> WaitingCall:
+    for item in run.waiting:
+        if run.state == "waiting" and item.call == call and item.decision is None:
+            return item
+    message = "No call with this id waits for a decision: it was decided, or the run has ended."
+    raise UnknownId(message)

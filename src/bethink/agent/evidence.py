@@ -10,10 +10,8 @@ from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import Evidence, ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bethink.agent.request import RunRequest
-    from bethink.tool import Trust
+    from bethink.files import Files
 
 _FOUND = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
 """A memory, as `search_memory` lists it."""
@@ -22,25 +20,30 @@ _LATELY = 50
 """So many of the owner's last messages tell what they said."""
 
 
-def tool_context(request: RunRequest, trust_of: Callable[[str], Trust]) -> ToolContext:
+def tool_context(request: RunRequest, files: Files) -> ToolContext:
     """The context of a run's calls."""
+    principal, conversation = request.principal, request.conversation
     return ToolContext(
-        principal=request.principal,
-        conversation=request.conversation,
+        principal=principal,
+        conversation=conversation,
         run=request.run,
         message=request.message,
         label=request.labels.of,
-        evidence=partial(evidence_of, request, trust_of),
+        evidence=partial(evidence_of, request),
         forgotten=request.forgotten,
+        keep=partial(files.keep, principal, conversation),
+        files=partial(files.held, principal, conversation),
     )
 
 
-def evidence_of(request: RunRequest, trust_of: Callable[[str], Trust]) -> Evidence:
+def evidence_of(request: RunRequest) -> Evidence:
     """Whose words stand in the run's context now."""
     said: list[str] = []
     asked = answered = ""
     recalled = [item.text for item in request.recalled]
-    untrusted: list[str] = []
+    untrusted = [item.text for item in request.recalled if item.untrusted]
+    own: list[str] = []
+    addresses: list[str] = []
     for message in request.messages:
         match message:
             case UserMessage():
@@ -51,6 +54,8 @@ def evidence_of(request: RunRequest, trust_of: Callable[[str], Trust]) -> Eviden
             case ToolMessage() if message.name in _SEARCHES:
                 recalled += _FOUND.findall(message.content)
             case ToolMessage():
-                if trust_of(message.name) == "untrusted" and message.error is None:
-                    untrusted.append(message.content)
-    return Evidence(tuple(said[-_LATELY:]), asked, tuple(recalled), tuple(untrusted))
+                (untrusted if message.untrusted else own).append(message.content)
+                addresses += message.addresses
+    return Evidence(
+        tuple(said[-_LATELY:]), asked, tuple(recalled), tuple(untrusted), tuple(own), tuple(addresses)
+    )

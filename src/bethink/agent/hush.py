@@ -1,6 +1,6 @@
 """What one run must not keep, nor tell its model again, because it was forgotten meanwhile.
 
-`agent/records` and `memory` expect in each commit what this has heard. A commit that comes
+`agent/recorder` and `memory` expect in each commit what this has heard. A commit that comes
 too late is refused, and the run listens before it tries again, so that
 nothing forgotten is written behind the forgetting, whichever process did it.
 """

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from bethink.agent.answer import Answer
 from bethink.agent.claims import receipts
 from bethink.agent.evidence import tool_context
-from bethink.agent.policy import judge
-from bethink.agent.refusals import forgotten, rejected
+from bethink.agent.refusals import denied, forgotten, rejected
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import ContextTooLong, LlmError, StorageError
 from bethink.events import (
@@ -38,7 +37,9 @@ if TYPE_CHECKING:
 
     from bethink.agent.answer import Bounds
     from bethink.agent.context import Context
+    from bethink.agent.policy import Policy
     from bethink.agent.request import RunRequest
+    from bethink.files import Files
     from bethink.llm import Llm
 
 
@@ -48,6 +49,8 @@ class Loop:
 
     llm: Llm
     toolbox: Toolbox
+    policy: Policy
+    files: Files
     context: Context
     bounds: Bounds
 
@@ -136,6 +139,7 @@ class Loop:
             request.messages,
             recalled=request.recalled,
             labels=request.labels,
+            tools=self.toolbox.offer,
             context_tokens=room,
         )
         async with aclosing(self.llm.stream(asked)) as deltas:
@@ -148,38 +152,32 @@ class Loop:
     ) -> AsyncGenerator[Event, None]:
         """Run what may run, refuse what may not; what must be asked is left in `waiting`."""
         results: dict[str, ToolMessage] = {}
+        fit: list[Prepared] = []
         automatic: list[Prepared] = []
         for call in calls:
             prepared = self._prepared(request, call)
             label = prepared.label if isinstance(prepared, Prepared) else call.name
             arguments = self.toolbox.shown(call).arguments
             yield ToolRequested(call=call.id, name=call.name, arguments=arguments, label=label)
-            if isinstance(prepared, ToolMessage):
+            if isinstance(prepared, Prepared):
+                fit.append(prepared)
+            else:
                 results[call.id] = prepared
                 yield _finished(prepared)
-                continue
-            verdict = judge(prepared.tool, request.principal)
+        for prepared, verdict in zip(fit, await self.policy.verdicts(request, fit), strict=True):
             match verdict.decision:
                 case "auto":
                     automatic.append(prepared)
                 case "deny":
-                    results[call.id] = ToolMessage(call.id, call.name, verdict.reason, error="denied")
-                    yield _finished(results[call.id])
+                    results[prepared.call.id] = denied(prepared.call, verdict.reason)
+                    yield _finished(results[prepared.call.id])
                 case "ask":
-                    prepared, reason = await self.toolbox.foretold(
-                        prepared, request.principal, verdict.reason
-                    )
+                    asked, reason = await self.toolbox.foretold(prepared, request.principal, verdict.reason)
                     if not reason:
-                        automatic.append(prepared)
+                        automatic.append(asked)
                         continue
-                    waiting.append(prepared)
-                    yield ApprovalNeeded(
-                        call=call.id,
-                        name=call.name,
-                        arguments=prepared.shown,
-                        label=label,
-                        reason=reason,
-                    )
+                    waiting.append(asked)
+                    yield _approval(asked, reason)
         async with aclosing(self._run(request, automatic, results)) as events:
             async for event in events:
                 yield event
@@ -217,7 +215,7 @@ class Loop:
     ) -> AsyncGenerator[Event, None]:
         if not calls:
             return
-        context = tool_context(request, self.toolbox.trust_of)
+        context = tool_context(request, self.files)
         async with aclosing(self.toolbox.run(calls, context)) as items:
             async for item in items:
                 if isinstance(item, ToolMessage):
@@ -238,4 +236,15 @@ def _finished(result: ToolMessage) -> ToolFinished:
         text=result.content,
         duration_ms=result.duration_ms,
         error=result.error,
+    )
+
+
+def _approval(prepared: Prepared, reason: str) -> ApprovalNeeded:
+    return ApprovalNeeded(
+        call=prepared.call.id,
+        name=prepared.call.name,
+        arguments=prepared.shown,
+        label=prepared.label,
+        reason=reason,
+        final=prepared.tool.effect == "destructive",
     )

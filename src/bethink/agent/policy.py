@@ -1,42 +1,145 @@
-"""May a call run by itself? `agent/loop` asks for every call, before it is made."""
+"""May a call run by itself? `agent/loop` asks for every call, before it is made.
+
+What the owner's own tools read and write is theirs; what destroys asks. What
+leaves this machine asks as soon as somebody else's words stand in the context,
+since those may be what asked for it: unless the owner, or a search of theirs,
+gave the very address. Detection of attacks plays no part here.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from bethink.across.common_words import COMMON_WORDS
+from bethink.agent.evidence import evidence_of
+from bethink.tool import Evidence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from bethink.agent.request import RunRequest
+    from bethink.agent.rules import Decision, Rules
+    from bethink.agent.toolbox import Prepared
     from bethink.principal import Principal
     from bethink.tool import Tool
+
+_READ_ONLY = "This key may only read."
+_FINAL = "This cannot be undone."
+_ASKED = "You chose to be asked about this tool."
+_SENDS = "Something from outside stands in this conversation, and this would send out of this machine: {}"
+_MAX_SHOWN = 200
+
+_BREAKS = re.compile(r"[\s<>\"'`|()\[\]{}]+")
+_WORD = re.compile(r"\w+")
+_MIN_WORD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`auto` runs it, `ask` waits for the owner, `deny` tells the model no. `reason` is for people."""
 
-    decision: Literal["auto", "ask", "deny"]
+    decision: Decision
     reason: str = ""
 
 
 AUTO = Verdict("auto")
 
 
-def judge(tool: Tool, principal: Principal) -> Verdict:
-    """The verdict over a call of `tool` for `principal`.
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Judges calls. `settings` are this Bethink's own rules, by a tool's name or pattern, or by effect."""
 
-    Destructive calls ask, always; reading and writing the owner's own things is
-    automatic; what leaves the machine asks.
+    rules: Rules
+    settings: Mapping[str, Decision]
+
+    async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[Verdict]:
+        """A verdict over each call, in order."""
+        if not calls:
+            return []
+        own = await self.rules.among(request.principal, {call.tool.name for call in calls})
+        return [
+            judge(
+                call.tool,
+                call.arguments,
+                request.principal,
+                rule=self._rule(call.tool, own),
+                evidence=lambda: evidence_of(request),
+            )
+            for call in calls
+        ]
+
+    def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:
+        """The rule that holds: this Bethink's where it denies, else the owner's, else this Bethink's."""
+        named: list[Decision] = [
+            decision for name, decision in self.settings.items() if fnmatchcase(tool.name, name)
+        ]
+        general = named[0] if named else self.settings.get(tool.effect)
+        if general == "deny" or tool.name not in own:
+            return general
+        return own[tool.name]
+
+
+def judge(
+    tool: Tool,
+    arguments: Mapping[str, object],
+    principal: Principal,
+    *,
+    evidence: Callable[[], Evidence] = Evidence,
+    rule: Decision | None = None,
+) -> Verdict:
+    """The verdict over one call; `evidence` is asked for only where it decides.
+
+    A rule cannot let by itself run what destroys, nor what the key may not do.
     """
-    match tool.effect:
-        case "read":
-            return AUTO
-        case "write" if "write" in principal.rights:
-            return AUTO
-        case "write":
-            return Verdict("deny", "This key may only read.")
-        case "destructive" if "write" in principal.rights:
-            return Verdict("ask", "This cannot be undone.")
-        case "destructive":
-            return Verdict("deny", "This key may only read.")
-        case "egress":
-            return Verdict("ask", "This sends something out of this machine.")
+    if tool.effect in ("write", "destructive") and "write" not in principal.rights:
+        return Verdict("deny", _READ_ONLY)
+    if rule == "deny":
+        return Verdict("deny", f"{tool.name} is not allowed here.")
+    if tool.effect == "destructive":
+        return Verdict("ask", _FINAL)
+    if rule is not None:
+        return Verdict("ask", _ASKED) if rule == "ask" else AUTO
+    if tool.effect != "egress":
+        return AUTO
+    context = evidence()
+    if not context.untrusted:
+        return AUTO
+    gives = [tool.name] if tool.gives is None else tool.gives(dict(arguments))
+    own = [text for text in gives if not _was_given(text, context, public=tool.public)]
+    return Verdict("ask", _SENDS.format(_shown(own))) if own else AUTO
+
+
+def _was_given(text: str, context: Evidence, *, public: bool) -> bool:
+    """Whether owner or search gave it; of a `public` tool's words, whether they tell nothing private."""
+    if "://" in text:
+        given = {_plain(part) for said in context.said for part in _BREAKS.split(said)}
+        return _plain(text) in given | {_plain(address) for address in context.addresses}
+    if public:
+        private = _words((*context.recalled, *context.own)) - _words((*context.said, *context.untrusted))
+        return private.isdisjoint(_words([text]))
+    wanted = _phrase(text)
+    return any(wanted in _phrase(said) for said in context.said)
+
+
+def _phrase(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def _plain(address: str) -> str:
+    """An address as people write it: without its scheme, its end and the marks around it."""
+    _, _, rest = address.strip(".,;:!?").rpartition("://")
+    host, slash, path = rest.partition("/")
+    return f"{host.casefold()}{slash}{path}".rstrip("/")
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    words = {word for text in texts for word in _WORD.findall(text.casefold()) if len(word) >= _MIN_WORD}
+    return words - COMMON_WORDS
+
+
+def _shown(texts: Sequence[str]) -> str:
+    shown = ", ".join(texts)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 1]}…"

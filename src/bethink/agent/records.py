@@ -1,83 +1,39 @@
-"""What is kept of a run: its record, its journal, and its messages, in one commit each time.
-
-`agent/runs` makes a `Recorder` for each live run; `agent/recovery` reads what a
-dead process left. Messages are the truth, the journal is a buffer: text is
-written to it every few dozen milliseconds, so a crash loses no more than that.
-"""
+"""What is kept of a run beside its messages: its record, and its journal. The recorder writes both."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field
-from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.across.traces import indexed
-from bethink.agent.journal import Journal, Numbered
-from bethink.agent.request import Turn
-from bethink.conversations import (
-    CONVERSATIONS,
-    MESSAGES,
-    ChangedRef,
-    Conversation,
-    RecalledRef,
-    StoredMessage,
-    UnbackedRef,
-    appended,
-    sighting,
-    turn_of,
-)
-from bethink.errors import BethinkError, Busy, Conflict
-from bethink.events import (
-    ApprovalNeeded,
-    ClaimUnbacked,
-    Event,
-    Mark,
-    MemoryChanged,
-    MemoryRecalled,
-    MemoryUsed,
-    MessageSaved,
-    Place,
-    ReasoningDelta,
-    RunDone,
-    RunFailed,
-    StopReason,
-    TextDelta,
-    ToolFinished,
-    Usage,
-)
-from bethink.messages import AssistantMessage, Message, UserMessage
-from bethink.store import Collection, Put, Record, Versioned
+from bethink.agent.journal import Numbered
+from bethink.events import StopReason
+from bethink.store import Collection, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.across.redaction import Redaction
-    from bethink.agent.hush import Hush
-    from bethink.conversations import Conversations
-    from bethink.principal import Principal
-    from bethink.store import Change
-
-_TRIES = 5
 
 
 class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that waits for the owner; `decision` is None until it comes."""
+    """A call that waits for the owner; `decision` is None until it comes.
+
+    `message` is the assistant's message that asks for it, where that is known.
+    """
 
     call: str
     name: str
     arguments: str
     label: str
     reason: str
+    final: bool = False
+    message: str | None = None
     decision: Literal["approve", "reject", "edit"] | None = None
 
 
 class Run(Record, frozen=True, kw_only=True):
     """One run. Times are microseconds UTC. `process` is who runs it, by its name on the bus.
 
-    `dropped` is ended, and its journal is gone.
+    `dropped` is ended, and its journal is gone. It began to wait at `waits_since`.
     """
 
     conversation: str
@@ -88,6 +44,7 @@ class Run(Record, frozen=True, kw_only=True):
     ended_at: int | None = None
     reason: StopReason | None = None
     waiting: tuple[WaitingCall, ...] = ()
+    waits_since: int | None = None
 
     def without(self, gone: Redaction) -> Run:
         """The record with nothing of what is forgotten in the calls that wait."""
@@ -110,288 +67,8 @@ RUNS = Collection("runs", Run, ("conversation", "state", "ended_at"), searchable
 JOURNAL = Collection("journal", JournalEntry, ("run", "sequence"), searchable=False)
 
 
-@dataclass(slots=True)
-class Recorder:
-    """Keeps one live run: what it yields, and what of that must survive.
-
-    `aside` marks a slash command's run, which is not recalled.
-    """
-
-    principal: Principal
-    run: Run
-    conversation: Versioned[Conversation]
-    conversations: Conversations
-    journal: Journal
-    hush: Hush
-    aside: bool = False
-    _written: Place = field(init=False)
-    _held: list[StoredMessage] = field(default_factory=list[StoredMessage])
-    _last: StoredMessage | None = None
-    _asked: Versioned[StoredMessage] | None = None
-    _note: str | None = None
-    _recalled: tuple[RecalledRef, ...] = ()
-    _used: tuple[Mark, ...] = ()
-    _unbacked: list[ClaimUnbacked] = field(default_factory=list[ClaimUnbacked])
-    _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
-    _usage: list[Usage] = field(default_factory=list[Usage])
-    _seen: set[str] = field(default_factory=set[str])
-    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def __post_init__(self) -> None:
-        self._written = self.journal.place
-
-    async def begin(self, message: UserMessage) -> None:
-        """Store the owner's message and that the run exists."""
-        self._held.append(self._stored(message, self.run.message))
-        await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
-
-    async def resume(self) -> None:
-        """Store that a waiting run goes on, here."""
-        await self.conversations.store.commit(self.principal.owner, [Put(RUNS, self.run)])
-
-    def take(self, event: Event) -> None:
-        """Add an event to the journal and remember what the last message will tell of it."""
-        match event:
-            case TextDelta() | ReasoningDelta():
-                pass  # the usual case, first
-            case RunFailed():
-                self._note = event.message
-            case MemoryRecalled():
-                self._recalled = tuple(
-                    RecalledRef(id=item.id, kind=item.kind, score=item.score) for item in event.items
-                )
-                self._seen.update(item.id for item in event.items)
-            case ToolFinished():
-                self._seen.update(event.memories)
-            case MemoryChanged():
-                self._seen.update(event.ids if event.change != "forgotten" else ())
-                self._changed.append(ChangedRef(change=event.change, ids=event.ids, undo=event.undo))
-            case MemoryUsed():
-                self._used = event.marks
-            case ClaimUnbacked():
-                self._unbacked.append(event)
-            case Usage():
-                self._usage.append(event)
-            case ApprovalNeeded():
-                call = WaitingCall(
-                    call=event.call,
-                    name=event.name,
-                    arguments=event.arguments,
-                    label=event.label,
-                    reason=event.reason,
-                )
-                self.run = msgspec.structs.replace(self.run, waiting=(*self.run.waiting, call))
-            case _:
-                pass
-        self.journal.append(event)
-
-    async def save(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
-        """Keep messages of the run; their ids. Unless `durably`, they are written with what comes next."""
-        stored = [self._stored(message, self.conversations.new_id()) for message in messages]
-        self._held += stored
-        self._last = stored[-1]
-        if durably:
-            await self.flush()
-        return [message.id for message in stored]
-
-    async def end(self, done: RunDone) -> None:
-        """Store how the run ended, with the text that was not saved yet; then tell the readers.
-
-        Every run leaves a last assistant message that says how it ended, empty
-        where no text came. One that awaits an approval is kept as waiting, and
-        its conversation stays taken.
-        """
-        waits = done.reason == "awaiting_approval"
-        changes: list[Change] = []
-        said = self.journal.unsaved()
-        if not waits and (said.text or not _is_final(self._last)):
-            (partial,) = await self.save([AssistantMessage(said.text, (), said.reasoning)])
-            done = RunDone(reason=done.reason, message=partial)
-            self.journal.append(MessageSaved(id=partial, role="assistant"))
-        if self._last is not None and not waits:
-            changes += self._finish(self._last, done.reason)
-        ended = msgspec.structs.replace(
-            self.run,
-            state="waiting" if waits else "ended",
-            ended_at=None if waits else self.conversations.clock.now_us(),
-            reason=done.reason,
-            waiting=self.run.waiting if waits else (),
-        )
-        changes.append(Put(RUNS, ended))
-        last = Numbered(Place(self.journal.place.sequence + 1), done)
-        await self._write(changes, last, active_run=self.run.id if waits else None)
-        self.run = ended
-        self.journal.append(done)
-
-    @property
-    def turn(self) -> Turn | None:
-        """What was said and answered, once that is stored; None where it is no talk or has no good end."""
-        if self.aside or self.run.reason != "answered" or self._last is None:
-            return None
-        return Turn(self.principal, self.run.message, self._last.id)
-
-    def mark_written(self) -> None:
-        """What the journal holds now came from the store."""
-        self._written = self.journal.place
-
-    async def flush(self) -> None:
-        """Write the messages and events that are not stored yet."""
-        await self._write([], active_run=self.run.id)
-
-    def _finish(self, last: StoredMessage, reason: StopReason) -> list[Change]:
-        """Write on the last message how the run ended."""
-        final = msgspec.structs.replace(
-            last,
-            stop_reason=reason,
-            note=self._note,
-            recalled=self._recalled,
-            used=self._used,
-            unbacked=tuple(_place(claim, last.message.content) for claim in self._unbacked),
-            changed=tuple(self._changed),
-            usage=tuple(self._usage),
-        )
-        if self._held and self._held[-1].id == last.id:
-            self._held[-1] = final
-            return []
-        after = msgspec.structs.replace(self.conversation.record, active_run=None)
-        return [Put(MESSAGES, final, index=turn_of(after, final))]
-
-    def _stored(self, message: Message, id: str) -> StoredMessage:
-        return StoredMessage(
-            id=id,
-            conversation=self.run.conversation,
-            position=-1,
-            at=self.conversations.clock.now_us(),
-            run=self.run.id,
-            message=message,
-            aside=self.aside,
-        )
-
-    async def _write(self, changes: Sequence[Change], *more: Numbered, active_run: str | None) -> None:
-        async with self._writing:
-            if self.run.state != "running":
-                # The end was written while this waited; nothing may be behind it.
-                return
-            held, self._held = self._held, []
-            written = self._written
-            seen, self._seen = self._seen, set()
-            conversation = self.run.conversation
-            changes = [*changes, *(sighting(fact, conversation) for fact in sorted(seen))]
-            events = (*self.journal.read(written), *more)
-            if events:
-                self._written = events[-1].place
-                changes = [*changes, Put(JOURNAL, self._entry(events))]
-            try:
-                await self._commit(held, changes, active_run=active_run)
-            except BethinkError:
-                self._held = held + self._held
-                self._written = written
-                self._seen |= seen
-                raise
-
-    def _entry(self, events: tuple[Numbered, ...]) -> JournalEntry:
-        place = events[-1].place
-        return JournalEntry(
-            id=f"{self.run.id}:{place}", run=self.run.id, sequence=place.sequence, events=events
-        )
-
-    async def _commit(
-        self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
-    ) -> None:
-        """Keep it all; again after a renaming meanwhile, or after something was forgotten."""
-        for _ in range(_TRIES):
-            try:
-                if messages or active_run != self.conversation.record.active_run:
-                    await self._append(messages, changes, active_run=active_run)
-                elif changes:
-                    await self.conversations.store.commit(self.principal.owner, self._hushed(changes))
-            except Conflict:
-                await self._catch_up()
-                continue
-            return
-        raise Conflict
-
-    async def _append(
-        self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
-    ) -> None:
-        """Append messages to the conversation, or have it taken or free."""
-        held = self.conversation
-        placed = [
-            msgspec.structs.replace(self.hush.said(message), position=held.record.count + offset)
-            for offset, message in enumerate(messages)
-        ]
-        at = self.conversations.clock.now_us()
-        now = appended(held.record, placed, at=at, active_run=active_run)
-        puts = [Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in placed]
-        if now.active_run is None:
-            puts += await self._question(now)
-        await self.conversations.store.commit(
-            self.principal.owner,
-            self._hushed([*puts, Put(CONVERSATIONS, now, if_version=held.version), *changes]),
-        )
-        self.conversation = Versioned(now, held.version + 1)
-        self._asked = self._asked or next(
-            (Versioned(message, 1) for message in placed if message.id == self.run.message), None
-        )
-        if self._last is not None:
-            self._last = next((message for message in placed if message.id == self._last.id), self._last)
-
-    async def _catch_up(self) -> None:
-        """Read again what another writer changed."""
-        await self.hush.listen()
-        self._asked = None
-        held = self.conversation.record
-        self.conversation = await self.conversations.get(self.principal, held.id)
-        if self.conversation.record.active_run not in (held.active_run, self.run.id):
-            raise Busy
-
-    async def _question(self, now: Conversation) -> list[Put[StoredMessage]]:
-        """What the owner said, put once more: its turn has ended, so it is to be found from now on."""
-        if self._asked is None:
-            (self._asked,) = await self.conversations.store.get(
-                MESSAGES, self.principal.owner, [self.run.message]
-            )
-        if self._asked is None or (item := turn_of(now, self._asked.record)) is None:
-            return []
-        return [Put(MESSAGES, self._asked.record, self._asked.version, item)]
-
-    def _hushed(self, changes: Sequence[Change]) -> list[Change]:
-        """The changes as they may be committed now, whatever was forgotten since they were worked out."""
-        kept: list[Change] = self.hush.expected
-        if not self.hush.gone:
-            return [*changes, *kept]
-        ended = msgspec.structs.replace(self.conversation.record, active_run=None)
-        for change in changes:
-            match change:
-                case Put(record=StoredMessage() as message):
-                    said = self.hush.said(message)
-                    item = change.index and indexed(ended, said)
-                    kept.append(Put(MESSAGES, said, change.if_version, item))
-                case Put(record=Run() as run):
-                    kept.append(Put(RUNS, reduce(Run.without, self.hush.gone, run), change.if_version))
-                case Put(record=Conversation() as held):
-                    named = msgspec.structs.replace(held, title=self.hush.title(held.title))
-                    kept.append(Put(CONVERSATIONS, named, change.if_version))
-                case Put(record=JournalEntry()):
-                    pass
-                case _:
-                    kept.append(change)
-        return kept
-
-
 def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:
     arguments, _ = gone.arguments(call.arguments, close=True)
     label, _ = gone.cut(call.label, close=True)
     reason, _ = gone.cut(call.reason, close=True)
     return msgspec.structs.replace(call, arguments=arguments, label=label, reason=reason)
-
-
-def _place(claim: ClaimUnbacked, text: str) -> UnbackedRef:
-    start = max(0, text.find(claim.text))
-    return UnbackedRef(claim=claim.claim, start=start, end=start + len(claim.text))
-
-
-def _is_final(stored: StoredMessage | None) -> bool:
-    return (
-        stored is not None and isinstance(stored.message, AssistantMessage) and not stored.message.tool_calls
-    )

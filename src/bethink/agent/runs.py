@@ -9,45 +9,48 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import msgspec
 
-from bethink.agent.deciding import Decision, decided
+from bethink.agent.audit import Ledger
+from bethink.agent.deciding import Deciding, decided_calls
 from bethink.agent.elsewhere import Elsewhere
 from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal, Numbered
-from bethink.agent.records import RUNS, Recorder, Run
-from bethink.agent.request import Decided, RunRequest, Turn
+from bethink.agent.recorder import Recorder
+from bethink.agent.records import Run
+from bethink.agent.request import RunRequest, Turn
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
 from bethink.conversations import checked_content
-from bethink.errors import BethinkError, Busy, Conflict
+from bethink.errors import BethinkError, Busy
 from bethink.events import Place, RunDone, RunFailed, RunStarted, ToolFinished, Usage, Warned
-from bethink.messages import ToolCall, UserMessage
-from bethink.store import Put
+from bethink.messages import UserMessage
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from anyio.abc import TaskGroup
 
     from bethink.across.forgettings import Forgettings
     from bethink.agent.commands import Commands
+    from bethink.agent.deciding import Choice
     from bethink.agent.loop import Loop
+    from bethink.agent.rules import Rules
     from bethink.agent.toolbox import Toolbox
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations
     from bethink.events import Event, StopReason
+    from bethink.files import Files
     from bethink.messages import Message
     from bethink.principal import Principal
     from bethink.store import Versioned
 
 FLUSH_S = 0.05
 """How much text a crash may cost, in seconds of streaming."""
-_TRIES = 5
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""
 
@@ -73,6 +76,7 @@ class _Live:
 class Runs:
     """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message.
 
+    A call that the owner did not decide about in `max_wait_s` seconds is not made.
     `on_start` is told of an owner who is answered from now on, `on_end` of one
     who was, with the turn where there is a whole one.
     """
@@ -82,13 +86,17 @@ class Runs:
     bus: Bus
     commands: Commands
     toolbox: Toolbox
+    rules: Rules
+    files: Files
     loop: Loop | None
     max_run_s: float
     max_message_chars: int
+    max_wait_s: float
     on_start: Callable[[str], None] = lambda _owner: None
     on_end: Callable[[str, Turn | None], None] = lambda _owner, _turn: None
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
+    _deciding: Deciding = field(init=False, repr=False)
     _elsewhere: Elsewhere = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
@@ -96,8 +104,12 @@ class Runs:
     _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
     def __post_init__(self) -> None:
-        stored = StoredRuns(self.conversations, self.forgettings, self.bus, self._live.__contains__)
+        stored = StoredRuns(
+            self.conversations, self.forgettings, self.bus, self._live.__contains__, self.max_wait_s
+        )
+        deciding = Deciding(self.conversations.store, stored, self.toolbox, self.rules)
         object.__setattr__(self, "stored", stored)
+        object.__setattr__(self, "_deciding", deciding)
         object.__setattr__(self, "_elsewhere", Elsewhere(self.bus, self.conversations.new_id))
 
     @property
@@ -113,14 +125,18 @@ class Runs:
             tasks.start_soon(self._flush_always)
             tasks.start_soon(self._elsewhere.cancel_for_others, self._cancel)
             tasks.start_soon(self._elsewhere.hush_for_others, self._hush)
+            tasks.start_soon(self.stored.expire_always)
             try:
                 yield self
             finally:
                 tasks.cancel_scope.cancel()
 
-    async def start(self, principal: Principal, conversation: str, content: str) -> str:
+    async def start(
+        self, principal: Principal, conversation: str, content: str, *, files: Sequence[str] = ()
+    ) -> str:
         """Begin to answer; the message is durable when the run's id comes back.
 
+        `files` are ids of the conversation's files to which the message speaks.
         Calls that still wait for an approval are taken as rejected.
 
         Raises:
@@ -128,7 +144,8 @@ class Runs:
             Busy: it is being answered now.
             BadInput: the message is empty or too long.
         """
-        said = UserMessage(checked_content(content, self.max_message_chars))
+        attached = await self.files.attachments(principal, conversation, files)
+        said = UserMessage(checked_content(content, self.max_message_chars), attached)
         hush = await Hush.listening(principal.owner, self.forgettings)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         history = await self._history(principal, held)
@@ -226,35 +243,20 @@ class Runs:
             await self.cancel(principal, active)
             await self._ended(principal, active)
         await self.stored.delete(principal, conversation)
+        await self.files.sweep(principal.owner)
 
-    async def decide(
-        self,
-        principal: Principal,
-        run: str,
-        *,
-        call: str,
-        decision: Decision,
-        arguments: dict[str, Any] | None = None,
-    ) -> bool:
+    async def decide(self, principal: Principal, run: str, *, call: str, choice: Choice) -> bool:
         """Decide about a waiting call; True when that was the last one and the run goes on.
 
         Raises:
             UnknownId: no such run, or the call does not wait.
             Conflict: others kept deciding too.
-            BadInput: the edited arguments do not fit the tool.
+            BadInput: the edited arguments do not fit the tool, or the tool asks each time.
         """
-        for _ in range(_TRIES):
-            found = await self.stored.versioned(principal, run)
-            record = decided(found.record, self.toolbox, call, decision=decision, arguments=arguments)
-            try:
-                await self.conversations.store.commit(principal.owner, [Put(RUNS, record, found.version)])
-            except Conflict:
-                continue
-            if any(item.decision is None for item in record.waiting):
-                return False
+        is_last = await self._deciding.decide(principal, run, call=call, choice=choice)
+        if is_last:
             await self._go_on(principal, run)
-            return True
-        raise Conflict
+        return is_last
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)
@@ -282,7 +284,8 @@ class Runs:
         running = msgspec.structs.replace(
             record, state="running", process=self.bus.process, waiting=(), reason=None
         )
-        recorder = Recorder(principal, running, held, self.conversations, journal, hush)
+        ledger = Ledger({item.call: item.message for item in record.waiting if item.message})
+        recorder = Recorder(principal, running, held, self.conversations, journal, hush, ledger=ledger)
         await recorder.resume()
         request = RunRequest(
             principal,
@@ -291,14 +294,7 @@ class Runs:
             record.message,
             history,
             recorder.save,
-            decided=[
-                Decided(
-                    ToolCall(item.call, item.name, item.arguments),
-                    approved=item.decision != "reject",
-                    edited=item.decision == "edit",
-                )
-                for item in record.waiting
-            ],
+            decided=decided_calls(record),
         )
         self._launch(recorder, request, "")
 

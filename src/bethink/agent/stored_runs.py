@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
+from bethink.across.owners import owners_of
 from bethink.agent.citations import unlabelled
 from bethink.agent.context import tokens_of, unknown_outcome
 from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal, Numbered, behind
-from bethink.agent.records import JOURNAL, RUNS, Recorder, Run
-from bethink.agent.refusals import rejected
+from bethink.agent.recorder import Recorder
+from bethink.agent.records import JOURNAL, RUNS, Run
+from bethink.agent.refusals import late, rejected
 from bethink.conversations import removal
-from bethink.errors import Busy, UnknownId
+from bethink.errors import BethinkError, Busy, UnknownId
 from bethink.events import Place, RunDone, StopReason
+from bethink.files import removal as files_removal
 from bethink.messages import AssistantMessage, Message, ToolMessage
+from bethink.principal import Principal
 from bethink.store import DeleteAll, Put, Scan
+from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -31,24 +36,31 @@ if TYPE_CHECKING:
     from bethink.across.redaction import Redaction
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations
-    from bethink.principal import Principal
     from bethink.store import Change, Versioned
 
 _POLL_S = 0.1
 _PAGE = 50
-_HOUR_US = 3_600_000_000
+_SECOND_US = 1_000_000
+_HOUR_US = 3_600 * _SECOND_US
 _DAY_US = 24 * _HOUR_US
 _PURGED_AT_ONCE = 20
+_EXPIRE_S = 300
+
+_log = log("runs")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRuns:
-    """The stored runs of all owners. `is_live` says whether this process runs one now."""
+    """The stored runs of all owners. `is_live` says whether this process runs one now.
+
+    A call may wait `max_wait_s` seconds for a decision.
+    """
 
     conversations: Conversations
     forgettings: Forgettings
     bus: Bus
     is_live: Callable[[str], bool]
+    max_wait_s: float
     _purged: dict[str, int] = field(default_factory=dict[str, int], repr=False)
 
     async def get(self, principal: Principal, run: str) -> Run:
@@ -147,10 +159,28 @@ class StoredRuns:
                 return held
             await self._finish(principal, held, run=run, reason="interrupted")
         elif run.state == "waiting":
-            if not rejecting:
+            if not rejecting and not self._is_late(run):
                 return held
             await self._finish(principal, held, run=run, reason="cancelled")
         return await self.conversations.get(principal, conversation)
+
+    async def expire_always(self) -> None:
+        """End the runs that wait too long, every so often."""
+        while True:
+            try:
+                await self.expire()
+            except BethinkError as error:
+                _log.error("runs that waited too long could not be ended: %s", error)
+            await anyio.sleep(_EXPIRE_S)
+
+    async def expire(self) -> None:
+        """End the waiting runs of all owners about which nobody decided in time."""
+        async for owner in owners_of(self.conversations.store, RUNS):
+            scan = Scan(RUNS, {"state": "waiting"}, limit=_PAGE)
+            page = await self.conversations.store.scan(owner, scan)
+            for item in page.items:
+                if self._is_late(item.record):
+                    await self.settle(Principal(owner), item.record.conversation)
 
     async def purge(self, principal: Principal) -> None:
         """Drop journals of the owner's runs that ended more than a day ago: some, at most once an hour."""
@@ -194,7 +224,12 @@ class StoredRuns:
             if (cursor := page.cursor) is None:
                 break
         journals = [DeleteAll(JOURNAL, {"run": run}) for run in runs]
-        dropped = [*journals, DeleteAll(RUNS, {"conversation": conversation}), *removal(conversation)]
+        dropped = [
+            *journals,
+            DeleteAll(RUNS, {"conversation": conversation}),
+            *removal(conversation),
+            files_removal(conversation),
+        ]
         await self.conversations.store.commit(principal.owner, dropped)
 
     async def processes(self, owner: str) -> set[str]:
@@ -209,6 +244,10 @@ class StoredRuns:
                 break
         others = running - {self.bus.process}
         return {process for process in others if await self.bus.is_alive(process)}
+
+    def _is_late(self, run: Run) -> bool:
+        waited_us = self.conversations.clock.now_us() - (run.waits_since or run.started_at)
+        return run.state == "waiting" and waited_us > self.max_wait_s * _SECOND_US
 
     async def _runs_elsewhere(self, run: Run) -> bool:
         return run.process != self.bus.process and await self.bus.is_alive(run.process)
@@ -232,13 +271,14 @@ class StoredRuns:
         page = await self.conversations.messages(principal, run.conversation, limit=_PAGE)
         answered: set[str] = set()
         waiting = {item.call for item in run.waiting}
+        refused = late if self._is_late(run) else rejected
         for item in page.items:
             message = item.record.message
             if isinstance(message, ToolMessage):
                 answered.add(message.call)
             elif isinstance(message, AssistantMessage) and item.record.run == run.id:
                 return [
-                    rejected(call) if call.id in waiting else unknown_outcome(call.id, call.name)
+                    refused(call) if call.id in waiting else unknown_outcome(call.id, call.name)
                     for call in message.tool_calls
                     if call.id not in answered
                 ]

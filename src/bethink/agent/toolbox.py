@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
-from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -18,28 +18,35 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic import BaseModel
 
-from bethink.errors import BadInput, BethinkError
+from bethink.agent.limits import Limits
+from bethink.errors import BadInput, BethinkError, RateLimited
 from bethink.events import ToolFinished
 from bethink.llm import ToolSchema
 from bethink.masking import masked
-from bethink.messages import ToolCall, ToolMessage
+from bethink.messages import ToolCall, ToolMessage, tokens_in
 from bethink.telemetry import log
-from bethink.tool import ToolContext, ToolOutput
+from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
 from bethink.tools.people import ALIASES as PEOPLE_ALIASES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from bethink.events import Event
     from bethink.messages import AssistantMessage
     from bethink.principal import Principal
-    from bethink.tool import Effect, Tool, Trust
+    from bethink.tool import Effect
+
+ToolSource = Callable[[], Sequence[Tool]]
+"""Gives tools that come and go: the very same sequence for as long as none did."""
 
 _ALIASES = {"search_memories": "search_memory"} | PEOPLE_ALIASES
 """Other names that the source documents and their code have for the same tools."""
 
 _MAX_NAME_CHARS = 80
 """What of an unknown tool's name is compared and quoted: a model may write anything there."""
+
+_OUR_WORDS = frozenset({"timeout", "rate_limited"})
+"""Errors whose text is Bethink's own, whichever tool it was."""
 
 _log = log("toolbox")
 
@@ -60,39 +67,75 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools that a model is told of in one request, and about how many tokens that takes."""
+
+    schemas: tuple[ToolSchema, ...] = ()
+    tokens: int = 0
+
+
+NO_TOOLS = Offer()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """All tools as the sources gave them; made anew when one of them gives another tuple."""
+
+    given: tuple[Sequence[Tool], ...]
+    by_name: Mapping[str, Tool]
+    offer: Offer
+
+
+@dataclass(frozen=True, slots=True)
 class Toolbox:
     """The tools of this Bethink. `timeout_s` holds for tools that name none of their own.
 
-    At most `concurrency` calls of one owner run at once; results longer than
-    `max_result_chars` are cut with a note.
+    `tools` are always there; `sources` give those that come and go, such as an
+    MCP server's. Where two have one name, the first keeps it. At most
+    `concurrency` calls of one owner run at once; results longer than
+    `max_result_chars` are cut with a note, and kept whole as a file. A model is
+    told of them only while `enabled`.
     """
 
     tools: Sequence[Tool]
     timeout_s: float
     concurrency: int
     max_result_chars: int
-    _by_name: dict[str, Tool] = field(init=False, repr=False)
-    _limits: defaultdict[str, asyncio.Semaphore] = field(init=False, repr=False)
-    schemas: tuple[ToolSchema, ...] = field(init=False, repr=False)
+    sources: Sequence[ToolSource] = ()
+    enabled: bool = True
+    _limits: Limits = field(init=False, repr=False)
+    _now: _Known = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        by_name = {tool.name: tool for tool in self.tools}
-        set_once = object.__setattr__
-        set_once(
-            self,
-            "_by_name",
-            by_name | {alias: by_name[of] for alias, of in _ALIASES.items() if of in by_name},
-        )
-        set_once(self, "_limits", defaultdict(lambda: asyncio.Semaphore(self.concurrency)))
-        set_once(
-            self,
-            "schemas",
-            tuple(ToolSchema(tool.name, tool.description, tool.parameters) for tool in self.tools),
-        )
+        object.__setattr__(self, "_limits", Limits(self.concurrency))
+        object.__setattr__(self, "_now", _known(()))
+
+    @property
+    def all(self) -> Sequence[Tool]:
+        """Every tool that there is now."""
+        known = self._known
+        return [tool for name, tool in known.by_name.items() if tool.name == name]
+
+    @property
+    def offer(self) -> Offer:
+        """All tools, as a model is told of them."""
+        return self._known.offer if self.enabled else NO_TOOLS
+
+    @property
+    def _known(self) -> _Known:
+        given = (self.tools, *(source() for source in self.sources))
+        last = self._now.given
+        if len(last) != len(given) or any(one is not other for one, other in zip(last, given, strict=True)):
+            object.__setattr__(self, "_now", _known(given))
+        return self._now
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of this name or alias."""
+        return self._known.by_name.get(name)
 
     def prepare(self, call: ToolCall) -> Prepared | ToolMessage:
         """The call made ready, or the result that tells the model what is wrong with it."""
-        tool = self._by_name.get(call.name)
+        tool = self.get(call.name)
         if tool is None:
             return ToolMessage(call.id, call.name, self._unknown(call.name), error="unknown_tool")
         try:
@@ -103,7 +146,7 @@ class Toolbox:
 
     def shown(self, call: ToolCall) -> ToolCall:
         """The call as it may be kept and shown; one that cannot be made has no secret to keep."""
-        return msgspec.structs.replace(call, arguments=discreet(self._by_name.get(call.name), call.arguments))
+        return msgspec.structs.replace(call, arguments=discreet(self.get(call.name), call.arguments))
 
     def discreet(self, message: AssistantMessage) -> AssistantMessage:
         """The message with its calls as they may be kept."""
@@ -124,17 +167,12 @@ class Toolbox:
 
     def effect_of(self, name: str) -> Effect | None:
         """The strongest thing that the tool of this name can do; None where there is none."""
-        tool = self._by_name.get(name)
+        tool = self.get(name)
         return tool and tool.effect
-
-    def trust_of(self, name: str) -> Trust:
-        """Whether what the tool of this name returns is the owner's own; of an unknown one it is not."""
-        tool = self._by_name.get(name)
-        return tool.trust if tool else "untrusted"
 
     def may_change(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of the calls could do more than read."""
-        return any((tool := self._by_name.get(call.name)) and tool.effect != "read" for call in calls)
+        return any((tool := self.get(call.name)) and tool.effect != "read" for call in calls)
 
     async def run(
         self, calls: Sequence[Prepared], context: ToolContext
@@ -178,12 +216,22 @@ class Toolbox:
         self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
     ) -> None:
         own = replace(context, call=prepared.call.id, emit=queue.put_nowait)
-        async with self._limits[context.principal.owner]:
-            start = perf_counter()
-            output = await self._output(prepared, own)
-            duration_ms = round((perf_counter() - start) * 1000, 2)
+        untrusted = prepared.tool.trust == "untrusted"
+        duration_ms = 0.0
+        try:
+            async with self._limits.room(context.principal.owner, prepared.tool):
+                start = perf_counter()
+                output = await self._output(prepared, own)
+                duration_ms = round((perf_counter() - start) * 1000, 2)
+        except RateLimited as error:
+            output = ToolOutput(str(error), error=error.code)
+        output = await self._bounded(output, own)
         _finish(
-            queue, prepared.call, replace(output, text=self._bounded(output.text)), duration_ms=duration_ms
+            queue,
+            prepared.call,
+            output,
+            duration_ms=duration_ms,
+            untrusted=untrusted and output.error not in _OUR_WORDS,
         )
 
     async def _output(self, prepared: Prepared, context: ToolContext) -> ToolOutput:
@@ -203,18 +251,28 @@ class Toolbox:
             )
         return output if isinstance(output, ToolOutput) else ToolOutput(output)
 
-    def _bounded(self, text: str) -> str:
+    async def _bounded(self, output: ToolOutput, context: ToolContext) -> ToolOutput:
+        """The result in a length that the model can read; the whole of a longer one is kept as a file."""
         # Half a surrogate pair, as a tool may read it from outside, cannot be stored or sent.
-        text = text.encode("utf-8", "replace").decode()
+        text = output.text.encode("utf-8", "replace").decode()
         if len(text) <= self.max_result_chars:
-            return text
-        return f"{text[: self.max_result_chars]}\n[cut: {len(text):,} characters in all]"
+            return replace(output, text=text)
+        note = f"cut: {len(text):,} characters in all"
+        kept = output.attachments
+        try:
+            whole = await context.keep(NewFile("result.txt", "text/plain", text.encode()))
+        except BethinkError as error:
+            _log.info("a long result is not kept whole: %s", error)
+        else:
+            note, kept = f"{note}, the whole is in the file {whole.name}", (*kept, whole)
+        return replace(output, text=f"{text[: self.max_result_chars]}\n[{note}]", attachments=kept)
 
     def _unknown(self, name: str) -> str:
         name = name[:_MAX_NAME_CHARS]
-        near = difflib.get_close_matches(name, self._by_name, n=1)
+        by_name = self._known.by_name
+        near = difflib.get_close_matches(name, by_name, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        return f"There is no tool {name!r}.{hint} Available: {_listed(self._by_name)}."
+        return f"There is no tool {name!r}.{hint} Available: {_listed(by_name)}."
 
 
 def discreet(tool: Tool | None, arguments: str) -> str:
@@ -229,7 +287,12 @@ def _plain(value: object) -> object:
 
 
 def _finish(
-    queue: asyncio.Queue[Event | ToolMessage], call: ToolCall, output: ToolOutput, *, duration_ms: float = 0
+    queue: asyncio.Queue[Event | ToolMessage],
+    call: ToolCall,
+    output: ToolOutput,
+    *,
+    duration_ms: float = 0,
+    untrusted: bool = False,
 ) -> None:
     queue.put_nowait(
         ToolFinished(
@@ -240,11 +303,31 @@ def _finish(
             error=output.error,
             attachments=output.attachments,
             memories=output.memories,
+            untrusted=untrusted,
         )
     )
     queue.put_nowait(
-        ToolMessage(call.id, call.name, output.text, output.error, duration_ms, output.attachments)
+        ToolMessage(
+            call.id,
+            call.name,
+            output.text,
+            output.error,
+            duration_ms,
+            output.attachments,
+            untrusted=untrusted,
+            addresses=output.addresses,
+        )
     )
+
+
+def _known(given: tuple[Sequence[Tool], ...]) -> _Known:
+    by_name: dict[str, Tool] = {}
+    for tool in (tool for tools in given for tool in tools):
+        by_name.setdefault(tool.name, tool)
+    schemas = tuple(ToolSchema(tool.name, tool.description, tool.parameters) for tool in by_name.values())
+    tokens = sum(tokens_in(str(schema.parameters) + schema.description) for schema in schemas)
+    aliases = {alias: by_name[of] for alias, of in _ALIASES.items() if of in by_name}
+    return _Known(given, aliases | by_name, Offer(schemas, tokens))
 
 
 def _listed(names: Iterable[str]) -> str:

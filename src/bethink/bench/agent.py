@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from bethink.across.vectors import Vectors
-from bethink.app import App, Ports, connect_models, open_app, open_ports
+from bethink.app import App, Ports, open_app, open_ports
 from bethink.bus.memory import MemoryBus
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import EmbeddingsUnavailable
@@ -30,6 +30,7 @@ from bethink.events import RunDone, TextDelta
 from bethink.index.memory import MemoryIndex
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted_process import ScriptedProcess, scripted_process
+from bethink.llm.settled import connect_models
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
 from bethink.store.memory import MemoryStore

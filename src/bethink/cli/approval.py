@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bethink.agent.deciding import Choice
 from bethink.cli.terminal import exact
 from bethink.errors import BadInput, UnknownId
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
 
-_QUESTION = "Run it? [y]es, [n]o, [e]dit the arguments, [l]ater: "
+_FINAL_QUESTION = "Run it? [y]es, [n]o, [e]dit the arguments, [l]ater: "
+_QUESTION = "Run it? [y]es, [a]lways for this tool, [n]o, [e]dit the arguments, [l]ater: "
 
 
 def waiting_calls(session: Session, run: str) -> list[WaitingCall]:
@@ -52,26 +54,28 @@ def _decide(session: Session, screen: Screen, *, run: str, call: WaitingCall) ->
     screen.note(f"  {call.name} {exact(call.arguments)}", "")
     while True:
         try:
-            answer = screen.ask(_QUESTION)
+            answer = screen.ask(_FINAL_QUESTION if call.final else _QUESTION)
         except KeyboardInterrupt:
             screen.note("")
             answer = None
         match answer and answer.strip().lower():
             case "y" | "yes":
-                return _send(session, run, call=call.call, decision="approve")
+                return _send(session, run, call=call.call, choice=Choice("approve"))
+            case "a" | "always" if not call.final:
+                return _send(session, run, call=call.call, choice=Choice("approve", always=True))
             case "n" | "no":
-                return _send(session, run, call=call.call, decision="reject")
+                return _send(session, run, call=call.call, choice=Choice("reject"))
             case "e" | "edit":
                 if _edit(session, screen, run=run, call=call):
                     return True
             case None | "l" | "later":
                 return False
             case _:
-                screen.note("Answer y, n, e or l.")
+                screen.note("Answer y, n, e or l." if call.final else "Answer y, a, n, e or l.")
 
 
-def _send(session: Session, run: str, *, call: str, decision: Literal["approve", "reject"]) -> bool:
-    session.call(session.app.runs.decide, session.principal, run, call=call, decision=decision)
+def _send(session: Session, run: str, *, call: str, choice: Choice) -> bool:
+    session.call(session.app.runs.decide, session.principal, run, call=call, choice=choice)
     return True
 
 
@@ -85,8 +89,7 @@ def _edit(session: Session, screen: Screen, *, run: str, call: WaitingCall) -> b
             session.principal,
             run,
             call=call.call,
-            decision="edit",
-            arguments=arguments,
+            choice=Choice("edit", arguments),
         )
     except msgspec.MsgspecError as error:
         screen.note(f"These are no arguments: {error}. Give one JSON object.", "red")

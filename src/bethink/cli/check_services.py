@@ -13,11 +13,11 @@ import msgspec
 
 from bethink.accounts import Accounts
 from bethink.agent.commands import MODEL_HELP
-from bethink.app import connect_models
 from bethink.cli.check import Check, broken, off, ok
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
 from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed
+from bethink.llm.settled import connect_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable

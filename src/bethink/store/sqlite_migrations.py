@@ -228,6 +228,22 @@ CREATE TABLE people_emails (
     place INTEGER NOT NULL, UNIQUE (owner, id));
 """
 
+_TOOLS = """
+CREATE TABLE files (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    conversation, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX files_conversation ON files (owner, conversation, id);
+CREATE TABLE tool_rules (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE tool_uses (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    tool, conversation, at, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX tool_uses_tool ON tool_uses (owner, tool, at, id);
+CREATE INDEX tool_uses_conversation ON tool_uses (owner, conversation, at, id);
+CREATE INDEX tool_uses_at ON tool_uses (owner, at, id);
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -237,4 +253,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _STEPS),
     partial(_statements, _DOUBTED),
     partial(_statements, _PEOPLE),
+    partial(_statements, _TOOLS),
 )

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from bethink import __version__
 from bethink.web import (
     conversations,
+    files,
     forgetting,
     health,
     keeping,
@@ -21,6 +22,7 @@ from bethink.web import (
     recall,
     runs,
     settings,
+    tools,
 )
 from bethink.web.contract import extended
 from bethink.web.health import ModelProbe
@@ -41,6 +43,8 @@ _ROOMS = (
     health,
     metrics,
     settings,
+    tools,
+    files,
     conversations,
     runs,
     portability,

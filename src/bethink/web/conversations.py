@@ -90,6 +90,11 @@ class Said(BaseModel):
 
     role: Literal["user"] = "user"
     content: str = Field(min_length=1)
+    attachments: list[str] = Field(
+        default=[],
+        max_length=100,
+        description="Ids of the conversation's files, as `POST /conversations/{id}/files` gave them.",
+    )
 
 
 class ChatBody(Body):
@@ -160,7 +165,8 @@ async def delete_conversation(conversation: str, app: Served, caller: Caller) ->
 )
 async def chat(conversation: str, body: ChatBody, app: Served, caller: Caller) -> Response | ChatAnswer:
     """Say something and get the answer; a client that leaves does not end it."""
-    run = await app.runs.start(caller, conversation, body.message.content)
+    said = body.message
+    run = await app.runs.start(caller, conversation, said.content, files=said.attachments)
     batches = app.runs.follow(caller, run)
     if body.stream:
         return EventStream(batches)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field, model_validator
 
+from bethink.agent.deciding import Choice
 from bethink.events import Place
 from bethink.web.caller import Body, Caller, Served
 from bethink.web.contract import event_stream
@@ -35,12 +36,16 @@ class DecisionBody(Body):
 
     decision: Literal["approve", "reject", "edit"]
     arguments: dict[str, Any] | None = Field(None, description="With `edit`: what to call it with instead.")
-    always: Literal[False] = Field(
-        default=False, description="Deciding about a kind of call for always is not offered."
+    always: bool = Field(
+        default=False,
+        description="Decide so about this tool from now on. What cannot be undone asks each time.",
     )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.always and self.decision == "edit":
+            message = "always belongs to approve or reject: other calls have other arguments"
+            raise ValueError(message)
         if (self.decision == "edit") != (self.arguments is not None):
             message = "arguments belong to the decision `edit`, and to no other"
             raise ValueError(message)
@@ -86,5 +91,6 @@ async def cancel_run(run: str, app: Served, caller: Caller) -> RunRef:
 @router.post("/approvals/{call}", status_code=202)
 async def decide(run: str, call: str, body: DecisionBody, app: Served, caller: Caller) -> Decided:
     """Decide about a waiting call; after the last one the run goes on under the same id."""
-    goes_on = await app.runs.decide(caller, run, call=call, decision=body.decision, arguments=body.arguments)
+    choice = Choice(body.decision, body.arguments, body.always)
+    goes_on = await app.runs.decide(caller, run, call=call, choice=choice)
     return Decided(run=run, goes_on=goes_on)

@@ -8,6 +8,7 @@ refused while Bethink has no users.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 12 * 1024 * 1024
 """Room for the longest message in JSON's escapes; files travel otherwise."""
 
-_UNBOUNDED = frozenset({"/memories/import"})
+_UNBOUNDED = re.compile(r"/memories/import|/conversations/[^/]+/files")
 """Routes that take files: they count for themselves, by a setting."""
 
 _FORWARDED = ("forwarded", "x-forwarded-", "x-real-ip")
@@ -74,7 +75,9 @@ class Guard:
         except BethinkError as error:
             await of_error(error)(scope, receive, send_safely)
         else:
-            limited = receive if scope["path"] in _UNBOUNDED else _Limited(receive, self.max_body_bytes)
+            limited = (
+                receive if _UNBOUNDED.fullmatch(scope["path"]) else _Limited(receive, self.max_body_bytes)
+            )
             await self.app(scope, limited, send_safely)
 
     def _check(self, scope: Scope) -> None:
@@ -88,7 +91,7 @@ class Guard:
         host = _checked_host(headers)
         _check_origin(headers, f"{scope['scheme']}://{host}".lower())
         length = headers.get("content-length", "0")
-        is_bounded = scope["path"] not in _UNBOUNDED
+        is_bounded = not _UNBOUNDED.fullmatch(scope["path"])
         if is_bounded and length.isdecimal() and int(length) > self.max_body_bytes:
             raise _too_large(self.max_body_bytes)
 

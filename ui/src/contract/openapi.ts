@@ -8,13 +8,19 @@ export type AnswerMessage = { content: string; id: string | null; role?: "assist
 
 export type ApprovalDecided = { arguments: string; call: string; decision: "approve" | "edit" | "reject"; kind: "approval_decided" };
 
-export type ApprovalNeeded = { arguments: string; call: string; kind: "approval_needed"; label: string; name: string; reason: string };
+export type ApprovalNeeded = { arguments: string; call: string; final?: boolean; kind: "approval_needed"; label: string; name: string; reason: string };
 
 export type Attachment = { media_type: string; name: string; url: string };
 
 export type BadImportLine = { line: number; reason: string };
 
+export type Body_upload_file = { file: string };
+
 export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
+
+export type CallPage = { cursor: string | null; items: readonly CallShown[] };
+
+export type CallShown = { arguments: string | null; at: string; by: "policy" | "approve" | "edit" | "reject" | "deny"; call: string; conversation: string; duration_ms: number; error: string | null; id: string; run: string; tool: string };
 
 export type CardParts = { cvv?: string | null; exp_date?: string | null; num?: string | null };
 
@@ -30,6 +36,8 @@ export type ConsolidationBody = { preview?: boolean; share?: number; threshold?:
 
 export type Conversation = { active_run: string | null; archived: boolean; created_at: string; id: string; message_count: number; project: string | null; title: string; updated_at: string };
 
+export type ConversationFile = { at: string; id: string; made_by: "owner" | "tool"; media_type: string; name: string; size: number; url: string };
+
 export type ConversationPage = { cursor: string | null; items: readonly Conversation[] };
 
 export type ConversationPatch = { archived?: boolean | null; title?: string | null };
@@ -38,11 +46,13 @@ export type ConversationShown = { active_run: string | null; archived: boolean; 
 
 export type Decided = { goes_on: boolean; run: string };
 
-export type DecisionBody = { always?: false; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
+export type DecisionBody = { always?: boolean; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
 
 export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | Warned | MessageSaved | RunFailed | RunDone;
 
 export type Fault = { parameter: string; reason: string };
+
+export type FileList = { items: readonly ConversationFile[] };
 
 export type ForgetBody = { all?: boolean; confirm?: string | null; ids?: readonly string[]; k?: number; query?: string | null; since?: string | null; until?: string | null };
 
@@ -138,9 +148,11 @@ export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
 
 export type RecallAnswer = { items: readonly RecalledItem[]; left_out: number; tokens: number; warnings: readonly string[] };
 
-export type Recalled = { at: number; doubt?: string | null; id: string; kind: string; score: number; source?: string | null; speaker?: string | null; text: string; valid_until?: number | null };
+export type Recalled = { at: number; doubt?: string | null; id: string; kind: string; score: number; source?: string | null; speaker?: string | null; text: string; untrusted?: boolean; valid_until?: number | null };
 
 export type RecalledItem = { at: string; conversation: string | null; doubt: string | null; id: string; kind: string; score: number; source: string | null; speaker: string | null; text: string; valid_from: string | null; valid_until: string | null };
+
+export type RuleBody = { rule: "auto" | "ask" | "deny" | null };
 
 export type RunDone = { kind: "run_done"; message?: string | null; reason: "answered" | "awaiting_approval" | "cancelled" | "content_filter" | "failed" | "interrupted" | "length" | "max_cost" | "max_seconds" | "max_steps" | "max_tokens" | "max_tool_calls" | "repeated_calls" };
 
@@ -150,7 +162,7 @@ export type RunRef = { run: string };
 
 export type RunStarted = { at: number; conversation: string; kind: "run_started"; message: string; model: string | null; run: string; schema?: number };
 
-export type Said = { content: string; role?: "user" };
+export type Said = { attachments?: readonly string[]; content: string; role?: "user" };
 
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
 
@@ -158,7 +170,9 @@ export type TextDelta = { kind: "text_delta"; text: string };
 
 export type TextSoFar = { kind: "text_so_far"; reasoning?: string; text: string };
 
-export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; memories?: readonly string[]; name: string; text: string };
+export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; memories?: readonly string[]; name: string; text: string; untrusted?: boolean };
+
+export type ToolList = { items: readonly ToolShown[] };
 
 export type ToolProgress = { call: string; fraction?: number | null; kind: "tool_progress"; text: string };
 
@@ -167,6 +181,8 @@ export type ToolRequested = { arguments: string; call: string; kind: "tool_reque
 export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string };
 
 export type ToolRun = { arguments: string; call: string; duration_ms: number; error: string | null; name: string; text: string };
+
+export type ToolShown = { description: string; effect: "read" | "write" | "destructive" | "egress"; name: string; parameters: Record<string, unknown>; rule: "auto" | "ask" | "deny" | null; source: string; trust: "owner" | "untrusted" };
 
 export type UndoBody = { token: string };
 

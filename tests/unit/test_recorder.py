@@ -8,7 +8,8 @@ import pytest
 
 from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal
-from bethink.agent.records import RUNS, Recorder, Run
+from bethink.agent.recorder import Recorder
+from bethink.agent.records import RUNS, Run
 from bethink.conversations import Conversation
 from bethink.events import RunDone, TextDelta
 from bethink.messages import UserMessage

@@ -1,0 +1,38 @@
+"""Port: the contents of files, each under its owner and its file's id. `files` keeps the records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+
+class Blobs(Protocol):
+    """Contents of files. Ids are those of records: letters, digits and hyphens."""
+
+    async def write(self, owner: str, id: str, content: bytes) -> None:
+        """Keep a content; durable when it returns.
+
+        Raises:
+            DiskFull: there is no room; nothing was written.
+            StorageError: it cannot be written.
+        """
+        ...
+
+    def path(self, owner: str, id: str) -> Path:
+        """Where the content is read, and never changed; there may be none."""
+        ...
+
+    async def ids(self, owner: str) -> Sequence[str]:
+        """The ids of all contents of the owner."""
+        ...
+
+    async def delete(self, owner: str, ids: Iterable[str]) -> None:
+        """Remove contents; nothing happens for those that are not there.
+
+        Raises:
+            StorageError: one cannot be removed.
+        """
+        ...

@@ -1,0 +1,113 @@
+"""Contents of files in a directory: one directory an owner, one file a content."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from bethink.errors import DiskFull, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Sequence
+
+_PARTIAL = ".part"
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryBlobs:
+    """Contents below `root`, for nobody else on this machine to read."""
+
+    root: Path
+
+    async def write(self, owner: str, id: str, content: bytes) -> None:
+        """Keep a content; durable when it returns."""
+        try:
+            await anyio.to_thread.run_sync(partial(_write, self.path(owner, id), content))
+        except OSError as error:
+            raise _translated(error, self.root) from error
+
+    def path(self, owner: str, id: str) -> Path:
+        """Where the content is read."""
+        return self._home(owner) / id
+
+    async def ids(self, owner: str) -> Sequence[str]:
+        """The ids of all contents of the owner."""
+        return await anyio.to_thread.run_sync(partial(_names, self._home(owner)))
+
+    async def delete(self, owner: str, ids: Iterable[str]) -> None:
+        """Remove contents."""
+        paths = [self.path(owner, id) for id in ids]
+        try:
+            await anyio.to_thread.run_sync(partial(_unlink, paths))
+        except OSError as error:
+            raise _translated(error, self.root) from error
+
+    def _home(self, owner: str) -> Path:
+        # An owner's name may be anything; a directory's may not.
+        return self.root / hashlib.sha256(owner.encode()).hexdigest()[:32]
+
+
+@asynccontextmanager
+async def temporary_blobs() -> AsyncGenerator[DirectoryBlobs]:
+    """Contents that end with the block."""
+    root = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="bethink-"))
+    try:
+        yield DirectoryBlobs(Path(root))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(partial(shutil.rmtree, root, ignore_errors=True))
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial_path = path.with_name(f"{path.name}{_PARTIAL}")
+    try:
+        descriptor = os.open(partial_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial_path.replace(path)
+    except BaseException:
+        partial_path.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+
+
+def _unlink(paths: Sequence[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+    for parent in {path.parent for path in paths if path.parent.is_dir()}:
+        _sync(parent)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _names(home: Path) -> list[str]:
+    try:
+        return [entry.name for entry in os.scandir(home)]
+    except FileNotFoundError:
+        return []
+
+
+def _translated(error: OSError, root: Path) -> StorageError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull()
+    return StorageError(f"Files cannot be kept in {root}: {error.strerror}.")

@@ -1,0 +1,218 @@
+"""Files of conversations: what the owner uploaded and what tools made. Doors, runs and forgetting ask.
+
+A record says what a file is, its content lies in the blobs under the record's
+id. The record is written first and removed first, so a content without one is
+garbage, whatever was cut short.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import anyio.to_thread
+
+from bethink.errors import BadInput, StorageError, TooLarge, UnknownId
+from bethink.messages import Attachment
+from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan
+from bethink.tool import HeldFile, NewFile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+    from pathlib import Path
+
+    from bethink.blobs import Blobs
+    from bethink.clock import Clock, Ids
+    from bethink.principal import Principal
+    from bethink.store import Change, Store
+
+MAX_FILES = 500
+"""Of one conversation."""
+_MAX_NAME_CHARS = 120
+_UNFIT = re.compile(r"[\x00-\x1f\x7f/\\\\:*?\"<>|\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
+"""What a name may not hold: path separators, control characters, marks that hide an ending."""
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}")
+_ANY = "application/octet-stream"
+_TEXTS = ("text/", "application/json", "application/xml", "image/svg+xml", "application/x-ndjson")
+_MAX_READ = 20_000_000
+"""A longer text is not looked through: where something is forgotten, it goes whole."""
+
+
+class File(Record, frozen=True, kw_only=True):
+    """One file. `size` is in bytes, `at` microseconds UTC; `made_by` says whether a tool made it."""
+
+    conversation: str
+    name: str
+    media_type: str
+    size: int
+    at: int
+    made_by: Literal["owner", "tool"]
+
+    @property
+    def attachment(self) -> Attachment:
+        """The file, as a message names it."""
+        return Attachment(name=self.name, media_type=self.media_type, url=f"/files/{self.id}")
+
+
+FILES = Collection("files", File, ("conversation",), searchable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of all owners, each at most `max_bytes` long."""
+
+    store: Store
+    blobs: Blobs
+    clock: Clock
+    new_id: Ids
+    max_bytes: int
+
+    async def add(
+        self,
+        principal: Principal,
+        conversation: str,
+        file: NewFile,
+        *,
+        made_by: Literal["owner", "tool"] = "owner",
+    ) -> File:
+        """Keep a file; its name becomes one of its own in the conversation. Durable when it returns.
+
+        Raises:
+            TooLarge: it is longer than a file may be.
+            BadInput: the conversation has too many files.
+            StorageError: it cannot be kept.
+        """
+        if len(file.content) > self.max_bytes:
+            message = f"{file.name[:_MAX_NAME_CHARS]} is larger than {self.max_bytes // 1_000_000} MB."
+            raise TooLarge(message)
+        others = await self.list(principal, conversation)
+        if len(others) >= MAX_FILES:
+            message = f"This conversation has {MAX_FILES} files already: begin another one."
+            raise BadInput(message)
+        media_type = file.media_type.partition(";")[0].strip().lower()
+        kept = File(
+            id=self.new_id(),
+            conversation=conversation,
+            name=_free(_fit(file.name), {other.name for other in others}),
+            media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else _ANY,
+            size=len(file.content),
+            at=self.clock.now_us(),
+            made_by=made_by,
+        )
+        await self.store.commit(principal.owner, [Put(FILES, kept, if_version=0)])
+        try:
+            await self.blobs.write(principal.owner, kept.id, file.content)
+        except StorageError:
+            await self.store.commit(principal.owner, [Delete(FILES, kept.id)])
+            raise
+        return kept
+
+    async def keep(self, principal: Principal, conversation: str, file: NewFile) -> Attachment:
+        """Keep a file that a tool made."""
+        return (await self.add(principal, conversation, file, made_by="tool")).attachment
+
+    async def list(self, principal: Principal, conversation: str) -> Sequence[File]:
+        """The conversation's files, oldest first."""
+        page = await self.store.scan(
+            principal.owner, Scan(FILES, {"conversation": conversation}, limit=MAX_FILES)
+        )
+        return [item.record for item in page.items]
+
+    async def held(self, principal: Principal, conversation: str) -> Sequence[HeldFile]:
+        """The same, as tools read them."""
+        return [
+            HeldFile(
+                file.id, file.name, file.media_type, file.size, self.blobs.path(principal.owner, file.id)
+            )
+            for file in await self.list(principal, conversation)
+        ]
+
+    async def get(self, principal: Principal, file: str) -> tuple[File, Path]:
+        """A file and where its content is read.
+
+        Raises:
+            UnknownId: this owner has no such file.
+        """
+        (found,) = await self.store.get(FILES, principal.owner, [file])
+        if found is None:
+            message = "File not found: its conversation was deleted, or what it held was forgotten."
+            raise UnknownId(message)
+        return found.record, self.blobs.path(principal.owner, file)
+
+    async def attachments(
+        self, principal: Principal, conversation: str, ids: Sequence[str]
+    ) -> tuple[Attachment, ...]:
+        """Files of a conversation, as a message names them.
+
+        Raises:
+            UnknownId: one of them is no file of this conversation.
+        """
+        known = {file.id: file for file in await self.list(principal, conversation)} if ids else {}
+        if missing := [id for id in ids if id not in known]:
+            message = f"File {missing[0][:60]!r} is not in this conversation: upload it there first."
+            raise UnknownId(message)
+        return tuple(known[id].attachment for id in ids)
+
+    async def saying(self, owner: str, says: Callable[[str], bool]) -> list[Change]:
+        """The changes by which every file goes whose text `says` it."""
+        gone: list[Change] = []
+        async for file in self._all(owner):
+            if not file.media_type.startswith(_TEXTS):
+                continue
+            path = self.blobs.path(owner, file.id)
+            if file.size > _MAX_READ or await anyio.to_thread.run_sync(_says, path, says):
+                gone.append(Delete(FILES, file.id))
+        return gone
+
+    async def sweep(self, owner: str) -> None:
+        """Remove the contents that no record names any more.
+
+        Raises:
+            StorageError: one cannot be removed.
+        """
+        kept = set(await self.blobs.ids(owner))
+        known = await self.store.get(FILES, owner, [*kept]) if kept else ()
+        await self.blobs.delete(owner, kept - {item.record.id for item in known if item is not None})
+
+    async def _all(self, owner: str) -> AsyncGenerator[File]:
+        scan = Scan(FILES)
+        while True:
+            page = await self.store.scan(owner, scan)
+            for item in page.items:
+                yield item.record
+            if page.cursor is None:
+                return
+            scan = Scan(FILES, after=page.cursor)
+
+
+def removal(conversation: str) -> Change:
+    """The change by which a conversation has no files any more; `Files.sweep` follows it."""
+    return DeleteAll(FILES, {"conversation": conversation})
+
+
+def _says(path: Path, says: Callable[[str], bool]) -> bool:
+    try:
+        return says(path.read_text("utf-8", "replace"))
+    except FileNotFoundError:
+        return False
+
+
+def _fit(name: str) -> str:
+    """A name that every system can write, without a path; its ending is kept."""
+    fit = _UNFIT.sub("_", name.replace("\\", "/").rpartition("/")[2]).strip(". ") or "file"
+    if len(fit) <= _MAX_NAME_CHARS:
+        return fit
+    stem, dot, ending = fit.rpartition(".")
+    is_ending = dot and len(ending) < _MAX_NAME_CHARS // 4
+    return f"{stem[: _MAX_NAME_CHARS - len(ending) - 1]}.{ending}" if is_ending else fit[:_MAX_NAME_CHARS]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    stem, dot, ending = name.rpartition(".")
+    stem, dot, ending = (stem, dot, ending) if stem else (name, "", "")
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{stem} ({number}){dot}{ending}"
+    return name

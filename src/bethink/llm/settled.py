@@ -1,0 +1,56 @@
+"""The models that the settings name, as one. `app`, `doctor` and the benchmark of runs connect here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bethink.llm.fallback import FallbackLlm, Retries
+from bethink.llm.openai_wire import Limits
+from bethink.llm.providers import Connection, connect, split_spec
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from bethink.llm import Llm
+    from bethink.settings import Settings
+
+
+def connect_models(settings: Settings) -> Llm | None:
+    """The model and its fallbacks as one; None where none is set. Nothing is sent yet.
+
+    Raises:
+        BadInput: a name is not `provider:name`, or its provider is unknown.
+    """
+    if not settings.model:
+        return None
+    limits = Limits(
+        connect_s=settings.model_connect_timeout_s,
+        first_byte_s=settings.model_first_byte_timeout_s,
+        gap_s=settings.model_gap_timeout_s,
+    )
+    own = Connection(
+        base_url=settings.model_base_url,
+        api_key=plain(settings.model_api_key),
+        context_tokens=settings.model_context_tokens,
+    )
+    models = [
+        connect(spec, _connection(settings, spec, own=own if position == 0 else Connection(), limits=limits))
+        for position, spec in enumerate((settings.model, *settings.model_fallbacks))
+    ]
+    return FallbackLlm(models, retries=Retries(attempts=settings.model_attempts))
+
+
+def _connection(settings: Settings, spec: str, *, own: Connection, limits: Limits) -> Connection:
+    provider, _ = split_spec(spec)
+    return Connection(
+        base_url=own.base_url or getattr(settings, f"{provider}_base_url", None),
+        api_key=own.api_key or plain(getattr(settings, f"{provider}_api_key", None)),
+        api_version=settings.azure_api_version if provider == "azure" else "",
+        context_tokens=own.context_tokens,
+        limits=limits,
+    )
+
+
+def plain(secret: SecretStr | None) -> str | None:
+    """The secret itself, for whoever sends it."""
+    return None if secret is None else secret.get_secret_value()

@@ -1,0 +1,127 @@
+"""Secrets as they are kept: sealed with a master key. For tokens of servers and numbers of cards.
+
+The key comes from a setting, or from a file of the data directory that only its
+owner can read: whoever has the database alone has no secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from bethink.errors import BadInput, StorageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "master.key"
+_KEY_BYTES = 32
+_NONCE_BYTES = 12
+_VERSION = b"\x01"
+
+
+@dataclass(slots=True)
+class Keeper:
+    """Seals texts: AES-256-GCM with a nonce of its own for each (NIST SP 800-38D).
+
+    With the `given` key, 32 bytes in base64 or a passphrase of 16 characters or
+    more; else with that of the data directory, which is made on first use.
+    """
+
+    data_dir: Path
+    given: str | None = field(default=None, repr=False)
+    _key: bytes | None = field(default=None, init=False, repr=False)
+
+    async def seal(self, text: str) -> bytes:
+        """The text, unreadable without the key; never the same twice.
+
+        Raises:
+            BadInput: the given key is too short.
+            StorageError: the key's file cannot be read or made.
+        """
+        return await anyio.to_thread.run_sync(self._seal, text)
+
+    async def open(self, sealed: bytes) -> str:
+        """The text of `seal`.
+
+        Raises:
+            BadInput: the given key is too short.
+            StorageError: it was sealed with another key, or changed, or the key cannot be read.
+        """
+        return await anyio.to_thread.run_sync(self._open, sealed)
+
+    def _seal(self, text: str) -> bytes:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return _VERSION + nonce + AESGCM(self._read_key()).encrypt(nonce, text.encode(), _VERSION)
+
+    def _open(self, sealed: bytes) -> str:
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        version, nonce, rest = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        key = self._read_key()
+        try:
+            return AESGCM(key).decrypt(nonce, rest, version).decode()
+        except (InvalidTag, ValueError) as error:
+            message = (
+                "A secret cannot be read: it was kept with another master key. Bring back that key "
+                f"(BETHINK_MASTER_KEY, or {FILE} of the data directory), or enter the secret anew."
+            )
+            raise StorageError(message) from error
+
+    def _read_key(self) -> bytes:
+        if self._key is None:
+            path = self.data_dir / FILE
+            try:
+                self._key = _parsed(self.given) if self.given else _made(path)
+            except OSError as error:
+                message = f"The master key {path} cannot be read or made: {error.strerror}."
+                raise StorageError(message) from error
+        return self._key
+
+
+def _parsed(given: str) -> bytes:
+    try:
+        key = base64.b64decode(given, validate=True)
+    except ValueError:
+        key = b""
+    if len(key) == _KEY_BYTES:
+        return key
+    if len(given) < _KEY_BYTES // 2:
+        message = "BETHINK_MASTER_KEY is too short: give 32 random bytes in base64, or 16 characters or more."
+        raise BadInput(message)
+    return hashlib.scrypt(given.encode(), salt=b"bethink master key", n=2**14, r=8, p=1, dklen=_KEY_BYTES)
+
+
+def _made(path: Path) -> bytes:
+    """The key in the file; several processes may make it at once, and all get the same."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        fresh = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(base64.b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    try:
+        key = base64.b64decode(path.read_bytes(), validate=False)
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        message = f"The master key {path} is damaged: bring back the file from a backup."
+        raise StorageError(message)
+    return key

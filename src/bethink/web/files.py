@@ -1,0 +1,107 @@
+"""`/conversations/{id}/files` and `/files/{id}`: what the owner uploads and what tools made."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import quote
+
+import anyio.to_thread
+from fastapi import APIRouter, File, Response, UploadFile
+from fastapi.responses import FileResponse
+from pydantic import BaseModel
+
+from bethink.clock import to_datetime
+from bethink.errors import BadInput, TooLarge, UnknownId
+from bethink.tool import NewFile
+from bethink.web.caller import Caller, Served
+from bethink.web.problems import documented
+
+if TYPE_CHECKING:
+    from bethink import files as kept
+
+router = APIRouter(tags=["files"], responses=documented(404))
+
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What a browser may show by itself; everything else is downloaded, since it could carry a script."""
+_SAFE = {
+    "content-security-policy": "default-src 'none'; sandbox",
+    "cache-control": "private, max-age=31536000, immutable",
+}
+
+
+class ConversationFile(BaseModel):
+    """A file of a conversation; `size` is in bytes, its content is at `url`."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+    at: datetime
+    made_by: Literal["owner", "tool"]
+    url: str
+
+
+class FileList(BaseModel):
+    """Files, oldest first."""
+
+    items: list[ConversationFile]
+
+
+@router.post("/conversations/{conversation}/files", status_code=201, responses=documented(413, 507))
+async def upload_file(
+    conversation: str, file: Annotated[UploadFile, File()], app: Served, caller: Caller
+) -> ConversationFile:
+    """Put a file into a conversation: code that is run there reads it by its name."""
+    await app.conversations.get(caller, conversation)
+    limit = app.settings.max_file_bytes
+    if (file.size or 0) > limit:
+        message = f"The file is larger than {limit // 1_000_000} MB (BETHINK_MAX_FILE_BYTES)."
+        raise TooLarge(message)
+    if not file.filename:
+        message = "The field `file` is text: send a file with a name."
+        raise BadInput(message)
+    content = await file.read()
+    new = NewFile(file.filename, file.content_type or "application/octet-stream", content)
+    return _shown(await app.files.add(caller, conversation, new))
+
+
+@router.get("/conversations/{conversation}/files")
+async def list_files(conversation: str, app: Served, caller: Caller) -> FileList:
+    """The conversation's files, those that tools made too."""
+    await app.conversations.get(caller, conversation)
+    return FileList(items=[_shown(file) for file in await app.files.list(caller, conversation)])
+
+
+@router.get(
+    "/files/{file}",
+    response_class=Response,
+    responses={200: {"description": "The file.", "content": {"application/octet-stream": {}}}},
+)
+async def get_file(file: str, app: Served, caller: Caller) -> Response:
+    """A file's content: pictures as they are, everything else as a download."""
+    held, path = await app.files.get(caller, file)
+    if not await anyio.to_thread.run_sync(path.is_file):
+        message = (
+            f"The content of {held.name} is not there: it was not kept to its end, or was removed by hand."
+        )
+        raise UnknownId(message)
+    is_picture = held.media_type in _PICTURES
+    way = "inline" if is_picture else "attachment"
+    return FileResponse(
+        path,
+        media_type=held.media_type if is_picture else "application/octet-stream",
+        headers=_SAFE | {"content-disposition": f"{way}; filename*=utf-8''{quote(held.name, safe='')}"},
+    )
+
+
+def _shown(file: kept.File) -> ConversationFile:
+    return ConversationFile(
+        id=file.id,
+        name=file.name,
+        media_type=file.media_type,
+        size=file.size,
+        at=to_datetime(file.at),
+        made_by=file.made_by,
+        url=file.attachment.url,
+    )

@@ -1,0 +1,128 @@
+"""`/tools`: which there are, what the owner decided about them, and which were called."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from bethink.agent.rules import Decision
+from bethink.clock import to_datetime
+from bethink.errors import UnknownId
+from bethink.web.caller import Body, Caller, Cursor, Limit, Served
+from bethink.web.problems import documented
+
+router = APIRouter(prefix="/tools", tags=["tools"])
+
+
+class ToolShown(BaseModel):
+    """One tool. `rule` is what the owner decided about it for always, null where nothing."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any] = Field(description="A JSON Schema object.")
+    effect: Literal["read", "write", "destructive", "egress"]
+    trust: Literal["owner", "untrusted"] = Field(description="Whether what it returns is the owner's own.")
+    source: str = Field(description='The server or plug-in that it comes from, "" for Bethink\'s own.')
+    rule: Decision | None
+
+
+class ToolList(BaseModel):
+    """The tools that there are now."""
+
+    items: list[ToolShown]
+
+
+class RuleBody(Body):
+    """What to do with every call of a tool; null goes back to what holds without a rule."""
+
+    rule: Decision | None
+
+
+class CallShown(BaseModel):
+    """One call that was made or refused, with who decided.
+
+    `by` is `policy` where it ran by itself, `approve`, `edit` or `reject` where the owner decided,
+    `deny` where it may not be. `arguments` is JSON text, null where its message is gone.
+    """
+
+    id: str
+    at: datetime
+    tool: str
+    call: str
+    conversation: str
+    run: str
+    by: Literal["policy", "approve", "edit", "reject", "deny"]
+    error: str | None
+    duration_ms: float
+    arguments: str | None
+
+
+class CallPage(BaseModel):
+    """Some calls, the last first."""
+
+    items: list[CallShown]
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
+
+
+@router.get("")
+async def list_tools(app: Served, caller: Caller) -> ToolList:
+    """The tools that the agent may be offered now, Bethink's own first."""
+    rules: dict[str, Decision] = {rule.id: rule.decision for rule in await app.rules.list(caller)}
+    return ToolList(
+        items=[
+            ToolShown(
+                name=tool.name,
+                description=tool.description,
+                parameters=tool.parameters,
+                effect=tool.effect,
+                trust=tool.trust,
+                source=tool.source,
+                rule=rules.get(tool.name),
+            )
+            for tool in app.toolbox.all
+        ]
+    )
+
+
+@router.get("/calls")
+async def list_calls(
+    app: Served,
+    caller: Caller,
+    *,
+    tool: Annotated[str | None, Query(max_length=200)] = None,
+    conversation: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> CallPage:
+    """Which tools were called, with what, who let them, and how it ended."""
+    page = await app.audit.calls(caller, tool=tool, conversation=conversation, limit=limit, cursor=cursor)
+    called = await app.audit.with_arguments(caller, [item.record for item in page.items])
+    items = [
+        CallShown(
+            id=one.use.id,
+            at=to_datetime(one.use.at),
+            tool=one.use.tool,
+            call=one.use.call,
+            conversation=one.use.conversation,
+            run=one.use.run,
+            by=one.use.by,
+            error=one.use.error,
+            duration_ms=one.use.duration_ms,
+            arguments=one.arguments,
+        )
+        for one in called
+    ]
+    return CallPage(items=items, cursor=page.cursor)
+
+
+@router.put("/{tool}/rule", status_code=204, responses=documented(404))
+async def set_rule(tool: str, body: RuleBody, app: Served, caller: Caller) -> None:
+    """Decide about a tool for always. What cannot be undone asks each time all the same."""
+    rules = {rule.id for rule in await app.rules.list(caller)}
+    if app.toolbox.get(tool) is None and tool not in rules:
+        message = f"There is no tool {tool[:80]!r}: GET /tools lists them."
+        raise UnknownId(message)
+    await app.rules.set(caller, tool, body.rule)
