@@ -23,6 +23,7 @@ from bethink.settings import ALIASES, ENV_PREFIX, Settings
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
+from bethink.tools.web import web_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -173,7 +174,8 @@ def tools_page() -> str:
 def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
-    return [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
+    own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
+    return [*own, *web_tools(unused, 0, 0)]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -15,6 +15,7 @@ from bethink.embeddings import Embeddings
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.events import Event, Place
 from bethink.index.memory import MemoryIndex
+from bethink.internet import Internet
 from bethink.llm import Llm
 from bethink.principal import Principal
 from bethink.settings import Settings
@@ -56,6 +57,7 @@ def ports_of(
     embeddings: Embeddings | None = None,
     clock: FakeClock | None = None,
     store: Store | None = None,
+    internet: Internet | None = None,
 ) -> Ports:
     index = MemoryIndex()
     return Ports(
@@ -65,6 +67,7 @@ def ports_of(
         embeddings=embeddings or HashingEmbeddings(),
         llm=llm,
         clock=clock or FakeClock(),
+        internet=internet,
     )
 
 

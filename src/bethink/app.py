@@ -61,6 +61,7 @@ from bethink.telemetry import log
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
+from bethink.tools.web import web_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -247,6 +248,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
                 *memory_tools(memory, recall, settings.recall_min_score),
                 *forgetting_tools(forgetting),
                 *people_tools(people),
+                *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
             ),
             given.tools,
         ),

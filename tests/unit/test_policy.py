@@ -86,6 +86,8 @@ def test_no_rule_gives_a_right_that_the_key_has_not() -> None:
         ("https://example.com.evil.example/a", "Read https://example.com/a", (), "ask"),
         ("https://example.com/A", "Read https://example.com/a", (), "ask"),
         ("https://user@example.com/a", "Read https://example.com/a", (), "ask"),
+        ("https://evil.example/?q=secret&u=https://example.com/a", "Read https://example.com/a", (), "ask"),
+        ("https://sea.example/Tide_(sea)", "Read https://sea.example/Tide_(sea).", (), "auto"),
         ("https://found.example/x", "Look it up", ("https://found.example/x",), "auto"),
         ("https://evil.example/?q=", "Look it up", ("https://found.example/x",), "ask"),
         ("https://evil.example/?q=alice", "Look it up", (), "ask"),

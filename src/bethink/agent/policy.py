@@ -115,7 +115,8 @@ def judge(
 def _was_given(text: str, context: Evidence, *, public: bool) -> bool:
     """Whether owner or search gave it; of a `public` tool's words, whether they tell nothing private."""
     if "://" in text:
-        given = {_plain(part) for said in context.said for part in _BREAKS.split(said)}
+        parts = (part for said in context.said for part in (*_BREAKS.split(said), *said.split()))
+        given = {_plain(part) for part in parts}
         return _plain(text) in given | {_plain(address) for address in context.addresses}
     if public:
         private = _words((*context.recalled, *context.own)) - _words((*context.said, *context.untrusted))
@@ -130,7 +131,9 @@ def _phrase(text: str) -> str:
 
 def _plain(address: str) -> str:
     """An address as people write it: without its scheme, its end and the marks around it."""
-    _, _, rest = address.strip(".,;:!?").rpartition("://")
+    # Behind the first scheme: a second one stands inside an address that leads elsewhere.
+    before, scheme, behind = address.strip(".,;:!?").partition("://")
+    rest = behind if scheme else before
     host, slash, path = rest.partition("/")
     return f"{host.casefold()}{slash}{path}".rstrip("/")
 
