@@ -28,7 +28,8 @@ BethinkError
 │   ├── McpUnreachable
 │   ├── McpTimeout
 │   └── McpLost
-└── EmbeddingsUnavailable
+├── EmbeddingsUnavailable
+└── SandboxUnavailable
 
 A class's docstring, its first paragraph, is its default message; ``code`` is stable and is what
 doors show (``urn:bethink:error:<code>``); ``status`` is the HTTP status that
@@ -263,4 +264,11 @@ class EmbeddingsUnavailable(BethinkError):
     """The embedding model is not there yet; search uses words only."""
 
     code = "embeddings_unavailable"
+    status = 503
+
+
+class SandboxUnavailable(BethinkError):
+    """Code cannot be run here: no sandbox holds on this machine. `GET /health` says why."""
+
+    code = "sandbox_unavailable"
     status = 503

@@ -1,0 +1,216 @@
+"""The host's hands in a directory that confined code writes to: nothing in it is believed.
+
+Every step goes by an open directory's descriptor and follows no link; what is
+no ordinary file is left alone. All of this blocks: call it from a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+    from pathlib import Path
+
+_MOST_DEPTH: Final = 32
+"""Directories within directories that are looked into."""
+_BLOCK_BYTES: Final = 512
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_COPY_BYTES: Final = 1 << 20
+
+Print = tuple[int, int, int, int]
+"""What changes when a file does: its inode, its size, and its two times in nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a directory takes. `is_whole` is false where counting stopped at its bounds."""
+
+    bytes: int
+    files: int
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that is new or changed; `content` is None where it is larger than was asked for."""
+
+    name: str
+    size: int
+    content: bytes | None
+
+
+def size_of(root: Path, most_files: int) -> Size:
+    """What `root` takes on the disk; counts `most_files` entries and no more."""
+    total = count = 0
+    try:
+        for entry in _walk(root):
+            total += max(entry.status.st_blocks * _BLOCK_BYTES, 0)
+            count += 1
+            if count > most_files:
+                return Size(total, count, is_whole=False)
+    except OSError:
+        return Size(total, count, is_whole=False)
+    return Size(total, count, is_whole=True)
+
+
+def prints_of(root: Path, most_files: int) -> dict[str, Print]:
+    """The files in `root` by their path in it, and how they look now."""
+    prints: dict[str, Print] = {}
+    with contextlib.suppress(OSError):
+        for entry in _walk(root):
+            if stat.S_ISREG(entry.status.st_mode):
+                prints[entry.path] = _print(entry.status)
+            if len(prints) >= most_files:
+                break
+    return prints
+
+
+def changed(root: Path, before: Mapping[str, Print], *, most_files: int, most_bytes: int) -> list[Found]:
+    """Files that were not there `before`, or looked otherwise, in the order of their names."""
+    now = prints_of(root, most_files)
+    names = sorted(name for name, look in now.items() if before.get(name) != look)
+    return [found for name in names if (found := _read(root, name, most_bytes)) is not None]
+
+
+def put(root: Path, name: str, source: Path) -> None:
+    """Copy a file into `root` under `name`, a single part of a path, in the place of what has it.
+
+    Raises:
+        OSError: it cannot be read or written.
+    """
+    with _opened(root) as here, source.open("rb") as reading:
+        temporary = f".{name[:100]}.incoming"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=here)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=here), "wb") as writing:
+            while part := reading.read(_COPY_BYTES):
+                writing.write(part)
+        os.rename(temporary, name, src_dir_fd=here, dst_dir_fd=here)
+
+
+def remove(root: Path) -> None:
+    """Remove `root` with everything in it, however deep it goes; nothing runs in it any more.
+
+    A tree deeper than Python recurses is brought up: each directory inside is
+    moved beside the first ones before it is emptied.
+    """
+    with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as stack:
+        here = stack.enter_context(_opened(root))
+        while names := _emptied(here):
+            for name in names:
+                _bring_up(name, here)
+        root.rmdir()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    path: str
+    status: os.stat_result
+
+
+def _walk(root: Path) -> Iterator[_Entry]:
+    """Everything in `root`; a directory that cannot be opened is passed over.
+
+    Raises:
+        OSError: `root` cannot be read, or it goes deeper than anybody needs.
+    """
+    with _opened(root) as here:
+        yield from _walk_in(here, "", 0)
+
+
+def _walk_in(here: int, prefix: str, depth: int) -> Iterator[_Entry]:
+    if depth > _MOST_DEPTH:
+        message = "directories within directories without end"
+        raise OSError(message)
+    with os.scandir(here) as listing:
+        for item in listing:
+            try:
+                status = item.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            yield _Entry(f"{prefix}{item.name}", status)
+            if not stat.S_ISDIR(status.st_mode):
+                continue
+            try:
+                inner = os.open(item.name, _DIRECTORY, dir_fd=here)
+            except OSError:
+                continue
+            try:
+                yield from _walk_in(inner, f"{prefix}{item.name}/", depth + 1)
+            finally:
+                os.close(inner)
+
+
+def _print(status: os.stat_result) -> Print:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _read(root: Path, name: str, most_bytes: int) -> Found | None:
+    """The file as it is now; None where it is none any more, or cannot be read."""
+    *folders, last = name.split("/")
+    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+        here = stack.enter_context(_opened(root))
+        for folder in folders:
+            here = os.open(folder, _DIRECTORY, dir_fd=here)
+            stack.callback(os.close, here)
+        with os.fdopen(os.open(last, _FILE, dir_fd=here), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            content = file.read(most_bytes + 1)
+        shown = name.encode(errors="surrogateescape").decode(errors="replace")
+        if len(content) > most_bytes:
+            return Found(shown, status.st_size, None)
+        return Found(shown, len(content), content)
+    return None
+
+
+@contextlib.contextmanager
+def _opened(root: Path) -> Generator[int]:
+    descriptor = os.open(root, _DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _opened_at(name: str, here: int) -> Generator[int]:
+    """A directory of ours whose mode may shut us out."""
+    try:
+        descriptor = os.open(name, _DIRECTORY, dir_fd=here)
+    except PermissionError:
+        os.chmod(name, 0o700, dir_fd=here)
+        descriptor = os.open(name, _DIRECTORY, dir_fd=here)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _bring_up(name: str, here: int) -> None:
+    """Remove a directory, what is in it moved beside it first, under names that nobody can have taken."""
+    with _opened_at(name, here) as inner:
+        for child in _emptied(inner):
+            # One that shuts us out cannot be moved either.
+            os.chmod(child, 0o700, dir_fd=inner)
+            os.rename(child, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=here)
+    os.rmdir(name, dir_fd=here)
+
+
+def _emptied(here: int) -> list[str]:
+    """The directories in a directory whose files are removed."""
+    with os.scandir(here) as listing:
+        items = [(item.name, item.is_dir(follow_symlinks=False)) for item in listing]
+    for name, is_directory in items:
+        if not is_directory:
+            os.unlink(name, dir_fd=here)
+    return [name for name, is_directory in items if is_directory]

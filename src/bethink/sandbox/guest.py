@@ -1,0 +1,111 @@
+"""What runs in the sandbox first: it shuts the door behind itself, then runs what it was told.
+
+`confinement` hands this file's text to `python -I -S -B -c`, so it stands on the
+standard library alone and imports nothing of Bethink. Its orders come as
+JSON through standard input; the last of them is the program to run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import struct
+import sys
+from typing import Any
+
+_SYSCALLS = {"landlock_create_ruleset": 444, "landlock_add_rule": 445, "landlock_restrict_self": 446}
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 1, 24, 38, 22
+_SIGKILL, _SECCOMP_MODE_FILTER = 9, 2
+_CAPABILITY_VERSION_3, _LAST_POSSIBLE_CAPABILITY = 0x20080522, 63
+_INSTRUCTION_BYTES, _WORD_AT = 8, 4
+_LAST_FD = 1024
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    """Read the orders, confine this process, and run."""
+    orders = json.loads(_read_all(0))
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.closerange(3, _LAST_FD)
+    os.umask(0o077)
+    os.environ.clear()
+    os.environ.update(orders["environment"])
+    _detach()
+    for name, value in orders["limits"].items():
+        resource.setrlimit(getattr(resource, name), (value, value))
+    _drop_capabilities()
+    if parent := orders["parent"]:
+        _checked(_libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0), "prctl")
+        if os.getppid() != parent:
+            os._exit(1)
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    if rules := orders["landlock"]:
+        _restrict_files(rules)
+    os.chdir(orders["directory"])
+    _filter_calls(orders["filter"])
+    sys.path.extend(orders["path"])
+    program = compile(orders["program"], "<sandbox>", "exec")
+    exec(program, {"__name__": "__sandbox__", "orders": orders})  # noqa: S102 - what this process is for
+
+
+def _read_all(descriptor: int) -> bytes:
+    parts: list[bytes] = []
+    while part := os.read(descriptor, 1 << 16):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _detach() -> None:
+    """Be the leader of a group of one's own, so that an interrupt finds this process alone."""
+    if os.getpgrp() != os.getpid():
+        os.setsid()
+
+
+def _drop_capabilities() -> None:
+    for capability in range(_LAST_POSSIBLE_CAPABILITY + 1):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
+    _checked(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")
+
+
+def _restrict_files(rules: dict[str, Any]) -> None:
+    """Landlock: source is landlock(7). A path that is missing needs no rule."""
+    attributes = struct.pack("=QQQ", rules["files"], rules["net"], rules["scope"])[: rules["size"]]
+    ruleset = _call("landlock_create_ruleset", attributes, len(attributes), 0)
+    for path, access in rules["paths"]:
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        rule = struct.pack("=Qi", access, place)
+        _call("landlock_add_rule", ruleset, 1, rule, 0)
+        os.close(place)
+    _call("landlock_restrict_self", ruleset, 0)
+    os.close(ruleset)
+
+
+def _filter_calls(orders: dict[str, Any]) -> None:
+    program = bytearray.fromhex(orders["program"])
+    for places, value in ((orders["pid_at"], os.getpid()), (orders["group_at"], -os.getpid())):
+        for place in places:
+            struct.pack_into("=I", program, place * _INSTRUCTION_BYTES + _WORD_AT, value & 0xFFFFFFFF)
+    code = ctypes.create_string_buffer(bytes(program), len(program))
+    count = len(program) // _INSTRUCTION_BYTES
+    header = ctypes.create_string_buffer(struct.pack("@HP", count, ctypes.addressof(code)))
+    _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
+
+
+def _call(name: str, *arguments: Any) -> int:  # noqa: ANN401 - what ctypes takes
+    return _checked(_libc.syscall(_SYSCALLS[name], *arguments), name)
+
+
+def _checked(result: int, name: str) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+main()

@@ -1,0 +1,95 @@
+"""Does a sandbox hold? Asked of each at the start, before any code reaches it.
+
+A backend that lets one of these through is not used, and `/health` says which;
+what is tried here is what a configuration mistake opens. The corpus of escapes
+in `tests/contract/escapes` is far wider.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+
+from bethink.sandbox import Limits
+from bethink.sandbox.folder import remove
+
+if TYPE_CHECKING:
+    from bethink.sandbox import Sandbox
+
+_ATTEMPTS: Final = """
+import os, socket
+def read_outside(): return open({canary!r}).read()
+def write_outside(): return open({outside!r}, "w")
+def list_outside(): return os.listdir({folder!r})
+def connect(): return socket.create_connection(("127.0.0.1", {port}), 2)
+def start_a_process(): return os.fork() or os._exit(0)
+def run_a_program(): return os.execv("/bin/true", ["true"])
+def signal_others(): return os.kill(os.getppid() or 1, 0) or True
+def see_other_processes(): return [name for name in os.listdir("/proc") if name.isdigit()]
+for attempt in (read_outside, write_outside, list_outside, connect, start_a_process, signal_others,
+                see_other_processes, run_a_program):
+    try:
+        attempt()
+    except OSError:
+        continue
+    print("open:", attempt.__name__.replace("_", " "))
+open("inside", "w").write({token!r})
+print("done")
+"""
+_LIMITS: Final = Limits(timeout_s=10)
+
+
+async def fault_of(sandbox: Sandbox) -> str | None:
+    """What is wrong with a sandbox here, as a part of a sentence; None where it holds. Takes about 0.2 s."""
+    place = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "bethink-probe-"))
+    try:
+        listener = await asyncio.start_server(_hang_up, "127.0.0.1", 0)
+        async with listener:
+            port: int = listener.sockets[0].getsockname()[1]
+            return await _try(sandbox, place, port)
+    except OSError as error:
+        return f"it does not start: {error}"
+    finally:
+        await anyio.to_thread.run_sync(remove, place)
+
+
+async def _hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+async def _try(sandbox: Sandbox, place: Path, port: int) -> str | None:
+    token = secrets.token_hex(16)
+    work, canary = place / "work", place / "canary"
+
+    def lay_out() -> None:
+        work.mkdir()
+        canary.write_text(secrets.token_hex(16))
+
+    await anyio.to_thread.run_sync(lay_out)
+    names = {"canary": str(canary), "outside": str(place / "written"), "folder": str(place)}
+    outcome = await sandbox.run(_ATTEMPTS.format(port=port, token=token, **names), work, _LIMITS)
+    lines = outcome.text.split("\n")
+    if opened := [line.removeprefix("open: ") for line in lines if line.startswith("open: ")]:
+        return f"code in it could {' and '.join(opened)}"
+    if outcome.ending != "finished" or "done" not in lines:
+        return f"it does not run code: {_last_line(outcome.text) or outcome.ending}"
+    return await anyio.to_thread.run_sync(_seen_outside, place, token)
+
+
+def _seen_outside(place: Path, token: str) -> str | None:
+    if sorted(path.name for path in place.iterdir()) != ["canary", "work"]:
+        return "code in it could write outside"
+    inside = place / "work" / "inside"
+    if inside.is_symlink() or not inside.is_file() or inside.read_text() != token:
+        return "code in it cannot write to its own directory"
+    return None
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().split("\n")
+    return lines[-1][:300]

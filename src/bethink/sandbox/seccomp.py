@@ -1,0 +1,192 @@
+"""The filter of system calls, as a classic BPF program; both Linux adapters hand it to the guest.
+
+The guest installs it in itself, after its exec and before it reads a word of
+foreign code. It is a list of what is allowed: a call that a newer kernel adds
+is refused. Source: seccomp(2), Linux `Documentation/userspace-api/seccomp_filter.rst`.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bethink.sandbox import syscalls
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.sandbox.syscalls import Machine
+
+ARCHITECTURES: Final[dict[Machine, int]] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""AUDIT_ARCH_* of `linux/audit.h`."""
+
+LOAD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
+AND: Final = 0x54  # BPF_ALU | BPF_AND | BPF_K
+EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+AT_LEAST: Final = 0x35  # BPF_JMP | BPF_JGE | BPF_K
+RETURN: Final = 0x06  # BPF_RET | BPF_K
+
+ALLOW: Final = 0x7FFF0000
+KILL: Final = 0x80000000
+_ERRNO: Final = 0x00050000
+
+NUMBER_AT, ARCHITECTURE_AT, ARGUMENTS_AT = 0, 4, 16
+"""Offsets in `struct seccomp_data`; arguments are 64 bits each, the low half first on both machines."""
+
+_X32: Final = 0x40000000
+"""Numbers from here on are x86-64's third interface, which nobody needs."""
+
+_AF_UNIX, _SOCK_STREAM, _SOCK_TYPE = 1, 1, 0xF
+_CLONE_THREAD: Final = 0x10000
+_CLONE_NAMESPACES: Final = 0x7E020080
+"""CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET and NEWTIME."""
+_PR_SET_NAME, _PR_GET_NAME = 15, 16
+_IOCTLS: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+"""TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: terminals asked about, never written to."""
+_O_ACCMODE_AND_TRUNC, _O_TRUNC = 0o1003, 0o1000
+_FCNTLS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032)
+"""Duplicating, flags, locks and the size of pipes: not F_SETOWN, which sends signals to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One BPF instruction; `value` is its `k`. `owner` says how the guest mends it by its own process id."""
+
+    code: int
+    value: int
+    if_true: int = 0
+    if_false: int = 0
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A program as bytes, and where the guest's process id (`pid`), or its negative (`group`), goes."""
+
+    program: bytes
+    pid_at: tuple[int, ...]
+    group_at: tuple[int, ...]
+
+
+def build_filter(machine: Machine) -> Filter:
+    """The filter for code on `machine`."""
+    program = instructions(machine)
+    return Filter(
+        b"".join(struct.pack("=HBBI", one.code, one.if_true, one.if_false, one.value) for one in program),
+        tuple(place for place, one in enumerate(program) if one.owner == "pid"),
+        tuple(place for place, one in enumerate(program) if one.owner == "group"),
+    )
+
+
+def instructions(machine: Machine) -> list[Instruction]:
+    """The program of `machine`, in order; its last instruction refuses."""
+    program = [
+        Instruction(LOAD, ARCHITECTURE_AT),
+        Instruction(EQUAL, ARCHITECTURES[machine], 1, 0),
+        Instruction(RETURN, KILL),
+        Instruction(LOAD, NUMBER_AT),
+        Instruction(AT_LEAST, _X32, 0, 1),
+        _refused(errno.EPERM),
+    ]
+    for number in syscalls.allowed(machine).values():
+        program += _for_call(number, [Instruction(RETURN, ALLOW)])
+    for number in syscalls.pretended(machine).values():
+        program += _for_call(number, [_refused(0)])
+    for number in syscalls.unsupported(machine).values():
+        program += _for_call(number, [_refused(errno.EOPNOTSUPP)])
+    rules = _rules()
+    for name, number in syscalls.judged(machine).items():
+        program += _for_call(number, rules[name])
+    return [*program, _refused(errno.EPERM)]
+
+
+def _rules() -> dict[str, list[Instruction]]:
+    unix_stream = [
+        *_only(0, (_AF_UNIX,), otherwise=errno.EOPNOTSUPP),
+        *_only(1, (_SOCK_STREAM,), mask=_SOCK_TYPE, otherwise=errno.EOPNOTSUPP),
+        Instruction(RETURN, ALLOW),
+    ]
+    own = Instruction(EQUAL, 0, 0, 1, owner="pid")
+    own_group = Instruction(EQUAL, 0, 0, 1, owner="group")
+    return {
+        "fcntl": [*_only(1, _FCNTLS, otherwise=errno.EPERM), Instruction(RETURN, ALLOW)],
+        "ioctl": [*_only(1, _IOCTLS, otherwise=errno.ENOTTY), Instruction(RETURN, ALLOW)],
+        # libzmq gives up with an assertion where EPERM is answered here.
+        "socket": unix_stream,
+        "socketpair": unix_stream,
+        "open": _no_silent_truncation(1),
+        "openat": _no_silent_truncation(2),
+        "sendto": [*_null(4), Instruction(RETURN, ALLOW)],
+        "kill": [_load(0), own, Instruction(RETURN, ALLOW), own_group, Instruction(RETURN, ALLOW), _DENIED],
+        "tgkill": [_load(0), own, Instruction(RETURN, ALLOW), _DENIED],
+        "clone": [
+            _load(0),
+            Instruction(AND, _CLONE_THREAD | _CLONE_NAMESPACES),
+            Instruction(EQUAL, _CLONE_THREAD, 0, 1),
+            Instruction(RETURN, ALLOW),
+            _DENIED,
+        ],
+        # Its arguments lie in memory, which a filter cannot read: glibc falls back to `clone`.
+        "clone3": [_refused(errno.ENOSYS)],
+        "prctl": [
+            *_only(0, (_PR_SET_NAME, _PR_GET_NAME), otherwise=errno.EINVAL),
+            Instruction(RETURN, ALLOW),
+        ],
+        "prlimit64": [*_null(2), *_own_or_zero(own)],
+        "sched_setaffinity": _own_or_zero(own),
+    }
+
+
+def _for_call(number: int, rule: Sequence[Instruction]) -> list[Instruction]:
+    """The rule where the call has this number. Every rule ends in a return, so the number stays loaded."""
+    return [Instruction(EQUAL, number, 0, len(rule)), *rule]
+
+
+def _load(argument: int, *, high: bool = False) -> Instruction:
+    return Instruction(LOAD, ARGUMENTS_AT + 8 * argument + 4 * high)
+
+
+def _refused(number: int) -> Instruction:
+    return Instruction(RETURN, _ERRNO | number)
+
+
+_DENIED: Final = _refused(errno.EPERM)
+
+
+def _only(
+    argument: int, values: Sequence[int], *, otherwise: int, mask: int | None = None
+) -> list[Instruction]:
+    """Go on where the argument's low half is one of `values`, else answer the error `otherwise`."""
+    masked = [] if mask is None else [Instruction(AND, mask)]
+    tests = [Instruction(EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
+    return [_load(argument), *masked, *tests, _refused(otherwise)]
+
+
+def _null(argument: int) -> list[Instruction]:
+    """Go on where a pointer is null."""
+    return [
+        _load(argument),
+        Instruction(EQUAL, 0, 1, 0),
+        _DENIED,
+        _load(argument, high=True),
+        Instruction(EQUAL, 0, 1, 0),
+        _DENIED,
+    ]
+
+
+def _own_or_zero(own: Instruction) -> list[Instruction]:
+    allowed = Instruction(RETURN, ALLOW)
+    return [_load(0), Instruction(EQUAL, 0, 0, 1), allowed, own, allowed, _DENIED]
+
+
+def _no_silent_truncation(flags: int) -> list[Instruction]:
+    """Not O_RDONLY with O_TRUNC: it empties a file that Landlock before its third version lets one read."""
+    return [
+        _load(flags),
+        Instruction(AND, _O_ACCMODE_AND_TRUNC),
+        Instruction(EQUAL, _O_TRUNC, 0, 1),
+        _DENIED,
+        Instruction(RETURN, ALLOW),
+    ]

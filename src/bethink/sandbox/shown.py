@@ -1,0 +1,108 @@
+"""What one execution shows, gathered from a kernel's messages: text in order, pictures, tables."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from bethink.sandbox import Answer, Display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bethink.sandbox import Ending
+    from bethink.sandbox.channels import Message
+
+_MOST_DISPLAYS: Final = 20
+_MOST_TRAFFIC_BYTES: Final = 64 << 20
+"""What one execution may send in all: past it, the code only fills the wire."""
+_ENCODED: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_PLAIN: Final = ("image/svg+xml", "text/html")
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_TRACEBACK_LINES: Final = 40
+
+
+class Shown:
+    """Takes messages; `answer` is what they come to. `most_chars` of text are kept, head and tail."""
+
+    def __init__(self, most_chars: int) -> None:
+        self.is_complete = False
+        self._most_chars = most_chars
+        self._text: list[str] = []
+        self._chars = 0
+        self._traffic = 0
+        self._displays: list[Display] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether more was sent than anybody reads."""
+        return self._traffic > _MOST_TRAFFIC_BYTES
+
+    def take(self, message: Message | None, size: int) -> None:
+        """One message of the IOPub channel; None is one of somebody else, and counts too."""
+        self._traffic += size
+        if message is None:
+            return
+        content = message.content
+        match message.msg_type:
+            case "stream":
+                self._write(content.text)
+            case "display_data" | "execute_result":
+                self._show(content.data)
+            case "error":
+                self._write("\n".join(_traceback(content.traceback)) + "\n")
+            case "status" if content.execution_state == "idle":
+                self.is_complete = True
+            case _:
+                pass
+
+    def answer(self, ending: Ending, *, lost: bool = False) -> Answer:
+        """What was shown until now."""
+        text = "".join(self._text)
+        left_out = self._chars - len(text)
+        if len(text) > self._most_chars:
+            half = self._most_chars // 2
+            left_out += len(text) - 2 * half
+            text = f"{text[:half]}\n[… {left_out:,} characters left out …]\n{text[-half:]}"
+        elif left_out:
+            text += f"\n[… {left_out:,} characters left out …]"
+        return Answer(text, ending, tuple(self._displays), lost=lost)
+
+    def _write(self, text: str) -> None:
+        room = 2 * self._most_chars - sum(map(len, self._text))
+        self._chars += len(text)
+        self._text.append(text[: max(room, 0)])
+
+    def _show(self, data: Mapping[str, Any]) -> None:
+        drawn = list(_displays(data))
+        self._displays += drawn[: max(_MOST_DISPLAYS - len(self._displays), 0)]
+        is_picture = any(display.media_type.startswith("image/") for display in drawn)
+        plain = data.get("text/plain")
+        if isinstance(plain, str) and not is_picture:
+            self._write(f"{plain}\n")
+
+
+def _displays(data: Mapping[str, Any]) -> Iterator[Display]:
+    """The best form that is there: a picture in bytes, else one in words, else a table."""
+    for media_type in (*_ENCODED, *_PLAIN):
+        content = data.get(media_type)
+        if not isinstance(content, str):
+            continue
+        if media_type in _PLAIN:
+            yield Display(media_type, content.encode(errors="replace"))
+            return
+        try:
+            yield Display(media_type, base64.b64decode(content))
+        except (binascii.Error, ValueError):
+            continue
+        return
+
+
+def _traceback(lines: Sequence[str]) -> list[str]:
+    whole = _COLOURS.sub("", "\n".join(lines)).split("\n")
+    if len(whole) <= _TRACEBACK_LINES:
+        return whole
+    half = _TRACEBACK_LINES // 2
+    return [*whole[:half], f"[… {len(whole) - _TRACEBACK_LINES} lines …]", *whole[-half:]]
