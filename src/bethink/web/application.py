@@ -9,6 +9,7 @@ import anyio
 from fastapi import FastAPI
 
 from bethink import __version__
+from bethink.mcp_server.http import Endpoint
 from bethink.web import (
     conversations,
     files,
@@ -26,6 +27,7 @@ from bethink.web import (
 )
 from bethink.web.contract import extended
 from bethink.web.health import ModelProbe
+from bethink.web.mcp import mcp_route
 from bethink.web.problems import documented, install
 from bethink.web.security import Guard
 from bethink.web.ui import Interface
@@ -72,12 +74,14 @@ def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
     Give it `open_app(settings, ports)`, or `contextlib.nullcontext(app)` for an
     app that somebody else closes.
     """
+    endpoint = Endpoint()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
         async with opened as app, anyio.create_task_group() as tasks:
             probe = ModelProbe(app.ports.llm)
             tasks.start_soon(probe.answer)
+            tasks.start_soon(endpoint.serve, app)
             yield {"app": app, "probe": probe}
             tasks.cancel_scope.cancel()
 
@@ -97,6 +101,7 @@ def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
     install(web)
     for room in _ROOMS:
         web.include_router(room.router)
+    web.router.routes.append(mcp_route(endpoint))
     interface = Interface(web)
     web.router.default = interface.file
     return Guard(interface)

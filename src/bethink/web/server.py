@@ -20,9 +20,11 @@ from bethink.web import create_web
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from contextlib import AbstractAsyncContextManager
 
     from starlette.types import ASGIApp
 
+    from bethink.app import App
     from bethink.settings import Settings
 
 _BACKLOG = 512
@@ -32,12 +34,17 @@ _STOP_S = 3
 """How long open requests may take to end once the runs were told to; streams end with their runs."""
 
 
-def serve(settings: Settings, *, on_ready: Callable[[str], None] | None = None) -> None:
+def serve(
+    settings: Settings,
+    *,
+    on_ready: Callable[[str], None] | None = None,
+    make: Callable[[AbstractAsyncContextManager[App]], ASGIApp] = create_web,
+) -> None:
     """Serve until SIGINT or SIGTERM; returns then, with everything stored and closed.
 
     Prints one line with the address and the data directory on standard output
     once requests are answered, and calls `on_ready` with the address. A second
-    SIGINT does not wait for open requests.
+    SIGINT does not wait for open requests. `make` makes what is served.
 
     Raises:
         NotAllowed: the address is reachable from other machines.
@@ -49,7 +56,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None] | None = None) 
         # uvicorn's own choice of the loop: uvloop where it is installed, else asyncio's.
         loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=loop_factory) as runner:
-            runner.run(_serve(listener, settings, on_ready or (lambda _url: None)))
+            runner.run(_serve(listener, settings, on_ready or (lambda _url: None), make=make))
 
 
 class Server(uvicorn.Server):
@@ -85,7 +92,13 @@ class Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-async def _serve(listener: socket.socket, settings: Settings, on_ready: Callable[[str], None]) -> None:
+async def _serve(
+    listener: socket.socket,
+    settings: Settings,
+    on_ready: Callable[[str], None],
+    *,
+    make: Callable[[AbstractAsyncContextManager[App]], ASGIApp],
+) -> None:
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{port}"
@@ -98,7 +111,7 @@ async def _serve(listener: socket.socket, settings: Settings, on_ready: Callable
             # Not before: the first answer shall not wait for half a second of loading.
             tasks.start_soon(app.background.ready_embedder)
 
-        config = configured(create_web(nullcontext(app)))
+        config = configured(make(nullcontext(app)))
         await Server(config, on_ready=ready, on_stop=app.runs.interrupt).serve([listener])
         tasks.cancel_scope.cancel()
 

@@ -1,0 +1,52 @@
+"""`bethink mcp`: memory and tools for MCP clients, over standard input and output or on a port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from bethink.cli.commands import Commands
+
+_EPILOG = """\
+families: memory, people, web, python; what is switched off is not offered
+A `bethink serve` offers the same at /mcp, and may run beside this on the same data."""
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add("mcp", run, "serve memory and tools to MCP clients, over stdio", epilog=_EPILOG)
+    parser.add_argument("--only", metavar="FAMILIES", help="offer only these, separated by commas")
+    parser.add_argument(
+        "--http", type=int, metavar="PORT", help="serve /mcp on this port instead, 0 for a free one"
+    )
+    parser.add_argument("--host", help="with --http: address to listen on (BETHINK_HOST)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until the input ends, SIGINT or SIGTERM."""
+    from bethink.cli.exits import Exit
+    from bethink.mcp_server.families import families_of
+    from bethink.settings import load_settings
+    from bethink.telemetry import configure
+
+    only = families_of(options.only)
+    settings = load_settings(
+        data_dir=options.data,
+        model=options.model,
+        log_level=options.log_level,
+        host=options.host,
+        port=options.http,
+    )
+    configure(settings.log_level)
+    if options.http is None:
+        from bethink.mcp_server.stdio import serve_stdio
+
+        serve_stdio(settings, only)
+        return Exit.OK
+    from bethink.web.mcp import create_service
+    from bethink.web.server import serve
+
+    serve(settings, make=lambda opened: create_service(opened, only=only))
+    return Exit.OK

@@ -1,0 +1,13 @@
+"""Bethink as an MCP server: its memory and tools for Claude Desktop, editors and any other MCP client.
+
+`bethink mcp` serves it over stdio, `web` at `/mcp`. `families` says what is
+offered, `calls` makes a call and has what cannot be undone confirmed first,
+`server` speaks the protocol in both its eras. The SDK takes a second to import:
+`server`, `stdio` and `http` are imported only where somebody is to be served.
+"""
+
+from __future__ import annotations
+
+from bethink.mcp_server.families import FAMILIES, Offer, offers
+
+__all__ = ["FAMILIES", "Offer", "offers"]

@@ -1,0 +1,130 @@
+"""A call of an MCP client: judged like the agent's own, confirmed where that is asked, then made.
+
+The client's person cannot be asked through Bethink's page. A client that can ask
+them is made to (elicitation); any other gets a token with what would be done,
+and calls again with it: its own approval of calls stands between the two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from bethink.agent.policy import judge
+from bethink.agent.toolbox import Prepared, Toolbox, discreet
+from bethink.errors import BadInput
+from bethink.events import ToolProgress
+from bethink.messages import ToolCall, ToolMessage
+from bethink.tool import ToolContext, ToolOutput
+
+if TYPE_CHECKING:
+    from bethink.clock import Ids
+    from bethink.mcp_server.families import Offer
+    from bethink.principal import Principal
+
+CONFIRM = "confirm"
+"""The argument that a call to be confirmed takes beside its own."""
+_VALID_S = 600
+"""A confirmation is for what was just shown."""
+
+Progress = Callable[[float | None, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What must be agreed to before the call is made; `token` confirms exactly this."""
+
+    text: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Makes calls. A confirmation holds as long as this process runs, ten minutes at most."""
+
+    toolbox: Toolbox
+    new_id: Ids
+    now_s: Callable[[], float] = time.time
+    _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    async def begin(
+        self, offer: Offer, arguments: dict[str, Any], principal: Principal, *, confirmed: str = ""
+    ) -> Prepared | Asked | ToolOutput:
+        """The call made ready; or what it needs; or why it cannot be."""
+        given = {name: value for name, value in arguments.items() if name != CONFIRM}
+        token = confirmed or str(arguments.get(CONFIRM) or "")
+        written = json.dumps(given, ensure_ascii=False)
+        try:
+            parsed = offer.tool.parse(written)
+        except BadInput as error:
+            return ToolOutput(str(error), error="invalid_arguments")
+        call = ToolCall(self.new_id(), offer.tool.name, discreet(offer.tool, written))
+        prepared = Prepared(call, offer.tool, parsed, offer.tool.describe(parsed))
+        verdict = judge(offer.tool, principal)
+        match verdict.decision:
+            case "auto":
+                return prepared
+            case "deny":
+                return ToolOutput(verdict.reason, error="denied")
+            case "ask":
+                return await self._asked(prepared, principal, reason=verdict.reason, token=token)
+
+    async def make(self, prepared: Prepared, context: ToolContext, progress: Progress) -> ToolOutput:
+        """The call's result; what it tells on its way goes to `progress`."""
+        kept: list[ToolOutput] = []
+        tool = prepared.tool
+
+        async def handler(own: ToolContext, **arguments: Any) -> ToolOutput:  # noqa: ANN401 - the tool's own
+            output = await tool.handler(own, **arguments)
+            kept.append(output if isinstance(output, ToolOutput) else ToolOutput(output))
+            return kept[-1]
+
+        watched = replace(prepared, tool=replace(tool, handler=handler))
+        result: ToolMessage | None = None
+        async with aclosing(self.toolbox.run([watched], context)) as items:
+            async for item in items:
+                match item:
+                    case ToolMessage():
+                        result = item
+                    case ToolProgress(text=text, fraction=fraction):
+                        await progress(fraction, text)
+                    case _:
+                        pass
+        if result is None or result.error is not None or not kept:
+            return ToolOutput(result.content if result else "", error=(result and result.error) or "failed")
+        return replace(kept[-1], text=result.content, attachments=result.attachments)
+
+    async def _asked(
+        self, prepared: Prepared, principal: Principal, *, reason: str, token: str
+    ) -> Prepared | Asked:
+        ready, told = await self.toolbox.foretold(prepared, principal, reason)
+        if not told:
+            return ready
+        if token and self._is_valid(token, self._seal(prepared, told, principal, at=_at(token))):
+            return ready
+        at = int(self.now_s())
+        return Asked(f"{prepared.label}\n{told}", self._seal(prepared, told, principal, at=at))
+
+    def _is_valid(self, token: str, expected: str) -> bool:
+        age = self.now_s() - _at(token)
+        return hmac.compare_digest(token.encode(), expected.encode()) and 0 <= age <= _VALID_S
+
+    def _seal(self, prepared: Prepared, told: str, principal: Principal, *, at: int) -> str:
+        # A preview's own token holds the moment it was made: what would go is what must be the same.
+        arguments = json.dumps(prepared.arguments, sort_keys=True, default=str)
+        bound = json.dumps([at, principal.owner, principal.audience, prepared.tool.name, arguments, told])
+        return f"{at:x}-{hmac.new(self._key, bound.encode(), hashlib.sha256).hexdigest()[:24]}"
+
+
+def _at(token: str) -> int:
+    try:
+        return int(token.partition("-")[0], 16)
+    except ValueError:
+        return 0

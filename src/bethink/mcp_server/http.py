@@ -1,0 +1,63 @@
+"""Streamable HTTP: the endpoint that `web` mounts at `/mcp`, made when somebody first asks for it.
+
+The SDK takes a second to import, which no start of a server shall pay. Whoever
+mounts it runs `serve` beside its server, for as long as that lives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from bethink.app import App
+
+
+class Endpoint:
+    """An ASGI application for one path. `only` names the families that it offers, none for all."""
+
+    def __init__(self, only: Sequence[str] = ()) -> None:
+        self._only = tuple(only)
+        self._asked = anyio.Event()
+        self._ready = anyio.Event()
+        self._served: ASGIApp | None = None
+
+    async def serve(self, app: App) -> None:
+        """Wait for the first request, then serve all of them until cancelled."""
+        await self._asked.wait()
+        manager = await anyio.to_thread.run_sync(_make, app, self._only)
+        async with manager.run():
+            self._served = manager.asgi_app
+            self._ready.set()
+            await anyio.sleep_forever()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        self._asked.set()
+        await self._ready.wait()
+        if self._served is not None:
+            await self._served(scope, receive, send)
+
+
+def _make(app: App, only: Sequence[str]) -> Any:  # noqa: ANN401 - a type of the SDK, which is not imported yet
+    """The SDK's own server, with its checks of Host and Origin beside those of `web`."""
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from bethink.mcp_server.server import Door
+
+    names = ("127.0.0.1", "localhost", "[::1]")
+    return StreamableHTTPSessionManager(
+        app=Door(app, "http", only).server(),
+        security_settings=TransportSecuritySettings(
+            enable_dns_rebinding_protection=True,
+            allowed_hosts=[name + port for name in names for port in ("", ":*")],
+            allowed_origins=[f"http://{name}{port}" for name in names for port in ("", ":*")],
+        ),
+    )

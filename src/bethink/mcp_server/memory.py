@@ -1,0 +1,169 @@
+"""Memory, recall and conversations as tools for other programs: they answer in JSON, by ids.
+
+What the agent's own tools tell a model in words is here for programs: ids by
+which a fact is corrected or taken back, scores, times. What cannot be undone is
+the toolbox's own tool, and asks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from bethink.conversations import KIND as TURN
+from bethink.mcp_server.shapes import (
+    History,
+    MemoriesFound,
+    MemoryChange,
+    Recalled,
+    Talk,
+    change_of,
+    found_of,
+    memory_of,
+    remembered_of,
+    said_of,
+)
+from bethink.memory import NewFact, Source
+from bethink.tool import ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from bethink.app import App
+    from bethink.tool import Tool
+
+Query = Annotated[str, Field(min_length=1, max_length=2000, description="A question or words")]
+Count = Annotated[int, Field(ge=1, le=50, description="How many results at most")]
+MemoryId = Annotated[str, Field(max_length=100, description="A memory's id, as store or search gave it")]
+When = AwareDatetime | None
+Kind = Literal["fact", "turn"]
+
+OUTPUTS: dict[str, type[BaseModel]] = {
+    "store_memory": MemoryChange,
+    "search_memory": MemoriesFound,
+    "get_memory_history": History,
+    "retract_memory": MemoryChange,
+    "undo_memory_change": MemoryChange,
+    "recall": Recalled,
+    "search_conversations": Recalled,
+    "read_conversation": Talk,
+}
+"""What each tool answers."""
+
+
+def memory_tools(app: App) -> list[Tool]:
+    """`store_memory`, `search_memory`, `get_memory_history`, `retract_memory` and `undo_memory_change`."""
+
+    @tool(effect="write", label="Remember: {content}")
+    async def store_memory(
+        context: ToolContext,
+        content: Annotated[str, Field(min_length=1, description="One clear fact, in the third person")],
+        category: Annotated[
+            str,
+            Field(description="preferences, personal_info, goals, plans, context, or general"),
+        ] = "general",
+        importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it matters")] = 0.5,
+        topics: Annotated[list[str], Field(max_length=32, description="Words to find it by")] = [],  # noqa: B006 - a default of the schema, copied by its validation
+    ) -> ToolOutput:
+        """Remember a fact about the user for good, in Bethink's long-term memory.
+
+        What is known already is merged, what it corrects is superseded, what it
+        contradicts is kept beside it and both are doubted. Passwords, keys and
+        card numbers are refused. `undo` of the answer takes it back.
+        """
+        source = Source(kind="person", id=context.principal.audience)
+        new = NewFact(content, category, importance, tuple(topics), source)
+        return _json(change_of(await app.memory.add(context.principal, new)))
+
+    @tool(effect="read", label="Look through memory: {query}")
+    async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
+        """Find facts in the user's long-term memory, by meaning and by words, best first."""
+        found = await app.memory.search(context.principal, query, k=top_k)
+        return _json(MemoriesFound(memories=[found_of(fact, score) for fact, score in found]))
+
+    @tool(effect="read", label="Show what became of a memory")
+    async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
+        """Give what a memory was before its corrections and what it became, oldest first."""
+        facts = await app.memory.history(context.principal, memory)
+        return _json(History(memories=[memory_of(fact) for fact in facts]))
+
+    @tool(effect="write", label="Take back a memory")
+    async def retract_memory(context: ToolContext, memory: MemoryId) -> ToolOutput:
+        """Take a memory out of use, since it is wrong or no longer wanted. `undo` brings it back.
+
+        To remove it for good, use forget_memory.
+        """
+        return _json(change_of(await app.memory.retract(context.principal, memory)))
+
+    @tool(effect="write", label="Undo a change of memory")
+    async def undo_memory_change(
+        context: ToolContext,
+        token: Annotated[str, Field(max_length=200, description="`undo` of the change")],
+    ) -> ToolOutput:
+        """Take back a change of memory by its undo token."""
+        return _json(change_of(await app.memory.undo(context.principal, token)))
+
+    return [store_memory, search_memory, get_memory_history, retract_memory, undo_memory_change]
+
+
+def conversation_tools(app: App) -> list[Tool]:
+    """`recall` over everything, `search_conversations` and `read_conversation`."""
+
+    @tool(effect="read", label="Recall: {query}")
+    async def recall(
+        context: ToolContext,
+        query: Query,
+        k: Count = 10,
+        kinds: Annotated[
+            list[Kind] | None, Field(description="Only these kinds; all of them if left out")
+        ] = None,
+        since: Annotated[When, Field(description="Said from then on")] = None,
+        until: Annotated[When, Field(description="Said before")] = None,
+        as_of: Annotated[When, Field(description="What held at that time")] = None,
+    ) -> ToolOutput:
+        """Recall what answers a question from everything remembered: facts and past conversations."""
+        hits = await app.recall.search(
+            context.principal, query, k, kinds=kinds, since=since, until=until, as_of=as_of
+        )
+        return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
+
+    @tool(effect="read", label="Look through conversations: {query}")
+    async def search_conversations(
+        context: ToolContext,
+        query: Query,
+        k: Count = 10,
+        since: Annotated[When, Field(description="Said from then on")] = None,
+        until: Annotated[When, Field(description="Said before")] = None,
+    ) -> ToolOutput:
+        """Find what was said in past conversations, best first; each hit names its conversation."""
+        hits = await app.recall.search(context.principal, query, k, kinds={TURN}, since=since, until=until)
+        return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
+
+    @tool(effect="read", label="Read a conversation")
+    async def read_conversation(
+        context: ToolContext,
+        conversation: Annotated[str, Field(max_length=100, description="Its id, as a hit names it")],
+        limit: Annotated[int, Field(ge=1, le=100, description="Messages of one page")] = 20,
+        cursor: Annotated[str | None, Field(max_length=1000, description="Of the page before")] = None,
+    ) -> ToolOutput:
+        """Read the newest messages of a conversation; `cursor` of the answer leads to older ones."""
+        return _json(await talk_of(app, context, conversation, limit=limit, cursor=cursor))
+
+    return [recall, search_conversations, read_conversation]
+
+
+async def talk_of(
+    app: App, context: ToolContext, conversation: str, *, limit: int, cursor: str | None = None
+) -> Talk:
+    """A page of a conversation.
+
+    Raises:
+        UnknownId: this owner has no such conversation.
+    """
+    held = (await app.conversations.get(context.principal, conversation)).record
+    page = await app.conversations.messages(context.principal, conversation, limit=limit, before=cursor)
+    messages = [said_of(item.record) for item in reversed(page.items)]
+    return Talk(id=held.id, title=held.title, messages=messages, cursor=page.cursor)
+
+
+def _json(answer: BaseModel) -> ToolOutput:
+    return ToolOutput(answer.model_dump_json(), structured=answer.model_dump(mode="json"))

@@ -1,0 +1,129 @@
+"""What MCP clients may attach: facts and conversations, each kind a row of `SHELVES`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcp import types
+
+from bethink.errors import UnknownId
+from bethink.mcp_server.memory import talk_of
+from bethink.mcp_server.shapes import memory_of
+from bethink.tool import ToolContext
+
+if TYPE_CHECKING:
+    from bethink.app import App
+    from bethink.principal import Principal
+
+_PAGE = 50
+_TITLE_CHARS = 80
+_MESSAGES = 100
+_PROFILE = 50
+JSON, TEXT = "application/json", "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One kind of resource: `uri` is its beginning, behind it stands the id."""
+
+    uri: str
+    name: str
+    description: str
+    mime_type: str
+    read: Callable[[App, Principal, str], Awaitable[str]]
+
+
+async def _fact(app: App, principal: Principal, id: str) -> str:
+    (fact,) = await app.memory.get(principal, [id])
+    if fact is None:
+        raise UnknownId("No such memory: it may have been forgotten.")
+    return memory_of(fact).model_dump_json()
+
+
+async def _profile(app: App, principal: Principal, id: str) -> str:
+    del id
+    facts = await app.memory.profile(principal, _PROFILE)
+    return "\n".join(f"- {fact.content}" for fact in facts) or "Nothing that matters always is known yet."
+
+
+async def _conversation(app: App, principal: Principal, id: str) -> str:
+    context = ToolContext(principal, "", "", "")
+    return (await talk_of(app, context, id, limit=_MESSAGES)).model_dump_json()
+
+
+SHELVES = (
+    Shelf("memory://facts/", "fact", "One fact known about the user, by its id", JSON, _fact),
+    Shelf(
+        "memory://conversations/",
+        "conversation",
+        "The newest messages of a conversation",
+        JSON,
+        _conversation,
+    ),
+)
+PROFILE = Shelf(
+    "memory://profile", "profile", "What matters about the user in every conversation", TEXT, _profile
+)
+
+
+async def listed(app: App, principal: Principal, cursor: str | None) -> types.ListResourcesResult:
+    """The profile, then facts in use, newest first, page by page."""
+    page = await app.memory.list(principal, limit=_PAGE, cursor=cursor, where={"state": "active"})
+    found = [
+        types.Resource(
+            uri=f"memory://facts/{item.record.id}",
+            name=_title(item.record.content),
+            description=item.record.category,
+            mime_type=JSON,
+        )
+        for item in page.items
+    ]
+    first = [_resource(PROFILE)] if cursor is None else []
+    return types.ListResourcesResult(resources=[*first, *found], next_cursor=page.cursor)
+
+
+def templates() -> types.ListResourceTemplatesResult:
+    """How the address of each kind is made."""
+    return types.ListResourceTemplatesResult(
+        resource_templates=[
+            types.ResourceTemplate(
+                uri_template=f"{shelf.uri}{{id}}",
+                name=shelf.name,
+                description=shelf.description,
+                mime_type=shelf.mime_type,
+            )
+            for shelf in SHELVES
+        ]
+    )
+
+
+async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceResult:
+    """What stands at an address.
+
+    Raises:
+        UnknownId: nothing does.
+    """
+    if uri == PROFILE.uri:
+        return _contents(uri, PROFILE, await PROFILE.read(app, principal, ""))
+    for shelf in SHELVES:
+        if uri.startswith(shelf.uri) and (id := uri.removeprefix(shelf.uri)):
+            return _contents(uri, shelf, await shelf.read(app, principal, id))
+    raise UnknownId(f"There is nothing at {uri[:_TITLE_CHARS]}.")
+
+
+def _contents(uri: str, shelf: Shelf, text: str) -> types.ReadResourceResult:
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type=shelf.mime_type, text=text)]
+    )
+
+
+def _resource(shelf: Shelf) -> types.Resource:
+    return types.Resource(
+        uri=shelf.uri, name=shelf.name, description=shelf.description, mime_type=shelf.mime_type
+    )
+
+
+def _title(content: str) -> str:
+    return content if len(content) <= _TITLE_CHARS else f"{content[: _TITLE_CHARS - 1]}…"

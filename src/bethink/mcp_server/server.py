@@ -1,0 +1,279 @@
+"""The MCP server itself: the protocol's requests into calls of the app, in both of its eras.
+
+A session that begins with `initialize` (2024-11-05 to 2025-11-25) can be asked
+back while a call waits; since 2026-07-28 each request stands for itself, and an
+answer may be "more input required", after which the client asks again.
+Source: the specification at modelcontextprotocol.io, versions as above.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from bethink import __version__
+from bethink.agent.toolbox import Prepared
+from bethink.clock import Ids
+from bethink.errors import BethinkError
+from bethink.mcp_server import prompts, resources
+from bethink.mcp_server.calls import CONFIRM, Asked, Calls
+from bethink.mcp_server.families import instructions, offers
+from bethink.telemetry import log
+from bethink.tool import ToolContext, ToolOutput
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from bethink.app import App
+    from bethink.mcp_server.families import Offer
+    from bethink.principal import Principal
+    from bethink.tool import Effect, Tool
+
+    Context = ServerRequestContext[Any, Any]
+
+_PAGE = 50
+_STATELESS = "2026-07-28"
+"""From this version on a server asks by answering that it needs more."""
+_CONFIRM_SCHEMA: types.ElicitRequestedSchema = {
+    "type": "object",
+    "properties": {
+        "agree": {"type": "boolean", "title": "Do it", "description": "This is done only if you agree."}
+    },
+    "required": ["agree"],
+}
+_CONFIRM_ARGUMENT = {
+    "type": "string",
+    "description": "Leave it out. Only after the user has seen and agreed to what an earlier call said that "
+    "it would do: the token which that answer gave.",
+}
+_WAITS = (
+    "Nothing is done yet, since it needs the user's agreement. Show them what it would do:\n\n{what}\n\n"
+    'If they agree, call {name} again with the same arguments and confirm="{token}" within ten minutes.'
+)
+_DECLINED = "The user did not agree: nothing is done. Do not repeat it; ask what they want instead."
+_log = log("mcp")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One app's server for one way in. `way` is `stdio` or `http`, `only` names the families offered."""
+
+    app: App
+    way: str
+    only: Sequence[str] = ()
+    calls: Calls = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", Calls(self.app.toolbox, Ids(self.app.ports.clock)))
+
+    def server(self) -> Server[Any]:
+        """The protocol's server; memory's resources and prompts come where memory is offered."""
+        has_memory = not self.only or "memory" in self.only
+        return Server(
+            "bethink",
+            version=__version__,
+            title="Bethink",
+            description="A memory that its owner can read, correct, undo and take away.",
+            instructions=instructions(self.only),
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources if has_memory else None,
+            on_list_resource_templates=self._list_templates if has_memory else None,
+            on_read_resource=self._read_resource if has_memory else None,
+            on_list_prompts=self._list_prompts if has_memory else None,
+            on_get_prompt=self._get_prompt if has_memory else None,
+        )
+
+    async def _list_tools(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        del context
+        found = list(offers(self.app, self.only).values())
+        start = _place(params)
+        more = str(start + _PAGE) if start + _PAGE < len(found) else None
+        return types.ListToolsResult(
+            tools=[_described(offer) for offer in found[start : start + _PAGE]], next_cursor=more
+        )
+
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        found = offers(self.app, self.only)
+        if (offer := found.get(params.name)) is None:
+            return _failed(f"There is no tool {params.name[:80]!r}: there are {', '.join(found)}.")
+        principal = self._principal(context)
+        answer, confirmed = _agreement(params)
+        if answer is not None and not confirmed:
+            return _failed(_DECLINED)
+        ready = await self.calls.begin(
+            offer, params.arguments or {}, principal, confirmed=(params.request_state or "") if answer else ""
+        )
+        if isinstance(ready, Asked):
+            asked = await self._ask(context, offer.tool, ready)
+            if not isinstance(asked, str):
+                return asked
+            ready = await self.calls.begin(offer, params.arguments or {}, principal, confirmed=asked)
+        match ready:
+            case Prepared():
+                return _result(await self._made(context, ready, principal), offer)
+            case ToolOutput(text=text):
+                return _failed(text)
+            case Asked():
+                return _failed(_WAITS.format(what=ready.text, name=offer.tool.name, token=ready.token))
+
+    async def _made(self, context: Context, prepared: Prepared, principal: Principal) -> ToolOutput:
+        async def progress(fraction: float | None, text: str) -> None:
+            nonlocal told
+            # Without a fraction it only has to grow.
+            told = fraction if fraction is not None else told + 1
+            await context.session.report_progress(told, None if fraction is None else 1.0, text)
+
+        told = 0.0
+        call = ToolContext(principal, f"mcp:{principal.audience}", prepared.call.id, "")
+        return await self.calls.make(prepared, call, progress)
+
+    async def _ask(
+        self, context: Context, tool: Tool, asked: Asked
+    ) -> types.CallToolResult | types.InputRequiredResult | str:
+        """The token to go on with, once the person agreed; else the answer that the client gets now."""
+        capabilities = context.session.client_capabilities
+        if capabilities is None or capabilities.elicitation is None:
+            return _failed(_WAITS.format(what=asked.text, name=tool.name, token=asked.token))
+        if context.protocol_version >= _STATELESS:
+            form = types.ElicitRequestFormParams(message=asked.text, requested_schema=_CONFIRM_SCHEMA)
+            return types.InputRequiredResult(
+                input_requests={CONFIRM: types.ElicitRequest(params=form)}, request_state=asked.token
+            )
+        answer = await context.session.elicit_form(asked.text, _CONFIRM_SCHEMA, context.request_id)
+        return asked.token if _agreed(answer) else _failed(_DECLINED)
+
+    async def _list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        with _errors():
+            return await resources.listed(
+                self.app, self._principal(context), params.cursor if params else None
+            )
+
+    async def _list_templates(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        del context, params
+        return resources.templates()
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        with _errors():
+            return await resources.read(self.app, self._principal(context), params.uri)
+
+    async def _list_prompts(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        del context, params
+        return prompts.listed()
+
+    async def _get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        with _errors():
+            return await prompts.got(self.app, self._principal(context), params.name, params.arguments or {})
+
+    def _principal(self, context: Context) -> Principal:
+        """Who asks: the door and the client's own name are the audience of what it reads."""
+        client = context.session.client_params
+        name = _UNSAFE.sub("-", client.client_info.name if client else "")[:_NAME_CHARS] or "unknown"
+        with _errors():
+            return self.app.accounts.authenticate(audience=f"mcp-{self.way}:{name}", peer=_peer(context))
+
+
+_UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
+_NAME_CHARS = 40
+
+
+def _peer(context: Context) -> str | None:
+    """The address of who asks over the network; None for the process that started this one."""
+    request = context.request
+    client = getattr(request, "client", None)
+    return client.host if client is not None else None
+
+
+class _errors:  # noqa: N801 - used as a function
+    """Errors of ours as the protocol tells them: our sentence, the code of invalid parameters."""
+
+    def __enter__(self) -> None:
+        """Nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
+        """Tell of it."""
+        if isinstance(error, BethinkError):
+            raise MCPError(types.INVALID_PARAMS, error.message, {"code": error.code}) from error
+
+
+def _place(params: types.PaginatedRequestParams | None) -> int:
+    cursor = (params and params.cursor) or "0"
+    if not cursor.isdecimal() or len(cursor) > len(str(_PAGE)) * 2:
+        raise MCPError(types.INVALID_PARAMS, "This cursor is of no list: leave it out to begin anew.")
+    return int(cursor)
+
+
+def _described(offer: Offer) -> types.Tool:
+    tool = offer.tool
+    parameters = dict(tool.parameters)
+    if tool.effect == "destructive":
+        parameters["properties"] = {**parameters["properties"], CONFIRM: _CONFIRM_ARGUMENT}
+    return types.Tool(
+        name=tool.name,
+        title=tool.name.replace("_", " ").capitalize(),
+        description=tool.description,
+        input_schema=parameters,
+        output_schema=offer.output,
+        annotations=_annotations(tool.effect),
+    )
+
+
+def _annotations(effect: Effect) -> types.ToolAnnotations:
+    return types.ToolAnnotations(
+        read_only_hint=effect == "read",
+        destructive_hint=effect == "destructive",
+        idempotent_hint=effect == "read",
+        open_world_hint=effect == "egress",
+    )
+
+
+def _agreement(params: types.CallToolRequestParams) -> tuple[types.ElicitResult | None, bool]:
+    """What the person answered to a question of this server, and whether it was yes."""
+    answer = (params.input_responses or {}).get(CONFIRM)
+    if not isinstance(answer, types.ElicitResult):
+        return None, False
+    return answer, _agreed(answer)
+
+
+def _agreed(answer: types.ElicitResult) -> bool:
+    return answer.action == "accept" and (answer.content or {}).get("agree") is True
+
+
+def _result(output: ToolOutput, offer: Offer) -> types.CallToolResult:
+    if output.error is not None:
+        return _failed(output.text)
+    structured = output.structured if offer.output is not None else None
+    text = output.text if structured is None else json.dumps(structured, ensure_ascii=False)
+    links = [
+        types.ResourceLink(type="resource_link", uri=file.url, name=file.name, mime_type=file.media_type)
+        for file in output.attachments
+    ]
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text), *links],
+        structured_content=None if structured is None else dict(structured),
+    )
+
+
+def _failed(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)

@@ -1,0 +1,62 @@
+"""`/mcp`: Bethink's memory and tools for MCP clients over Streamable HTTP.
+
+The protocol's own code is imported with the first request, in a thread, so that
+a start of the web door does not pay for it.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from fastapi import FastAPI
+from starlette.routing import Route
+
+from bethink.mcp_server.http import Endpoint
+from bethink.web.problems import install
+from bethink.web.security import Guard
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from fastapi import APIRouter
+    from starlette.types import ASGIApp
+
+    from bethink.app import App
+
+PATH = "/mcp"
+
+
+def mcp_route(endpoint: Endpoint) -> Route:
+    """The endpoint at its path; whoever adds it also runs `endpoint.serve`."""
+    return Route(PATH, endpoint=endpoint, include_in_schema=False)
+
+
+def create_service(
+    opened: AbstractAsyncContextManager[App], *, only: Sequence[str], routers: Sequence[APIRouter] = ()
+) -> ASGIApp:
+    """An application that serves these families at `/mcp`, these routes, and nothing else of Bethink."""
+    endpoint = Endpoint(only)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
+        async with opened as app, anyio.create_task_group() as tasks:
+            tasks.start_soon(endpoint.serve, app)
+            yield {"app": app}
+            tasks.cancel_scope.cancel()
+
+    service = FastAPI(
+        title="Bethink",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    install(service)
+    for router in routers:
+        service.include_router(router)
+    service.router.routes.append(mcp_route(endpoint))
+    return Guard(service)
