@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcp import types
-
 from bethink.errors import BadInput, UnknownId
+from mcp import types
 
 if TYPE_CHECKING:
     from bethink.app import App

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
@@ -27,6 +26,7 @@ from bethink.mcp_server.calls import CONFIRM, Asked, Calls
 from bethink.mcp_server.families import instructions, offers
 from bethink.telemetry import log
 from bethink.tool import ToolContext, ToolOutput
+from mcp import types
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
