@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, Implementation, TextContent
 
-from mcp import Client, StdioServerParameters
 from tests.server_process import environment
 
 Mode = Literal["auto", "legacy"]

@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx2
 import pytest
-
 from mcp import MCPError
+
 from tests.mcp_clients import MODES, Mode, Person, over_http, over_stdio, program, text_of, token_in
 from tests.server_process import running
 

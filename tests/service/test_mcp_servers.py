@@ -21,7 +21,7 @@ import pytest
 from bethink.errors import McpLost, McpTimeout, McpUnreachable
 from bethink.mcp_client import File, Link, ServerConfig
 from bethink.mcp_client.servers import Servers
-from tests.mcp import called, foreign_node, foreign_python, is_running, open_servers, states, until
+from tests.tool_servers import called, foreign_node, foreign_python, is_running, open_servers, states, until
 
 # Node and Python processes start slowly where others are at work.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -210,7 +210,7 @@ async def test_three_python_servers_side_by_side_each_killed(tmp_path: Path) -> 
 _HOLDS = """
 import asyncio, sys
 sys.path.insert(0, {root!r})
-from tests.mcp import called, foreign_node, hostile, open_servers
+from tests.tool_servers import called, foreign_node, hostile, open_servers
 from bethink.mcp_client import ServerConfig
 async def main():
     configs = [hostile("stubborn"), ServerConfig("everything", "stdio", command=foreign_node("everything"))]

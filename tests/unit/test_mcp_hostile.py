@@ -12,7 +12,7 @@ import pytest
 from bethink.errors import Conflict, McpError, McpLost, McpTimeout, McpUnreachable, UnknownId
 from bethink.mcp_client import File, Link, Text
 from bethink.mcp_client.fake import MemoryKeeping
-from tests.mcp import called, hostile, is_running, open_servers, states, until, waiting
+from tests.tool_servers import called, hostile, is_running, open_servers, states, until, waiting
 
 # A process is started for each test, on machines where others are at work.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

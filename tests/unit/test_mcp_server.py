@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
+from mcp import Client, MCPError
 
 from bethink.errors import BadInput
 from bethink.events import ToolProgress
@@ -14,7 +15,6 @@ from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
 from bethink.people import Sought
 from bethink.tool import ToolContext, tool
-from mcp import Client, MCPError
 from tests.house import House, open_house
 from tests.mcp_clients import MODES, Mode, Person, text_of, token_in, told
 

@@ -13,7 +13,7 @@ from bethink.errors import McpUnreachable, UnknownId
 from bethink.mcp_client import CallResult, Pinned, RemoteTool, ServerConfig
 from bethink.mcp_client.fake import FakeConnector, FakeServer, MemoryKeeping
 from bethink.mcp_client.servers import Servers
-from tests.mcp import called, states, until
+from tests.tool_servers import called, states, until
 
 pytestmark = pytest.mark.anyio
 

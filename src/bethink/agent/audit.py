@@ -14,7 +14,7 @@ import msgspec
 from bethink.conversations import MESSAGES
 from bethink.events import ApprovalDecided, ToolFinished
 from bethink.messages import AssistantMessage
-from bethink.store import Collection, Page, Record, Scan
+from bethink.store import Collection, Page, Put, Record, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +112,10 @@ class Audit:
     """The calls of all owners."""
 
     store: Store
+
+    async def note(self, principal: Principal, use: ToolUse) -> None:
+        """Keep a call that is no run's."""
+        await self.store.commit(principal.owner, [Put(TOOL_USES, use)])
 
     async def calls(
         self,

@@ -71,6 +71,11 @@ class Policy:
             for call in calls
         ]
 
+    async def verdict(self, principal: Principal, call: Prepared) -> Verdict:
+        """A verdict over a call that another program makes for its owner: of its context nothing is known."""
+        own = await self.rules.among(principal, {call.tool.name})
+        return judge(call.tool, call.arguments, principal, rule=self._rule(call.tool, own))
+
     def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:
         """The rule that holds: this Bethink's where it denies, else the owner's, else this Bethink's."""
         named: list[Decision] = [

@@ -17,14 +17,17 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from bethink.agent.policy import judge
-from bethink.agent.toolbox import Prepared, Toolbox, discreet
+from bethink.agent.audit import ToolUse
+from bethink.agent.policy import Policy
+from bethink.agent.toolbox import Prepared, discreet
 from bethink.errors import BadInput
 from bethink.events import ToolProgress
 from bethink.messages import ToolCall, ToolMessage
 from bethink.tool import ToolContext, ToolOutput
 
 if TYPE_CHECKING:
+    from bethink.agent.audit import By
+    from bethink.app import App
     from bethink.clock import Ids
     from bethink.mcp_server.families import Offer
     from bethink.principal import Principal
@@ -49,10 +52,14 @@ class Asked:
 class Calls:
     """Makes calls. A confirmation holds as long as this process runs, ten minutes at most."""
 
-    toolbox: Toolbox
+    app: App
     new_id: Ids
     now_s: Callable[[], float] = time.time
+    _policy: Policy = field(init=False, repr=False)
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_policy", Policy(self.app.rules, self.app.settings.tool_policy))
 
     async def begin(
         self, offer: Offer, arguments: dict[str, Any], principal: Principal, *, confirmed: str = ""
@@ -67,11 +74,12 @@ class Calls:
             return ToolOutput(str(error), error="invalid_arguments")
         call = ToolCall(self.new_id(), offer.tool.name, discreet(offer.tool, written))
         prepared = Prepared(call, offer.tool, parsed, offer.tool.describe(parsed))
-        verdict = judge(offer.tool, principal)
+        verdict = await self._policy.verdict(principal, prepared)
         match verdict.decision:
             case "auto":
                 return prepared
             case "deny":
+                await self._note(principal, prepared, by="deny", error="denied")
                 return ToolOutput(verdict.reason, error="denied")
             case "ask":
                 return await self._asked(prepared, principal, reason=verdict.reason, token=token)
@@ -88,7 +96,7 @@ class Calls:
 
         watched = replace(prepared, tool=replace(tool, handler=handler))
         result: ToolMessage | None = None
-        async with aclosing(self.toolbox.run([watched], context)) as items:
+        async with aclosing(self.app.toolbox.run([watched], context)) as items:
             async for item in items:
                 match item:
                     case ToolMessage():
@@ -97,14 +105,42 @@ class Calls:
                         await progress(fraction, text)
                     case _:
                         pass
-        if result is None or result.error is not None or not kept:
-            return ToolOutput(result.content if result else "", error=(result and result.error) or "failed")
+        error = result.error if result else "tool_failed"
+        by: By = "approve" if prepared.tool.effect == "destructive" else "policy"
+        await self._note(
+            context.principal, prepared, by=by, error=error, duration_ms=result.duration_ms if result else 0
+        )
+        if result is None or error is not None or not kept:
+            return ToolOutput(result.content if result else "", error=error or "tool_failed")
         return replace(kept[-1], text=result.content, attachments=result.attachments)
+
+    async def _note(
+        self,
+        principal: Principal,
+        prepared: Prepared,
+        *,
+        by: By,
+        error: str | None = None,
+        duration_ms: float = 0,
+    ) -> None:
+        use = ToolUse(
+            id=self.new_id(),
+            at=self.app.ports.clock.now_us(),
+            tool=prepared.tool.name,
+            call=prepared.call.id,
+            conversation=principal.audience,
+            run="",
+            message=None,
+            by=by,
+            error=error,
+            duration_ms=duration_ms,
+        )
+        await self.app.audit.note(principal, use)
 
     async def _asked(
         self, prepared: Prepared, principal: Principal, *, reason: str, token: str
     ) -> Prepared | Asked:
-        ready, told = await self.toolbox.foretold(prepared, principal, reason)
+        ready, told = await self.app.toolbox.foretold(prepared, principal, reason)
         if not told:
             return ready
         if token and self._is_valid(token, self._seal(prepared, told, principal, at=_at(token))):

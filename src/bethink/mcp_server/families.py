@@ -86,7 +86,7 @@ def instructions(only: Sequence[str] = ()) -> str:
 
 
 def _named(app: App, names: Sequence[str]) -> list[Tool]:
-    return [tool for tool in app.toolbox.tools if tool.name in names]
+    return [tool for tool in app.toolbox.all if tool.name in names]
 
 
 def _schema(name: str) -> dict[str, Any]:

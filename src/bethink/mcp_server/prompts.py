@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bethink.errors import BadInput, UnknownId
 from mcp import types
+
+from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
     from bethink.app import App

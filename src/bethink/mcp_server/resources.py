@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcp import types
+
 from bethink.errors import UnknownId
 from bethink.mcp_server.memory import talk_of
 from bethink.mcp_server.shapes import memory_of
 from bethink.tool import ToolContext
-from mcp import types
 
 if TYPE_CHECKING:
     from bethink.app import App

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
@@ -26,7 +27,6 @@ from bethink.mcp_server.calls import CONFIRM, Asked, Calls
 from bethink.mcp_server.families import instructions, offers
 from bethink.telemetry import log
 from bethink.tool import ToolContext, ToolOutput
-from mcp import types
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -71,7 +71,7 @@ class Door:
     calls: Calls = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", Calls(self.app.toolbox, Ids(self.app.ports.clock)))
+        object.__setattr__(self, "calls", Calls(self.app, Ids(self.app.ports.clock)))
 
     def server(self) -> Server[Any]:
         """The protocol's server; memory's resources and prompts come where memory is offered."""
@@ -103,6 +103,12 @@ class Door:
         )
 
     async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        with _errors():
+            return await self._called(context, params)
+
+    async def _called(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         found = offers(self.app, self.only)
