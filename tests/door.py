@@ -14,6 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from bethink.app import Ports
 from bethink.llm import Llm
+from bethink.tool import Tool
 from bethink.web import create_web
 from bethink.web.server import Server, configured, listening
 from tests.house import House, open_house
@@ -91,10 +92,10 @@ def text_of(told: Sequence[Frame]) -> str:
 
 @asynccontextmanager
 async def open_door(
-    llm: Llm | None = None, *, ports: Ports | None = None, **settings: object
+    llm: Llm | None = None, *, ports: Ports | None = None, tools: Sequence[Tool] = (), **settings: object
 ) -> AsyncGenerator[Door]:
     """The door called directly: streams arrive when they have ended."""
-    async with open_house(llm, ports=ports, tools=(), **settings) as house, called(house) as http:
+    async with open_house(llm, ports=ports, tools=tools, **settings) as house, called(house) as http:
         yield Door(house, http)
 
 

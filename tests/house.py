@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bethink.agent.journal import Numbered
 from bethink.app import App, Ports, open_app
+from bethink.blobs import Blobs
 from bethink.bus.memory import MemoryBus
 from bethink.clock import FakeClock
 from bethink.conversations import StoredMessage
@@ -58,6 +59,7 @@ def ports_of(
     clock: FakeClock | None = None,
     store: Store | None = None,
     internet: Internet | None = None,
+    blobs: Blobs | None = None,
 ) -> Ports:
     index = MemoryIndex()
     return Ports(
@@ -68,6 +70,7 @@ def ports_of(
         llm=llm,
         clock=clock or FakeClock(),
         internet=internet,
+        blobs=blobs,
     )
 
 

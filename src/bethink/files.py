@@ -75,10 +75,12 @@ class Files:
         file: NewFile,
         *,
         made_by: Literal["owner", "tool"] = "owner",
+        expecting: Sequence[Change] = (),
     ) -> File:
         """Keep a file; its name becomes one of its own in the conversation. Durable when it returns.
 
         Raises:
+            Conflict: what is `expecting` does not hold.
             TooLarge: it is longer than a file may be.
             BadInput: the conversation has too many files.
             StorageError: it cannot be kept.
@@ -100,17 +102,13 @@ class Files:
             at=self.clock.now_us(),
             made_by=made_by,
         )
-        await self.store.commit(principal.owner, [Put(FILES, kept, if_version=0)])
+        await self.store.commit(principal.owner, [Put(FILES, kept, if_version=0), *expecting])
         try:
             await self.blobs.write(principal.owner, kept.id, file.content)
         except StorageError:
             await self.store.commit(principal.owner, [Delete(FILES, kept.id)])
             raise
         return kept
-
-    async def keep(self, principal: Principal, conversation: str, file: NewFile) -> Attachment:
-        """Keep a file that a tool made."""
-        return (await self.add(principal, conversation, file, made_by="tool")).attachment
 
     async def list(self, principal: Principal, conversation: str) -> Sequence[File]:
         """The conversation's files, oldest first."""
@@ -158,7 +156,7 @@ class Files:
         """The changes by which every file goes whose text `says` it."""
         gone: list[Change] = []
         async for file in self._all(owner):
-            if not file.media_type.startswith(_TEXTS):
+            if not is_text(file.media_type):
                 continue
             path = self.blobs.path(owner, file.id)
             if file.size > _MAX_READ or await anyio.to_thread.run_sync(_says, path, says):
@@ -184,6 +182,11 @@ class Files:
             if page.cursor is None:
                 return
             scan = Scan(FILES, after=page.cursor)
+
+
+def is_text(media_type: str) -> bool:
+    """Whether a file of this type is read as text."""
+    return media_type.startswith(_TEXTS)
 
 
 def removal(conversation: str) -> Change:

@@ -6,16 +6,21 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bethink.errors import Conflict, JustForgotten
+from bethink.files import is_text
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import Evidence, ToolContext
 
 if TYPE_CHECKING:
     from bethink.agent.request import RunRequest
     from bethink.files import Files
+    from bethink.messages import Attachment
+    from bethink.tool import NewFile
 
 _FOUND = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
 """A memory, as `search_memory` lists it."""
 _SEARCHES = ("search_memory", "search_memories")
+_TRIES = 5
 _LATELY = 50
 """So many of the owner's last messages tell what they said."""
 
@@ -31,9 +36,32 @@ def tool_context(request: RunRequest, files: Files) -> ToolContext:
         label=request.labels.of,
         evidence=partial(evidence_of, request),
         forgotten=request.forgotten,
-        keep=partial(files.keep, principal, conversation),
+        keep=partial(_keep, request, files),
         files=partial(files.held, principal, conversation),
     )
+
+
+async def _keep(request: RunRequest, files: Files, file: NewFile) -> Attachment:
+    """Keep a file, unless it says what was forgotten since the run began."""
+    forgotten = request.forgotten
+    if forgotten is None:
+        return (await files.add(request.principal, request.conversation, file, made_by="tool")).attachment
+    for _ in range(_TRIES):
+        await forgotten.listen()
+        if is_text(file.media_type) and forgotten.says(file.content.decode("utf-8", "replace")):
+            raise JustForgotten
+        try:
+            kept = await files.add(
+                request.principal,
+                request.conversation,
+                file,
+                made_by="tool",
+                expecting=forgotten.expected,
+            )
+        except Conflict:
+            continue
+        return kept.attachment
+    raise Conflict
 
 
 def evidence_of(request: RunRequest) -> Evidence:

@@ -70,7 +70,8 @@ async def temporary_blobs() -> AsyncGenerator[DirectoryBlobs]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for directory in (path.parent.parent, path.parent):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial_path = path.with_name(f"{path.name}{_PARTIAL}")
     try:
         descriptor = os.open(partial_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

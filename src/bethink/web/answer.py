@@ -75,6 +75,7 @@ class Waiting(BaseModel):
     arguments: str
     label: str
     reason: str
+    final: bool = Field(description="Nothing of it can be taken back: it is asked about each time.")
 
 
 class ChatAnswer(BaseModel):
@@ -165,6 +166,7 @@ class _Collected:
                         arguments=event.arguments,
                         label=event.label,
                         reason=event.reason,
+                        final=event.final,
                     )
                 )
             case _:

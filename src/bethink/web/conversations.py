@@ -212,6 +212,7 @@ async def _waiting(app: App, caller: Principal, run: str | None) -> list[Waiting
             arguments=call.arguments,
             label=call.label,
             reason=call.reason,
+            final=call.final,
         )
         for call in record.waiting
         if call.decision is None

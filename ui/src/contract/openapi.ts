@@ -190,6 +190,6 @@ export type Usage = { cost_usd?: number | null; estimated?: boolean; input_token
 
 export type UsageTotal = { cost_usd: number | null; estimated: boolean; input_tokens: number; output_tokens: number };
 
-export type Waiting = { arguments: string; call: string; label: string; name: string; reason: string; run: string };
+export type Waiting = { arguments: string; call: string; final: boolean; label: string; name: string; reason: string; run: string };
 
 export type Warned = { kind: "warning"; message: string; part: string };

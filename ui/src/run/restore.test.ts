@@ -91,6 +91,7 @@ describe("restore", () => {
       arguments: "{}",
       label: "Store",
       reason: "why",
+      final: false,
     };
     const [turn] = withWaiting(restore([user("q1", "r1"), calls]), [waiting]);
     expect(turn?.run).toMatchObject({
