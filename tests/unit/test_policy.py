@@ -132,6 +132,7 @@ def test_what_a_foreign_tool_is_given_must_be_the_owners_words() -> None:
     assert decision("são paulo", "3") == "auto"
     assert decision("são paulo", "30") == "ask"
     assert decision("Paul") == "ask"
+    assert decision("3") == "ask"
     assert decision() == "auto"
 
 

@@ -35,6 +35,8 @@ _MAX_SHOWN = 200
 _BREAKS = re.compile(r"[\s<>\"'`|()\[\]{}]+")
 _WORD = re.compile(r"\w+")
 _MIN_WORD = 3
+_TELLING = 4
+"""Shorter texts stand in many a sentence by chance: alone they do not show what the owner asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,9 @@ def judge(
         return AUTO
     gives = [tool.name] if tool.gives is None else tool.gives(dict(arguments))
     own = [text for text in gives if not _was_given(text, context, public=tool.public)]
+    if not tool.public and all(len(text) < _TELLING for text in gives):
+        # "Meet me on the 13th" is no word about file 13.
+        own = [*gives]
     return Verdict("ask", _SENDS.format(_shown(own))) if own else AUTO
 
 
@@ -124,8 +129,9 @@ def _was_given(text: str, context: Evidence, *, public: bool) -> bool:
         given = {_plain(part) for part in parts}
         return _plain(text) in given | {_plain(address) for address in context.addresses}
     if public:
-        private = _words((*context.recalled, *context.own)) - _words((*context.said, *context.untrusted))
-        return private.isdisjoint(_words([text]))
+        # In this order: what is private is little, and what strangers wrote may be fifty pages.
+        private = _words([text]) & _words((*context.recalled, *context.own))
+        return not private or private <= _words((*context.said, *context.untrusted))
     wanted = _phrase(text)
     return any(wanted in _phrase(said) for said in context.said)
 

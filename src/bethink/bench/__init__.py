@@ -149,6 +149,12 @@ async def _trust(settings: Settings, _: How) -> Rows:
     return await measure_trust(MiniLmEmbeddings(settings.models))
 
 
+async def _tools(_: Settings, __: How) -> Rows:
+    from bethink.bench.tools import measure_tools
+
+    return await measure_tools()
+
+
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "agent": _agent,
     "door": _door,
@@ -159,4 +165,5 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "start": _start,
     "llm": _llm,
     "trust": _trust,
+    "tools": _tools,
 }

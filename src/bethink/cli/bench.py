@@ -18,7 +18,7 @@ def register(commands: Commands) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="agent, door, storage, search, memory, embeddings, start, llm, trust; all unless named;"
+        help="agent, door, storage, search, memory, embeddings, start, llm, trust, tools; all unless named;"
         " or `recall PATH`: how much is found of what answers the questions of a public set of conversations",
     )
     parser.add_argument(
