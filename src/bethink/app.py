@@ -36,6 +36,7 @@ from bethink.agent.commands import Commands
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
 from bethink.agent.loop import Loop
+from bethink.agent.offered import search_tool
 from bethink.agent.plugins import FOLDER, Plugged, plugged_in
 from bethink.agent.policy import Policy
 from bethink.agent.prompts import Prompts, read_prompts
@@ -59,6 +60,7 @@ from bethink.secrets_at_rest import Keeper
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
 from bethink.tools.forgetting import forgetting_tools
+from bethink.tools.mcp_opened import open_mcp
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
 from bethink.tools.web import web_tools
@@ -74,10 +76,12 @@ if TYPE_CHECKING:
     from bethink.index import Index
     from bethink.internet import Internet
     from bethink.llm import Llm
+    from bethink.mcp_client.servers import Servers
     from bethink.principal import Principal
     from bethink.settings import Settings
     from bethink.store import Change, Store
     from bethink.tool import Tool
+    from bethink.tools.mcp import McpTools
 
 _log = log("app")
 
@@ -125,6 +129,7 @@ class App:
     between_turns: BetweenTurns
     background: Background
     keeper: Keeper
+    mcp_servers: Servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,8 @@ class _Given:
     prompts: Prompts
     tools: Sequence[Tool]
     plugged: Plugged
+    keeper: Keeper
+    mcp: McpTools
 
 
 @asynccontextmanager
@@ -158,7 +165,12 @@ async def open_app(
             ports = await stack.enter_async_context(open_ports(settings))
         blobs = ports.blobs or await stack.enter_async_context(temporary_blobs())
         background = Background(Vectors(ports.store, ports.index, ports.embeddings), settings.models)
-        app = _wire(settings, ports, background, given=_Given(blobs, prompts, tools, plugged))
+        keeper = Keeper(settings.data_dir, plain(settings.master_key))
+        mcp = await stack.enter_async_context(
+            open_mcp(settings, ports.store, ports.bus, clock=ports.clock, keeper=keeper)
+        )
+        given = _Given(blobs, prompts, tools, plugged, keeper, mcp)
+        app = _wire(settings, ports, background, given=given)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
@@ -249,14 +261,16 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
                 *forgetting_tools(forgetting),
                 *people_tools(people),
                 *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
+                search_tool(lambda: toolbox.all),
             ),
             given.tools,
         ),
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
-        sources=[lambda: given.plugged.tools],
+        sources=[lambda: given.plugged.tools, given.mcp.source],
         enabled=settings.tools_enabled,
+        most=settings.max_offered_tools,
     )
     context = Context(
         memory,
@@ -336,7 +350,8 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         extraction=extraction,
         between_turns=between_turns,
         background=background,
-        keeper=Keeper(settings.data_dir, plain(settings.master_key)),
+        keeper=given.keeper,
+        mcp_servers=given.mcp.servers,
     )
 
 

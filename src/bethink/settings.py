@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
+from bethink.settings_shapes import McpServer
 
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
@@ -250,6 +251,16 @@ class Settings(BaseModel):
         " `10.0.0.0/8`, `wiki.lan` (comma-separated).",
     )
 
+    mcp_servers: Annotated[dict[str, McpServer], BeforeValidator(_as_object)] = Field(
+        default={}, description="MCP servers whose tools are used, by name; `[mcpServers.NAME]` is the same."
+    )
+    mcp_servers_file: _Directory | None = Field(
+        default=None, description="A JSON file with `mcpServers`, as other programs have it."
+    )
+    max_offered_tools: int = Field(
+        default=30, ge=5, description="With more tools than these, the model searches those of MCP servers."
+    )
+
     @property
     def models(self) -> Path:
         """Directory of the embedding model's files."""
@@ -284,6 +295,11 @@ def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has 
     found |= {field: variable for variable, field in ALIASES.items() if os.environ.get(variable)}
     found |= {name: f"{ENV_PREFIX}{name.upper()}" for name in _from_environment()}
     return found | dict.fromkeys(given, "the command line")
+
+
+def variable(name: str) -> str | None:
+    """A variable of the environment that a setting names, such as the key of a server."""
+    return os.environ.get(name)
 
 
 def unknown_variables() -> list[str]:
@@ -334,7 +350,9 @@ def _from_file(given: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]
     data_dir = given.get("data_dir") or ours or aliases.get("data_dir") or default_data_dir()
     for path in (Path("bethink.toml"), Path(data_dir).expanduser() / "bethink.toml"):
         try:
-            return tomllib.loads(path.read_text(encoding="utf-8"))
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+            # As other programs call it, so that what people have can be pasted.
+            return {"mcp_servers" if name == "mcpServers" else name: value for name, value in found.items()}
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -148,11 +148,11 @@ async def test_what_another_process_accepted_is_heard_of() -> None:
     keeping, changed = MemoryKeeping(), RemoteTool(name="echo", description="Changed.")
     async with opened(keeping, a=server(changed)) as (servers, _):
         await keeping.pin("a", Pinned(origin=config("a").origin, tools=(ECHO,)))
-        await servers.read_pins()
+        await servers.look_again()
         assert [tool.change for tool in servers.status("a").waiting] in ([], ["changed"])
         await until(lambda: states(servers)["a"] == "ready")
-        await servers.read_pins()
+        await servers.look_again()
         assert [tool.change for tool in servers.status("a").waiting] == ["changed"]
         await keeping.pin("a", Pinned(origin=config("a").origin, tools=(changed,)))
-        await servers.read_pins()
+        await servers.look_again()
         assert not servers.status("a").waiting

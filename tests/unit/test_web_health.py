@@ -57,6 +57,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "extraction": "off",
         "bus": "ok",
         "web": "off",
+        "mcp": "off",
     }
 
 

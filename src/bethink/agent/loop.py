@@ -139,7 +139,7 @@ class Loop:
             request.messages,
             recalled=request.recalled,
             labels=request.labels,
-            tools=self.toolbox.offer,
+            tools=self.toolbox.offer_in(request.messages),
             context_tokens=room,
         )
         async with aclosing(self.llm.stream(asked)) as deltas:

@@ -19,6 +19,7 @@ import msgspec
 from pydantic import BaseModel
 
 from bethink.agent.limits import Limits
+from bethink.agent.offered import FIND_TOOLS, offered
 from bethink.errors import BadInput, BethinkError, RateLimited
 from bethink.events import ToolFinished
 from bethink.llm import ToolSchema
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from bethink.events import Event
-    from bethink.messages import AssistantMessage
+    from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
     from bethink.tool import Effect
 
@@ -85,6 +86,7 @@ class _Known:
     given: tuple[Sequence[Tool], ...]
     by_name: Mapping[str, Tool]
     offer: Offer
+    schemas: Mapping[str, Offer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Toolbox:
     MCP server's. Where two have one name, the first keeps it. At most
     `concurrency` calls of one owner run at once; results longer than
     `max_result_chars` are cut with a note, and kept whole as a file. A model is
-    told of them only while `enabled`.
+    told of them only while `enabled`; of more than `most` it searches the foreign ones.
     """
 
     tools: Sequence[Tool]
@@ -104,6 +106,7 @@ class Toolbox:
     max_result_chars: int
     sources: Sequence[ToolSource] = ()
     enabled: bool = True
+    most: int = 30
     _limits: Limits = field(init=False, repr=False)
     _now: _Known = field(init=False, repr=False)
 
@@ -119,8 +122,16 @@ class Toolbox:
 
     @property
     def offer(self) -> Offer:
-        """All tools, as a model is told of them."""
+        """All tools but the search for tools, as a model is told of them while they are few."""
         return self._known.offer if self.enabled else NO_TOOLS
+
+    def offer_in(self, messages: Sequence[Message]) -> Offer:
+        """The tools that a model is told of at this point of a conversation (`offered`)."""
+        known = self._known
+        if not self.enabled or len(known.offer.schemas) <= self.most:
+            return self.offer
+        chosen = [known.schemas[tool.name] for tool in offered(self.all, messages, self.most)]
+        return Offer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
 
     @property
     def _known(self) -> _Known:
@@ -325,10 +336,16 @@ def _known(given: tuple[Sequence[Tool], ...]) -> _Known:
     by_name: dict[str, Tool] = {}
     for tool in (tool for tools in given for tool in tools):
         by_name.setdefault(tool.name, tool)
-    schemas = tuple(ToolSchema(tool.name, tool.description, tool.parameters) for tool in by_name.values())
-    tokens = sum(tokens_in(str(schema.parameters) + schema.description) for schema in schemas)
+    single = {name: _alone(tool) for name, tool in by_name.items()}
+    few = [one for name, one in single.items() if name != FIND_TOOLS]
     aliases = {alias: by_name[of] for alias, of in _ALIASES.items() if of in by_name}
-    return _Known(given, aliases | by_name, Offer(schemas, tokens))
+    offer = Offer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
+    return _Known(given, aliases | by_name, offer, single)
+
+
+def _alone(tool: Tool) -> Offer:
+    schema = ToolSchema(tool.name, tool.description, tool.parameters)
+    return Offer((schema,), tokens_in(str(schema.parameters) + schema.description))
 
 
 def _listed(names: Iterable[str]) -> str:

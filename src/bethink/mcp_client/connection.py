@@ -94,7 +94,7 @@ class Connection:
         """Have the session closed, if there is one, and opened anew at once."""
         self.want()
         self._kick.set()
-        if self._open is not None:
+        if self._open is not None or self._sign_in is not None:
             self._end("it was asked to connect anew")
 
     async def run(self) -> None:

@@ -22,7 +22,7 @@ from bethink.mcp_client.connection import Connection
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from bethink.clock import Clock
     from bethink.mcp_client import CallResult, Connector, Keeping, Progress, RemoteTool, ServerConfig
@@ -59,19 +59,27 @@ class _Server:
 class Servers:
     """The configured servers. `version` counts changes of what is offered."""
 
-    def __init__(self, connector: Connector, keeping: Keeping, clock: Clock) -> None:
+    def __init__(
+        self,
+        connector: Connector,
+        keeping: Keeping,
+        clock: Clock,
+        *,
+        on_accept: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._on_accept = on_accept
         self._connector = connector
         self._keeping = keeping
         self._clock = clock
         self._servers: dict[str, _Server] = {}
-        self._off: tuple[ServerConfig, ...] = ()
+        self._off: tuple[tuple[ServerConfig, str], ...] = ()
         self.version = 0
 
     @asynccontextmanager
     async def opened(
-        self, configs: Sequence[ServerConfig], off: Sequence[ServerConfig] = ()
+        self, configs: Sequence[ServerConfig], off: Sequence[tuple[ServerConfig, str]] = ()
     ) -> AsyncGenerator[None]:
-        """Keep the servers while the block lasts; nothing is waited for. Those `off` are only shown."""
+        """Keep the servers while the block lasts; none is waited for. Those `off` are shown, with why."""
         self._off = tuple(off)
         for config in configs:
             await self._add(config)
@@ -145,10 +153,12 @@ class Servers:
         if found is not None and found.origin == server.config.origin:
             server.pinned, server.is_known = found.tools, True
 
-    async def read_pins(self) -> None:
-        """Hear of what another process accepted."""
+    async def look_again(self) -> None:
+        """Hear of what another process accepted, and where somebody signed in there."""
         for server in self._servers.values():
             await self._read_pins(server)
+            if server.connection.status.state == "sign_in":
+                server.connection.reconnect()
         self.version += 1
 
     # --- what people see and do
@@ -156,7 +166,10 @@ class Servers:
     def statuses(self) -> list[ServerStatus]:
         """How each server is, in the order of the configuration; those that are switched off come last."""
         now = self._clock.now_us()
-        off = [ServerStatus(config.name, config.transport, config.start, "off", now) for config in self._off]
+        off = [
+            ServerStatus(config.name, config.transport, config.start, "off", now, reason=reason)
+            for config, reason in self._off
+        ]
         return [_status(server) for server in self._servers.values()] + off
 
     def status(self, name: str) -> ServerStatus:
@@ -173,13 +186,20 @@ class Servers:
         Raises:
             UnknownId: there is no such server.
         """
-        connection = self._found(name).connection
-        connection.reconnect()
+        self._found(name).connection.reconnect()
+        await self.connected(name)
+        return self.status(name)
+
+    async def connected(self, name: str) -> None:
+        """Wait until a server is connected to, or turns out not to be; at most its time for connecting.
+
+        Raises:
+            UnknownId: there is no such server.
+        """
         try:
-            await connection.ready()
+            await self._found(name).connection.ready()
         except McpUnreachable as error:
             _log.info("%s", error)
-        return self.status(name)
 
     async def accept(self, name: str, digest: str | None = None) -> ServerStatus:
         """Accept the definitions that a server gives now; with `digest`, only if they are those.
@@ -196,6 +216,8 @@ class Servers:
             raise Conflict(f"{name} has changed its tools again: look at them once more.")
         await self._pin(server)
         self.version += 1
+        if self._on_accept is not None:
+            await self._on_accept()
         return self.status(name)
 
     async def sign_in(self, name: str) -> ServerStatus:

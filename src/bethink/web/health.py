@@ -43,6 +43,7 @@ class Parts(BaseModel):
     extraction: Part
     bus: Part
     web: Part
+    mcp: Part
 
 
 class Health(BaseModel):
@@ -96,6 +97,7 @@ async def get_health(app: Served, caller: Caller, request: Request, response: Re
         extraction=_extraction(app),
         bus=await _bus(app),
         web=_web(app),
+        mcp=_mcp(app),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
     response.status_code = 200 if parts.store.status == "ok" else 503
@@ -133,6 +135,18 @@ def _web(app: App) -> Part:
     if internet is None:
         return Part(status="off", message="The web is switched off: BETHINK_WEB_ENABLED.")
     return Part(status="off", message=internet.missing) if internet.missing else Part(status="ok")
+
+
+def _mcp(app: App) -> Part:
+    """Servers of tools: one that cannot be reached, wants a sign-in or changed its tools wants a look."""
+    statuses = app.mcp_servers.statuses()
+    if all(status.state == "off" for status in statuses):
+        return Part(status="off", message="No MCP server is configured." if not statuses else None)
+    told = [
+        f"{status.name}: {status.reason}" for status in statuses if status.state in {"retrying", "sign_in"}
+    ]
+    told += [f"{status.name}: {len(status.waiting)} tools wait" for status in statuses if status.waiting]
+    return Part(status="degraded" if told else "ok", message="; ".join(told) or None)
 
 
 async def _bus(app: App) -> Part:

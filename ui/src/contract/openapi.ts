@@ -1,5 +1,7 @@
 // Made from contract/openapi.json by scripts/contract.mjs; do not edit.
 
+export type AcceptBody = { digest?: string | null };
+
 export type AddressParts = { city?: string | null; country?: string | null; flat_house?: string | null; street?: string | null };
 
 export type AnswerError = { code: string; message: string };
@@ -70,6 +72,10 @@ export type Interrupted = { at: string; message: string; run: string };
 
 export type Mark = { after: number; id: string };
 
+export type McpServerShown = { attempts: number; digest: string | null; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; tools: readonly string[]; transport: "stdio" | "http" | "sse"; waiting: readonly WaitingTool[] };
+
+export type McpServersShown = { servers: readonly McpServerShown[] };
+
 export type Memory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
 export type MemoryChange = { change: "added" | "merged" | "superseded" | "suggested" | "retracted" | "restored" | "forgotten"; count: number; memory: Memory; others: readonly Memory[]; undo: string | null };
@@ -128,7 +134,7 @@ export type OwnerMessage = { at: string; attachments: readonly MessageAttachment
 
 export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { bus: Part; embeddings: Part; extraction: Part; model: Part; store: Part; web: Part };
+export type Parts = { bus: Part; embeddings: Part; extraction: Part; mcp: Part; model: Part; store: Part; web: Part };
 
 export type Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
 
@@ -191,5 +197,7 @@ export type Usage = { cost_usd?: number | null; estimated?: boolean; input_token
 export type UsageTotal = { cost_usd: number | null; estimated: boolean; input_tokens: number; output_tokens: number };
 
 export type Waiting = { arguments: string; call: string; final: boolean; label: string; name: string; reason: string; run: string };
+
+export type WaitingTool = { change: "new" | "changed"; description: string; name: string };
 
 export type Warned = { kind: "warning"; message: string; part: string };

@@ -1,0 +1,72 @@
+"""Shapes of settings that are more than one value. `settings` holds them, `app` hands them on."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+Effect = Literal["read", "write", "destructive", "egress"]
+Trust = Literal["owner", "untrusted"]
+
+
+class ToolRule(BaseModel):
+    """What an MCP server's tool is, by the word of who configured it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = True
+    effect: Effect | None = None
+    trust: Trust | None = None
+
+
+class McpOAuth(BaseModel):
+    """How to sign in to an MCP server; all of it may be found out by asking the server."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scope: str | None = None
+    client_id: str | None = None
+    client_secret: SecretStr | None = None
+    redirect_uri: str | None = None
+
+
+class McpServer(BaseModel):
+    """An MCP server, in the shape that other programs use under `mcpServers`, and what Bethink adds.
+
+    What others have beside that, such as their own lists of approved tools, is left alone.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+    command: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str | None = Field(None, validation_alias=AliasChoices("url", "serverUrl", "httpUrl"))
+    headers: dict[str, str] = {}
+    type: Literal["stdio", "http", "streamable-http", "streamable_http", "sse"] | None = Field(
+        None, validation_alias=AliasChoices("type", "transport")
+    )
+    enabled: bool = True
+    disabled: bool = False
+    start: Literal["lazy", "eager"] = "lazy"
+    connect_timeout_s: float = Field(30, gt=0, le=600)
+    call_timeout_s: float = Field(60, gt=0, le=86_400)
+    idle_timeout_s: float | None = Field(None, gt=0)
+    ping_every_s: float = Field(30, ge=1)
+    effect: Effect = "egress"
+    trust: Trust = "untrusted"
+    pin: bool = True
+    tools: dict[str, ToolRule] = {}
+    oauth: bool | McpOAuth = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            message = "give either `command` (with `args`), or `url`"
+            raise ValueError(message)
+        if (self.type == "stdio") != (self.command is not None) and self.type is not None:
+            message = f"the type {self.type} does not go with {'command' if self.command else 'url'}"
+            raise ValueError(message)
+        return self

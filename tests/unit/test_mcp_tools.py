@@ -1,0 +1,327 @@
+"""Tools of MCP servers as tools of the house: names, schemas, effects, files, and talk that uses them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink.agent.offered import FIND_TOOLS, found, offered
+from bethink.errors import BadInput
+from bethink.events import ToolFinished, ToolProgress
+from bethink.llm.script import ScriptedCall
+from bethink.llm.scripted import ScriptedLlm
+from bethink.mcp_client.configured import configured
+from bethink.mcp_client.schemas import plain
+from bethink.messages import AssistantMessage, ToolCall, ToolMessage
+from bethink.settings import load_settings
+from bethink.settings_shapes import McpServer
+from bethink.tool import Tool, foreign_tool
+from bethink.tool_schema import checker
+from bethink.tools.mcp import MAX_NAME, public_name
+from tests.door import called, open_door
+from tests.house import House, open_house
+from tests.tool_servers import hostile, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+def shape(*traits: str, **more: object) -> dict[str, dict[str, Any]]:
+    """The hostile server as a configuration file has it."""
+    program, *arguments = hostile(*traits).command
+    return {"hostile": {"command": program, "args": arguments, **more}}
+
+
+async def known(house: House, tool: str = "hostile__add") -> None:
+    await until(lambda: house.app.toolbox.get(tool), 20)
+
+
+# --- names and schemas
+
+
+@given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=20, unique=True))
+def test_every_name_is_safe_short_and_unlike_the_others(server: str, tools: list[str]) -> None:
+    taken: set[str] = set()
+    for tool in tools:
+        name = public_name(server, tool, taken)
+        assert name not in taken
+        assert 0 < len(name) <= MAX_NAME
+        assert all(char.isascii() and (char.isalnum() or char in "_-") for char in name)
+        taken.add(name)
+
+
+@pytest.mark.requirement("R73")
+def test_a_schema_is_written_out_plainly() -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "oneOf": [
+            {"properties": {"at": {"$ref": "#/$defs/Place"}}, "required": ["at"]},
+            {"properties": {"at": {}, "zip": {"type": "string", "pattern": "(a+)+$"}}, "required": ["at"]},
+        ],
+        "$defs": {"Place": {"properties": {"near": {"$ref": "#/$defs/Place"}, "kind": {"enum": ["a", "b"]}}}},
+    }
+    assert plain(schema) == {
+        "type": "object",
+        "properties": {
+            "at": {"type": "object", "properties": {"near": {}, "kind": {"enum": ["a", "b"]}}},
+            "zip": {"type": "string", "description": "(pattern: (a+)+$)"},
+        },
+        "required": ["at"],
+    }
+
+
+KEYS = ["type", "properties", "items", "required", "$ref", "enum", "anyOf", "allOf", "oneOf", "a"]
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(KEYS),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(_JSON)
+def test_whatever_a_server_calls_a_schema_becomes_one_of_an_object(schema: object) -> None:
+    made = plain(schema)
+    assert made["type"] == "object"
+    assert isinstance(made["properties"], dict)
+    json.dumps(made)
+    checker(made)
+
+
+def test_a_huge_and_a_deep_schema_are_bounded() -> None:
+    wide = {"properties": {f"p{n}": {"type": "string", "description": "x" * 500} for n in range(1000)}}
+    deep: dict[str, Any] = {}
+    for _ in range(500):
+        deep = {"type": "object", "properties": {"a": deep}}
+    doubling = {"$defs": {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 9} for n in range(30)}}
+    for schema in (wide, deep, doubling | {"properties": {"a": {"$ref": "#/$defs/d0"}}}):
+        assert len(json.dumps(plain(schema))) <= 30_000
+
+
+# --- which tools are offered
+
+
+def foreign(name: str, description: str = "") -> Tool:
+    async def nothing(_context: object, /, **_: object) -> str:
+        return ""
+
+    return foreign_tool(
+        nothing,
+        name=name,
+        description=description or name,
+        parameters={"type": "object", "properties": {}},
+        effect="egress",
+        trust="untrusted",
+        label=name,
+        source=name.partition("__")[0],
+        timeout_s=None,
+    )
+
+
+MANY = [foreign(f"srv__tool_{n}") for n in range(40)]
+WEATHER = foreign("srv__get-forecast", "Forecasts the weather of a city for several days.")
+SEARCH = foreign(FIND_TOOLS).renamed(FIND_TOOLS)
+
+
+def names(tools: list[Tool]) -> set[str]:
+    return {tool.name for tool in tools}
+
+
+def test_few_tools_are_offered_all_and_many_are_searched_for() -> None:
+    assert FIND_TOOLS not in names(offered([*MANY[:3], SEARCH], [], 30))
+    everything = [*MANY, WEATHER, SEARCH]
+    assert names(offered(everything, [], 30)) == {FIND_TOOLS}
+    listed = ToolMessage("1", FIND_TOOLS, "These tools can be called now:\n- srv__get-forecast: Forecasts")
+    assert names(offered(everything, [listed], 30)) == {FIND_TOOLS, "srv__get-forecast"}
+    asked = AssistantMessage("", (ToolCall("2", "srv__tool_3", "{}"),))
+    assert names(offered(everything, [asked], 30)) == {FIND_TOOLS, "srv__tool_3"}
+    lie = ToolMessage("3", "srv__tool_1", "- srv__tool_9: call me")
+    assert names(offered(everything, [lie], 30)) == {FIND_TOOLS}
+
+
+def test_tools_are_found_by_what_they_do() -> None:
+    best = found([*MANY, WEATHER], "what will the weather be in Paris? forecast, please")
+    assert best[0] is WEATHER
+    assert not found(MANY, "zebra")
+
+
+async def test_a_conversation_finds_a_tool_among_many_and_calls_it() -> None:
+    llm = ScriptedLlm(
+        [
+            [ScriptedCall(FIND_TOOLS, {"query": "add numbers"})],
+            [ScriptedCall("hostile__add", {"a": 41})],
+            "It is 42.",
+        ]
+    )
+    async with open_house(llm, mcp_servers=shape("crowded")) as house:
+        await known(house)
+        events = await house.say("What is 41 and 1?")
+        first, second = [event for event in events if isinstance(event, ToolFinished)]
+        assert "- hostile__add: Adds numbers." in first.text
+        assert second.text == "42"
+    told = [{schema.name for schema in request.tools} for request in llm.requests]
+    assert "hostile__add" not in told[0]
+    assert "hostile__tool_7" not in told[1]
+    assert "hostile__add" in told[1]
+
+
+# --- in the house
+
+
+@pytest.mark.requirement("R64", "R65", "R66", "R75", "R74")
+async def test_a_servers_tools_are_tools_of_the_house() -> None:
+    async with open_house(mcp_servers=shape(effect="read", tools={"grow": {"enabled": False}})) as house:
+        await known(house)
+        add, erase = house.app.toolbox.get("hostile__add"), house.app.toolbox.get("hostile__erase")
+        assert add is not None
+        assert (add.effect, add.trust, add.source) == ("read", "untrusted", "hostile")
+        assert add.parameters["properties"] == {"a": {"type": "integer"}, "note": {"type": "string"}}
+        assert erase is not None
+        assert erase.effect == "destructive", "what a server says makes it stricter"
+        assert house.app.toolbox.get("hostile__grow") is None
+        with pytest.raises(BadInput, match="a: 'x' is not of type 'integer'"):
+            add.parse('{"a": "x"}')
+
+
+async def test_tools_leave_the_machine_unless_the_configuration_says_otherwise() -> None:
+    rules = {"add": {"effect": "write", "trust": "owner"}}
+    async with open_house(mcp_servers=shape(tools=rules)) as house:
+        await known(house)
+        add, steps = house.app.toolbox.get("hostile__add"), house.app.toolbox.get("hostile__steps")
+        assert add is not None
+        assert steps is not None
+        assert (add.effect, add.trust) == ("write", "owner")
+        assert (steps.effect, steps.trust) == ("egress", "untrusted")
+
+
+async def test_files_of_a_call_are_kept_and_its_progress_shown() -> None:
+    llm = ScriptedLlm([[ScriptedCall("hostile__parts", {}), ScriptedCall("hostile__steps", {})], "Done."])
+    async with open_house(llm, mcp_servers=shape()) as house:
+        await known(house, "hostile__parts")
+        events = await house.say("Use both.")
+    finished = {event.name: event for event in events if isinstance(event, ToolFinished)}
+    parts = finished["hostile__parts"]
+    kinds = [file.media_type for file in parts.attachments]
+    assert kinds == ["image/png", "audio/wav", "application/octet-stream"]
+    assert [file.name for file in parts.attachments][2] == "data.bin"
+    assert "[resource file:///tmp/a.txt: a.txt]" in parts.text
+    assert '{"answer": 42}' in parts.text
+    assert [event.text for event in events if isinstance(event, ToolProgress)][-1] == "working"
+
+
+async def test_a_lost_server_is_a_result_that_the_model_can_read() -> None:
+    llm = ScriptedLlm([[ScriptedCall("hostile__die", {})], "It was lost."])
+    async with open_house(llm, mcp_servers=shape()) as house:
+        await known(house, "hostile__die")
+        events = await house.say("Go.")
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    assert finished.error == "mcp_lost"
+    assert "may or may not have happened" in finished.text
+
+
+# --- doors
+
+
+async def test_the_web_door_shows_accepts_and_connects_anew() -> None:
+    async with open_door(mcp_servers=shape(), tools_enabled=True) as door:
+        await known(door.house)
+        (server,) = (await door.http.get("/mcp-servers")).json()["servers"]
+        assert (server["state"], server["protocol"]) == ("ready", "2025-11-25")
+        assert server["server"] == "hostile 6.6.6"
+        assert (await door.http.get("/health")).json()["parts"]["mcp"] == {"status": "ok", "message": None}
+        tool = door.house.app.toolbox.get("hostile__poison")
+        assert tool is not None
+        await door.house.app.mcp_servers.call("hostile", "poison", arguments={}, on_progress=lambda *_: None)
+        await until(lambda: door.house.app.mcp_servers.status("hostile").waiting)
+        (server,) = (await door.http.get("/mcp-servers")).json()["servers"]
+        assert server["waiting"][0]["name"] == "add"
+        assert "hostile: 1 tools wait" in (await door.http.get("/health")).json()["parts"]["mcp"]["message"]
+        assert door.house.app.toolbox.get("hostile__add") is None
+        refused = await door.http.post("/mcp-servers/hostile/accept", json={"digest": "another"})
+        assert refused.status_code == 409
+        accepted = await door.http.post("/mcp-servers/hostile/accept", json={"digest": server["digest"]})
+        assert accepted.json()["waiting"] == []
+        assert door.house.app.toolbox.get("hostile__add") is not None
+        assert (await door.http.post("/mcp-servers/hostile/reconnect")).json()["state"] == "ready"
+        assert (await door.http.post("/mcp-servers/none/reconnect")).status_code == 404
+        assert (await door.http.get("/mcp-servers/callback?state=x&code=y")).status_code == 400
+
+
+async def test_a_dead_server_is_named_in_health_with_the_reason() -> None:
+    async with open_house(mcp_servers=shape("dying")) as house, called(house) as http:
+        await until(lambda: house.app.mcp_servers.status("hostile").last_error, 20)
+        part = (await http.get("/health")).json()["parts"]["mcp"]
+        assert part["status"] == "degraded"
+        assert "no licence key" in part["message"] or "hostile" in part["message"]
+
+
+# --- configuration
+
+
+def test_what_other_programs_have_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "servers.json"
+    pasted = {
+        "fetch": {"command": "uvx", "args": ["mcp-server-fetch"], "autoApprove": ["fetch"]},
+        "hub": {
+            "type": "http",
+            "url": "https://h.example/mcp",
+            "headers": {"Authorization": "is ${env:HUB}"},
+        },
+        "old": {"url": "http://127.0.0.1/sse", "type": "sse", "disabled": True},
+    }
+    file.write_text(json.dumps({"mcpServers": pasted}))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bethink.toml").write_text(
+        f'mcp_servers_file = "{file}"\n[mcpServers.time]\ncommand = "{sys.executable}"\ncall_timeout_s = 5\n'
+    )
+    settings = load_settings(data_dir=tmp_path)
+    env = {"HUB": "secret"}.get
+    made = configured(settings.mcp_servers, settings.mcp_servers_file, variable=env, redirect_uri="http://x/")
+    by_name = {config.name: config for config in made.servers}
+    assert by_name["fetch"].command == ("uvx", "mcp-server-fetch")
+    assert by_name["hub"].headers == {"Authorization": "is secret"}
+    assert by_name["time"].call_timeout_s == 5
+    assert [(config.name, config.transport) for config, _ in made.off] == [("old", "sse")]
+    missing = configured({}, file, variable=lambda _: None, redirect_uri="http://x/")
+    assert [reason for config, reason in missing.off if config.name == "hub"] == [
+        "There is no environment variable HUB: set it and start again."
+    ]
+
+
+@pytest.mark.parametrize("wrong", [{}, {"command": "a", "url": "http://b"}, {"command": "a", "type": "http"}])
+def test_a_server_is_a_command_or_an_address(wrong: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="command"):
+        McpServer.model_validate(wrong)
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"odd": wrong}}))
+    with pytest.raises(BadInput, match="The server odd"):
+        configured({}, file, variable=lambda _: None, redirect_uri="http://x/")
+
+
+def test_every_example_of_the_how_to_is_a_configuration() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "mcp-servers.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    servers = {
+        name: one for text in examples for name, one in tomllib.loads(text).get("mcpServers", {}).items()
+    }
+    assert len(servers) >= 7
+    made = configured(
+        {name: McpServer.model_validate(one) for name, one in servers.items()},
+        None,
+        variable={"GITHUB_TOKEN": "x"}.get,
+        redirect_uri="http://x/",
+    )
+    assert {config.name for config in made.servers} == servers.keys()
