@@ -52,6 +52,8 @@ def masked_value(value: Any, schema: Schema, root: Schema) -> Any:  # noqa: ANN4
     shapes = list(_shapes(schema, root))
     if any(shape.get("writeOnly") is True for shape in shapes):
         return _hidden(value)
+    if any(has_secrets(shape) for shape in shapes):
+        return _parted(value, shapes, root)
     match value:
         case dict():
             known = {name: part for shape in shapes for name, part in shape.get("properties", {}).items()}
@@ -65,6 +67,22 @@ def masked_value(value: Any, schema: Schema, root: Schema) -> Any:  # noqa: ANN4
             return _DIGITS.sub(_masked_card, value)
         case _:
             return value
+
+
+def _parted(value: Any, shapes: list[Schema], root: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A value with secret parts: of what does not have its shape nobody can tell which they are."""
+    known = {name: part for shape in shapes for name, part in shape.get("properties", {}).items()}
+    items = next((shape["items"] for shape in shapes if "items" in shape), None)
+    match value:
+        case dict() if known:
+            return {
+                name: masked_value(part, known[name], root) if name in known else _hidden(part)
+                for name, part in value.items()  # pyright: ignore[reportUnknownVariableType] - JSON
+            }
+        case list() if items is not None:
+            return [masked_value(part, items, root) for part in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        case _:
+            return _hidden(value)
 
 
 def _holds(value: object) -> bool:

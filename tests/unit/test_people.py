@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
 
+from bethink.across.wanted import Wanted
 from bethink.agent.deciding import Choice
 from bethink.errors import BadInput, EmailTaken, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished, ToolRequested
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
+from bethink.memory import NewFact
 from bethink.messages import ToolCall, ToolMessage
 from bethink.people import Sought, shown
 from bethink.principal import Principal
@@ -220,6 +223,9 @@ async def test_a_call_that_cannot_be_made_keeps_no_card_either() -> None:
     calls = [
         ScriptedCall("create_user", {"credit_card": CARD}),
         ScriptedCall("create_usr", {"card": "4111 1111 1111 1111"}),
+        ScriptedCall("create_user", ADA | {"credit_card": json.dumps(CARD)}),
+        ScriptedCall("create_user", ADA | {"num": NUMBER, "cvv": CVV}),
+        ScriptedCall("update_user", {"id": "1", "credit_card": [CARD]}),
     ]
     llm = ScriptedLlm([calls, "It could not be done."])
     async with open_house(llm) as house:
@@ -275,3 +281,40 @@ async def test_the_page_keeps_finds_changes_and_deletes_people() -> None:
         assert (await door.http.delete(f"/people/{id}")).status_code == 204
         gone = await door.http.get(f"/people/{id}")
         assert (gone.status_code, gone.json()["detail"]) == (404, "User not found")
+
+
+async def test_forgetting_reaches_what_records_tell() -> None:
+    async with open_house() as house:
+        people = house.app.people
+        about = "Met at a fair. Was a clerk at Initech under Quillfeather. Likes tea."
+        bob = await people.create(house.me, ADA | {"name": "Bob", "surname": "Smith", "about_me": about})
+        eve = await people.create(house.me, ADA | {"email": "eve@example.org", "company": "Globex"})
+        kept = await people.create(house.me, ADA | {"email": "kim@example.org", "name": "Kim"})
+        facts = [
+            (await house.app.memory.add(house.me, NewFact(content))).fact.id
+            for content in ("Bob was a clerk at Initech under Quillfeather", "Ada Lovelace works at Globex")
+        ]
+        shown_first = await house.app.forgetting.preview(house.me, Wanted(ids=facts))
+        assert {told.name for told in shown_first.people} == {"Bob Smith", "Ada Lovelace"}
+        receipt = await house.app.forgetting.confirm(house.me, Wanted(ids=facts), shown_first.token)
+        assert set(receipt.people) == {bob.id, eve.id}
+        assert (await people.get(house.me, bob.id)).about_me == "Met at a fair. [forgotten] Likes tea."
+        assert (await people.get(house.me, eve.id)).company is None
+        assert await people.get(house.me, kept.id) == kept
+
+
+async def test_people_go_out_and_come_back_without_a_cards_number() -> None:
+    async with open_house() as house:
+        ada = await house.app.people.create(house.me, ADA | {"credit_card": CARD, "address": ADDRESS})
+        exported = "".join([part async for part in house.app.portability.export(house.me, "jsonl")])
+    assert not holds_card(exported)
+    async with open_house() as house:
+        file = io.BytesIO(exported.encode())
+        report = await house.app.portability.import_file(house.me, file)
+        assert (report.said, report.bad) == (1, ())
+        assert await house.app.people.get(house.me, ada.id) == ada
+        again = await house.app.portability.import_file(house.me, file)
+        assert (again.said, again.known) == (0, 1)
+        forged = exported.replace('"last":"1111"', f'"last":"{NUMBER}"').replace(ada.id, "other")
+        refused = await house.app.portability.import_file(house.me, io.BytesIO(forged.encode()))
+        assert refused.refused == 1

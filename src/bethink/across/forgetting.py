@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.across.forgettings import INTENTS, Intent
 from bethink.across.owners import owners_of
-from bethink.across.receipt import Preview, Receipt, Said
+from bethink.across.receipt import Preview, Receipt, Said, Told
 from bethink.across.wanted import Chosen, Wanted, moment_of
 from bethink.errors import BethinkError, Conflict
 from bethink.memory import FACTS, Fact
@@ -103,6 +103,7 @@ class Forgetting:
             ),
             titles=tuple(found.titles),
             has_more=chosen.has_more,
+            people=tuple(Told(one.now.id, one.name, one.gone) for one in found.people),
         )
 
     async def confirm(self, principal: Principal, wanted: Wanted, token: str) -> Receipt:
@@ -208,6 +209,7 @@ class Forgetting:
             messages=tuple(item.now.id for item in found.messages),
             titles=tuple(found.titles),
             doubted=tuple(_doubted(parting, going)),
+            people=tuple(one.now.id for one in found.people),
         )
 
     async def _found(self, owner: str, chosen: Chosen) -> Found:

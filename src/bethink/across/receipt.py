@@ -32,11 +32,21 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What would go out of one person's record."""
+
+    person: str
+    name: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """What would go; nothing has. `token` confirms it.
 
     `facts` are those that were asked for, `versions` what these were before and
-    became since: they go too. `titles` are ids of conversations named after them.
+    became since: they go too. `titles` are ids of conversations named after them,
+    `people` records of people that tell of them.
     `has_more` tells that more answers the question than was asked for.
     """
 
@@ -46,6 +56,7 @@ class Preview:
     said: tuple[Said, ...]
     titles: tuple[str, ...]
     has_more: bool = False
+    people: tuple[Told, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -57,6 +68,7 @@ class Preview:
         lines = [f"- {fact.content}" for fact in self.facts]
         lines += [f"- {fact.content} (an earlier or later version)" for fact in self.versions]
         lines += [f"- said: {' … '.join(said.sentences)}" for said in self.said]
+        lines += [f"- in the record of {told.name}: {' … '.join(told.parts)}" for told in self.people]
         more = len(lines) - limit
         shown = [*lines[:limit], f"- and {more:,} more"] if more > 0 else lines
         return "\n".join([*shown, "", MORE] if self.has_more else shown)
@@ -68,7 +80,8 @@ class Receipt:
 
     `facts` are the ids of all that is gone, earlier and later versions among
     them. Out of `messages` what said them was taken, `titles` are conversations
-    that got another name, `doubted` are facts that rested on what is gone.
+    that got another name, `doubted` are facts that rested on what is gone, out of
+    the records of `people` went what told of it.
     `has_more` tells that more than this answers the question.
     """
 
@@ -79,6 +92,7 @@ class Receipt:
     doubted: tuple[str, ...] = ()
     outside: tuple[str, ...] = OUTSIDE
     has_more: bool = False
+    people: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is gone."""
@@ -90,6 +104,8 @@ class Receipt:
         parts = [_counted(len(self.facts), "memory", "memories")]
         if self.messages:
             parts.append(f"what {_counted(len(self.messages), 'message', 'messages')} said of it")
+        if self.people:
+            parts.append(f"what {_counted(len(self.people), 'record', 'records')} of people told of it")
         told = f"Forgotten for good: {' and '.join(parts)}."
         return f"{told} {MORE}" if self.has_more else told
 

@@ -81,6 +81,15 @@ class Redaction:
         spared = {word for text in kept for word in self.analyzer.document(text)}
         return replace(self, marks=self.marks - spared)
 
+    def about(self, name: str) -> Redaction:
+        """The same for texts about somebody of this name, which need not say it."""
+        named = frozenset(self.analyzer.document(name))
+        sayings = [
+            replace(one, words=one.words - named, marks=one.marks - named) if one.words & named else one
+            for one in self.sayings
+        ]
+        return replace(self, sayings=tuple(one for one in sayings if one.words or one.plain))
+
     def said_in(self, texts: Iterable[str]) -> Redaction:
         """The redaction of what these texts say in full, and of nothing else."""
         words = [set(self.analyzer.document(text)) for text in texts]

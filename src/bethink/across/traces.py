@@ -18,6 +18,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.across.redaction import FORGOTTEN, Redaction, Span, redaction_of, without
+from bethink.across.retelling import Retold, retold
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, title_from, turn_of
 from bethink.memory import FACTS
 from bethink.messages import UserMessage
@@ -68,6 +69,7 @@ class Found:
     conversations: Mapping[str, Versioned[Conversation]]
     titles: Mapping[str, str]
     redaction: Redaction
+    people: tuple[Retold, ...] = ()
 
     def changes(self) -> list[Change]:
         """The changes by which nothing of it is left in records and index."""
@@ -76,6 +78,7 @@ class Found:
             *(Delete(FACTS, fact.record.id, if_version=fact.version) for fact in self.facts),
             *(DeleteAll(SIGHTINGS, {"fact": fact.record.id}) for fact in self.facts),
             *(item.put(held.get(item.now.conversation)) for item in self.messages),
+            *(one.put for one in self.people),
             *(
                 Put(
                     CONVERSATIONS,
@@ -186,7 +189,8 @@ class Traces:
         }
         titles = _titles([one.record for one in held.values()], sought, messages)
         kept = {id: one for id, one in held.items() if id in places or id in titles}
-        return Found(tuple(facts), messages, kept, titles, sought.everything)
+        people = await retold(self.store, owner, sought.everything)
+        return Found(tuple(facts), messages, kept, titles, sought.everything, people)
 
     async def _more_known(
         self,

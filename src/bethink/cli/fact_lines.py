@@ -136,6 +136,7 @@ class FactLines:
                 "versions": [_document(fact) for fact in preview.versions],
                 "messages": [msgspec.to_builtins(said) | {"at": _rfc3339(said.at)} for said in preview.said],
                 "conversations": list(preview.titles),
+                "people": [msgspec.to_builtins(told) for told in preview.people],
                 "has_more": preview.has_more,
             }
         )
@@ -151,6 +152,7 @@ class FactLines:
                     "messages": list(receipt.messages),
                     "conversations": list(receipt.titles),
                     "doubted": list(receipt.doubted),
+                    "people": list(receipt.people),
                     "outside": list(receipt.outside),
                     "has_more": receipt.has_more,
                 }
@@ -165,6 +167,7 @@ class FactLines:
             *(f"{fact.content}  ({fact.id})" for fact in preview.facts),
             *(f"{fact.content}  ({fact.state} version, {fact.id})" for fact in preview.versions),
             *(self._said(said) for said in preview.said),
+            *(f"the record of {told.name}: {' … '.join(told.parts)}" for told in preview.people),
         ]
 
     def _said(self, said: Said) -> str:

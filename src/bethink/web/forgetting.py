@@ -32,6 +32,7 @@ class Forgotten(BaseModel):
     messages: list[str] = Field(description="Messages in which what said it reads `[forgotten]` now.")
     conversations: list[str] = Field(description="Conversations that got another title.")
     doubted: list[str] = Field(description="Memories that rested on what is gone.")
+    people: list[str] = Field(description="People in whose records something told of it.")
     outside: list[str] = Field(description="What no forgetting here can reach.")
     has_more: bool = Field(description=_MORE)
 
@@ -46,6 +47,14 @@ class ForgottenSentences(BaseModel):
     sentences: list[str]
 
 
+class ForgottenOfPerson(BaseModel):
+    """What would go out of a person's record."""
+
+    person: str
+    name: str
+    parts: list[str]
+
+
 class ForgetPreview(BaseModel):
     """What would go. Nothing has: send the same again with `confirm` set to `token`."""
 
@@ -54,6 +63,7 @@ class ForgetPreview(BaseModel):
     versions: list[Memory] = Field(description="What these were before or became since: they go too.")
     messages: list[ForgottenSentences]
     conversations: list[str] = Field(description="Conversations that would get another title.")
+    people: list[ForgottenOfPerson] = Field(description="Records of people that tell of it.")
     has_more: bool = Field(description=_MORE)
 
 
@@ -114,6 +124,7 @@ def _receipt(receipt: Receipt) -> Forgotten:
         messages=list(receipt.messages),
         conversations=list(receipt.titles),
         doubted=list(receipt.doubted),
+        people=list(receipt.people),
         outside=list(receipt.outside),
         has_more=receipt.has_more,
     )
@@ -135,5 +146,9 @@ def _preview(preview: Preview) -> ForgetPreview:
             for said in preview.said
         ],
         conversations=list(preview.titles),
+        people=[
+            ForgottenOfPerson(person=told.person, name=told.name, parts=list(told.parts))
+            for told in preview.people
+        ],
         has_more=preview.has_more,
     )

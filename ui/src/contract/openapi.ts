@@ -58,9 +58,11 @@ export type FileList = { items: readonly ConversationFile[] };
 
 export type ForgetBody = { all?: boolean; confirm?: string | null; ids?: readonly string[]; k?: number; query?: string | null; since?: string | null; until?: string | null };
 
-export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; token: string; versions: readonly Memory[] };
+export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; people: readonly ForgottenOfPerson[]; token: string; versions: readonly Memory[] };
 
-export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; has_more: boolean; memories: readonly string[]; messages: readonly string[]; outside: readonly string[] };
+export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; has_more: boolean; memories: readonly string[]; messages: readonly string[]; outside: readonly string[]; people: readonly string[] };
+
+export type ForgottenOfPerson = { name: string; parts: readonly string[]; person: string };
 
 export type ForgottenSentences = { at: string; by_owner: boolean; conversation: string; message: string; sentences: readonly string[] };
 

@@ -1,6 +1,6 @@
 """JSON Lines: a header, then a fact a line with every field it has. Nothing is lost either way.
 
-Where it is asked for, conversations follow (see `talk`).
+People follow (see `persons`) and, where it is asked for, conversations (see `talk`).
 
 Files of other programs are read too: each line an object with `content` (or
 `memory`, `text`) and what else it has of category, importance, topics, dates.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import msgspec
 
+from bethink.across.portability.persons import person_from
 from bethink.across.portability.records import SCHEMA, Bad, document_of, kept_from, stated_from
 from bethink.across.portability.talk import conversation_from, message_from
 from bethink.across.portability.text_lines import lines
@@ -39,7 +40,7 @@ class Writer:
         return "".join(_line({"kind": "fact", **document_of(fact)}) for fact in batch.facts)
 
     def talk(self, documents: Sequence[Mapping[str, Any]]) -> str:
-        """Conversations and messages."""
+        """People, conversations and messages."""
         return "".join(map(_line, documents))
 
     def tail(self) -> str:
@@ -79,6 +80,8 @@ def _read(number: int, document: dict[str, Any], *, is_ours: bool) -> Line:
             return conversation_from(number, document)
         case "message":
             return message_from(number, document)
+        case "person":
+            return person_from(number, document)
         case _:
             return stated_from(number, document)
 

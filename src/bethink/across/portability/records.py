@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.conversations import Conversation, StoredMessage
+    from bethink.people import Person
 
 _Known = TypeVar("_Known", Fact, Before)
 SCHEMA = 1
@@ -79,6 +80,14 @@ class KeptMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptPerson:
+    """A person whose record a Bethink exported."""
+
+    line: int
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
 class Stated:
     """What another program, or a person, wrote down: it passes the gate like any new fact."""
 
@@ -94,7 +103,7 @@ class Bad:
     reason: str
 
 
-Line = Kept | KeptConversation | KeptMessage | Stated | Bad
+Line = Kept | KeptConversation | KeptMessage | KeptPerson | Stated | Bad
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import msgspec
 from bethink import __version__
 from bethink.across.portability import jsonl
 from bethink.across.portability.formats import AUTO, format_named, recognised
+from bethink.across.portability.persons import people_lines, put_back
 from bethink.across.portability.records import (
     About,
     Bad,
@@ -20,6 +21,7 @@ from bethink.across.portability.records import (
     Kept,
     KeptConversation,
     KeptMessage,
+    KeptPerson,
     Stated,
     rfc3339,
 )
@@ -56,8 +58,8 @@ class BadLine(msgspec.Struct, frozen=True, kw_only=True):
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a file.
 
-    Of its `lines` that say something, `restored` facts and `said` conversations
-    and messages came back as they were exported, `added` are new, `merged` said
+    Of its `lines` that say something, `restored` facts and `said` conversations,
+    messages and people came back as they were exported, `added` are new, `merged` said
     more of what is known, `known` changed nothing, `differing` have the id of
     what was changed here and is kept, `refused` were not taken: the first
     hundred of these are `bad`. `undo` takes back what was added. A `preview` wrote nothing.
@@ -121,6 +123,9 @@ class Portability:
             if chosen.with_vectors:
                 vectors = await self.embeddings.embed([fact.content for fact in page])
             yield writer.facts(Batch(page, vectors))
+        if isinstance(writer, jsonl.Writer):
+            async for some in people_lines(self.store, principal):
+                yield writer.talk(some)
         if conversations and isinstance(writer, jsonl.Writer):
             async for some in documents(self.store, principal):
                 yield writer.talk(some)
@@ -172,6 +177,9 @@ class Portability:
         talk = [line for line in batch if isinstance(line, KeptConversation | KeptMessage)]
         returned, unfit = await returning.take(talk) if talk else ([], [])
         outcomes += returned
+        people = [line for line in batch if isinstance(line, KeptPerson)]
+        if people:
+            outcomes += await put_back(self.store, principal.owner, people, preview=report.preview)
         bad = [*(line for line in batch if isinstance(line, Bad)), *refused, *unfit]
         room = _SHOWN_BAD - len(report.bad)
         shown = [BadLine(line=one.line, reason=one.reason) for one in sorted(bad, key=lambda one: one.line)]
@@ -248,6 +256,8 @@ def _in_time(line: Line, latest: int) -> Line:
             return Bad(line.line, "it was held in the future, as it says.")
         case KeptMessage(message=message) if message.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
+        case KeptPerson(person=person) if person.created_at > latest:
+            return Bad(line.line, "it was made in the future, as it says.")
         case Stated(fact=fact) if fact.at is not None and fact.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
         case _:
