@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 _DIGITS = re.compile(r"(?<![\w+*-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _SHOWN_DIGITS = 4
@@ -75,9 +75,10 @@ def _parted(value: Any, shapes: list[Schema], root: Schema) -> Any:  # noqa: ANN
     items = next((shape["items"] for shape in shapes if "items" in shape), None)
     match value:
         case dict() if known:
+            given = cast("dict[str, Any]", value)
             return {
                 name: masked_value(part, known[name], root) if name in known else _hidden(part)
-                for name, part in value.items()  # pyright: ignore[reportUnknownVariableType] - JSON
+                for name, part in given.items()
             }
         case list() if items is not None:
             return [masked_value(part, items, root) for part in value]  # pyright: ignore[reportUnknownVariableType] - JSON
