@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import httpx2
 from jsonschema import Draft202012Validator, SchemaError
+from mcp import Client, MCPError
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
@@ -40,7 +41,6 @@ from bethink.mcp_client.http_client import http_client
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.stdio import stdio_transport
 from bethink.telemetry import log
-from mcp import Client, MCPError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
