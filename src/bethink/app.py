@@ -56,9 +56,11 @@ from bethink.internet.connect import connect_internet
 from bethink.llm.settled import connect_models, plain
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.people import People
+from bethink.sandbox.interpreters import open_interpreters
 from bethink.secrets_at_rest import Keeper
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
+from bethink.tools.code import code_tools
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.mcp_opened import open_mcp
 from bethink.tools.memory import memory_tools
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from bethink.llm import Llm
     from bethink.mcp_client.servers import Servers
     from bethink.principal import Principal
+    from bethink.sandbox.interpreters import Interpreters
     from bethink.settings import Settings
     from bethink.store import Change, Store
     from bethink.tool import Tool
@@ -102,6 +105,7 @@ class Ports:
     clock: Clock = field(default_factory=SystemClock)
     blobs: Blobs | None = None
     internet: Internet | None = None
+    interpreters: Interpreters | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             *(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
             blobs=DirectoryBlobs(settings.data_dir / "files"),
             internet=await _internet(settings),
+            interpreters=await stack.enter_async_context(open_interpreters(settings)),
         )
 
 
@@ -249,7 +254,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         Choosing(ports.store, recall, settings.recall_min_score),
         traces,
         forgettings,
-        _Spoken(lambda: runs, files),
+        _Spoken(lambda: runs, files, ports.interpreters),
         memory,
         ports.clock,
         new_id,
@@ -268,7 +273,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
-        sources=[lambda: given.plugged.tools, given.mcp.source],
+        sources=[lambda: given.plugged.tools, given.mcp.source, code_tools(ports.interpreters, settings.code_timeout_s)],
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
     )
@@ -318,6 +323,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         max_wait_s=settings.approval_timeout_s,
         on_start=between_turns.pause,
         on_end=ended,
+        on_delete=ports.interpreters.wipe_soon if ports.interpreters else lambda _owner, _id: None,
         tally=tally,
     )
     keep = Keep(
@@ -361,6 +367,7 @@ class _Spoken:
 
     runs: Callable[[], Runs]
     files: Files
+    interpreters: Interpreters | None
 
     async def write(self, owner: str) -> None:
         await self.runs().write(owner)
@@ -374,6 +381,8 @@ class _Spoken:
 
     async def scrub(self, owner: str) -> None:
         await self.files.sweep(owner)
+        if self.interpreters is not None:
+            await self.interpreters.wipe(owner)
 
 
 def _with(tools: Sequence[Tool], more: Sequence[Tool]) -> list[Tool]:

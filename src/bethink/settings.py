@@ -220,6 +220,18 @@ class Settings(BaseModel):
         default=200_000_000, ge=1000, description="Largest file that `POST /memories/import` takes, in bytes."
     )
 
+    code_enabled: bool = Field(default=True, description="Whether the model may run Python, in a sandbox.")
+    code_sandbox: Literal["auto", "bubblewrap", "landlock"] = Field(
+        default="auto", description="What holds the code; `auto` takes the first that holds here."
+    )
+    code_timeout_s: float = Field(default=30, gt=0, description="Seconds of one execution of code.")
+    code_memory_mb: int = Field(default=1024, ge=128, description="Memory of one interpreter.")
+    code_disk_mb: int = Field(default=256, ge=1, description="Room for a conversation's files of code.")
+    code_output_chars: int = Field(default=16_000, ge=500, description="What is kept of one output.")
+    code_interpreters: int = Field(default=4, ge=1, description="Interpreters that live at once.")
+    code_idle_s: float = Field(default=900, gt=0, description="Seconds unused after which one is closed.")
+    code_prewarmed: int = Field(default=0, ge=0, le=8, description="Interpreters held ready; 0 is none.")
+
     web_enabled: bool = Field(
         default=True, description="Whether the model may search the web and read its pages."
     )

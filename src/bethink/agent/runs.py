@@ -78,7 +78,7 @@ class Runs:
 
     A call that the owner did not decide about in `max_wait_s` seconds is not made.
     `on_start` is told of an owner who is answered from now on, `on_end` of one
-    who was, with the turn where there is a whole one.
+    who was, with the turn if there is a whole one, `on_delete` of a conversation that is no more.
     """
 
     conversations: Conversations
@@ -94,6 +94,7 @@ class Runs:
     max_wait_s: float
     on_start: Callable[[str], None] = lambda _owner: None
     on_end: Callable[[str, Turn | None], None] = lambda _owner, _turn: None
+    on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     _deciding: Deciding = field(init=False, repr=False)
@@ -244,6 +245,7 @@ class Runs:
             await self._ended(principal, active)
         await self.stored.delete(principal, conversation)
         await self.files.sweep(principal.owner)
+        self.on_delete(principal.owner, conversation)
 
     async def decide(self, principal: Principal, run: str, *, call: str, choice: Choice) -> bool:
         """Decide about a waiting call; True when that was the last one and the run goes on.

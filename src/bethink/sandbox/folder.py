@@ -46,7 +46,7 @@ class Found:
     content: bytes | None
 
 
-def size_of(root: Path, most_files: int) -> Size:
+def size_of(root: Path | str, most_files: int) -> Size:
     """What `root` takes on the disk; counts `most_files` entries and no more."""
     total = count = 0
     try:
@@ -116,7 +116,7 @@ class _Entry:
     status: os.stat_result
 
 
-def _walk(root: Path) -> Iterator[_Entry]:
+def _walk(root: Path | str) -> Iterator[_Entry]:
     """Everything in `root`; a directory that cannot be opened is passed over.
 
     Raises:
@@ -174,7 +174,7 @@ def _read(root: Path, name: str, most_bytes: int) -> Found | None:
 
 
 @contextlib.contextmanager
-def _opened(root: Path) -> Generator[int]:
+def _opened(root: Path | str) -> Generator[int]:
     descriptor = os.open(root, _DIRECTORY)
     try:
         yield descriptor

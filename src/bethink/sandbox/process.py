@@ -38,8 +38,10 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 class ConfinedProcess:
     """A job at work. Make one with `start`, and `end` it."""
 
-    def __init__(self, job: Job, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, job: Job, process: asyncio.subprocess.Process, places: list[int]) -> None:
         self.ending: Ending | None = None
+        # By descriptor: a directory may be given another name meanwhile.
+        self._places = places
         self._job = job
         self._process = process
         self._head = bytearray()
@@ -79,7 +81,7 @@ class ConfinedProcess:
             cwd="/",
             start_new_session=True,
         )
-        started = cls(job, process)
+        started = cls(job, process, await anyio.to_thread.run_sync(_opened, job))
         stdin = process.stdin
         if stdin is not None:
             stdin.write(json.dumps(dict(command.orders)).encode())
@@ -109,6 +111,9 @@ class ConfinedProcess:
         await asyncio.shield(self._reading)
         await self._process.wait()
         self._watching.cancel()
+        await asyncio.wait({self._watching})
+        while self._places:
+            os.close(self._places.pop())
 
     async def end(self, ending: Ending) -> None:
         """Kill it, and wait until it is gone. The first ending that is given is the one that holds."""
@@ -175,10 +180,15 @@ class ConfinedProcess:
             return "out_of_memory"
         if threads > limits.threads:
             return "too_many_threads"
-        sizes = [size_of(place, limits.files) for place in (self._job.directory, self._job.scratch) if place]
+        sizes = [size_of(f"/proc/self/fd/{place}/.", limits.files) for place in self._places]
         if not all(size.is_whole for size in sizes) or sum(size.bytes for size in sizes) > limits.disk_bytes:
             return "out_of_disk"
         return None
+
+
+def _opened(job: Job) -> list[int]:
+    places = [job.directory] if job.scratch is None else [job.directory, job.scratch]
+    return [os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in places]
 
 
 def _innermost(pid: int) -> int | None:

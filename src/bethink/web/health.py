@@ -44,6 +44,7 @@ class Parts(BaseModel):
     bus: Part
     web: Part
     mcp: Part
+    sandbox: Part
 
 
 class Health(BaseModel):
@@ -98,6 +99,7 @@ async def get_health(app: Served, caller: Caller, request: Request, response: Re
         bus=await _bus(app),
         web=_web(app),
         mcp=_mcp(app),
+        sandbox=_sandbox(app),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
     response.status_code = 200 if parts.store.status == "ok" else 503
@@ -153,3 +155,12 @@ async def _bus(app: App) -> Part:
     if await app.ports.bus.is_alive(app.ports.bus.process):
         return Part(status="ok")
     return Part(status="degraded", message="Other processes on these data do not hear of this one.")
+
+
+def _sandbox(app: App) -> Part:
+    """Not installed is no fault; a machine on which no sandbox holds is told of."""
+    interpreters = app.ports.interpreters
+    if interpreters is None:
+        return Part(status="off", message="Running code is switched off: BETHINK_CODE_ENABLED.")
+    state = interpreters.state
+    return Part(status=state.status, message=state.message)

@@ -1,0 +1,308 @@
+"""The interpreters of all conversations: opened on first use, lent from a pool, closed when nobody asks.
+
+`app` opens one of these, `tools/code` runs code in it, `/health` reads its state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.util import find_spec
+from time import monotonic
+from typing import TYPE_CHECKING, Final, Literal
+
+import anyio
+import anyio.to_thread
+
+from bethink.errors import BethinkError, SandboxUnavailable
+from bethink.sandbox import MIB, REASONS, Limits
+from bethink.sandbox.choice import Choice, Wanted, choose
+from bethink.sandbox.folder import Found, changed, prints_of, put
+from bethink.sandbox.workplaces import Workplaces
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from pathlib import Path
+
+    from bethink.sandbox import Answer, Session
+    from bethink.settings import Settings
+
+_MODULES: Final = ("ipykernel", "jupyter_client")
+NOT_INSTALLED: Final = (
+    "Code cannot be run: install its parts with `pip install 'bethink[code]'`, then restart."
+)
+_MOST_FILES_BACK: Final = 20
+_log = log("sandbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How interpreters are kept: `most` at once, each closed after `idle_s` unused, `prewarmed` held ready.
+
+    `file_bytes` is the largest file that is handed on.
+    """
+
+    wanted: Wanted = "auto"
+    limits: Limits = field(default_factory=Limits)
+    most: int = 4
+    idle_s: float = 900
+    prewarmed: int = 0
+    file_bytes: int = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the sandbox is; `message` says what holds it, or what is wrong and what to do."""
+
+    status: Literal["ok", "off", "loading", "degraded"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One execution: its answer, the files it changed, and why state was lost before it, if it was."""
+
+    answer: Answer
+    files: Sequence[Found]
+    lost_before: str | None
+
+
+@dataclass(slots=True)
+class _Held:
+    """A session and the directory it works in."""
+
+    session: Session
+    directory: Path
+    used: float = 0
+    busy: int = 0
+
+
+class Interpreters:
+    """See the module. Use it within `opened`."""
+
+    def __init__(self, places: Workplaces, data_dir: Path, options: Options) -> None:
+        self.options = options
+        self._places = places
+        self._data_dir = data_dir
+        self._choice: asyncio.Future[Choice] | None = None
+        self._passing: Path | None = None
+        self._held: dict[tuple[str, str], _Held] = {}
+        self._turns: dict[tuple[str, str], asyncio.Lock] = {}
+        self._lost: dict[tuple[str, str], str] = {}
+        self._given: dict[tuple[str, str], set[str]] = {}
+        self._spare: list[_Held] = []
+        self._wanted = asyncio.Event()
+        self._wiping: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[Interpreters]:
+        """At work: the sandbox is chosen in the background; every process is gone afterwards."""
+        self._choice = asyncio.get_running_loop().create_future()
+        are_there = await anyio.to_thread.run_sync(lambda: all(find_spec(name) for name in _MODULES))
+        if not are_there:
+            self._choice.set_result(Choice(None))
+            yield self
+            return
+        # No task group: one would wrap whatever is raised where this is used.
+        work = asyncio.create_task(self._work())
+        try:
+            yield self
+        finally:
+            work.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.gather(work, *self._wiping, return_exceptions=True)
+
+    @property
+    def state(self) -> State:
+        """How the sandbox is now."""
+        if self._choice is None or not self._choice.done():
+            return State("loading", "The sandbox is being tried.")
+        choice = self._choice.result()
+        if choice.sandbox is not None:
+            beside = f" ({'; '.join(choice.reasons)})" if choice.reasons else ""
+            return State("ok", f"Code runs in {choice.sandbox.name}{beside}.")
+        if not choice.reasons:
+            return State("off", NOT_INSTALLED)
+        return State("degraded", f"Code cannot be run: no sandbox holds here. {'; '.join(choice.reasons)}.")
+
+    async def execute(
+        self, owner: str, conversation: str, code: str, *, files: Mapping[str, Path], timeout_s: float
+    ) -> Ran:
+        """Run code where the conversation's last left off, with `files` in its directory by their names.
+
+        Raises:
+            SandboxUnavailable: there is no sandbox, the interpreter does not start, or all are at work.
+        """
+        key = (owner, conversation)
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            held = await self._of(key)
+            held.busy += 1
+            try:
+                lost = self._lost.pop(key, None)
+                before = await anyio.to_thread.run_sync(self._lay_out, held.directory, files)
+                answer = await held.session.execute(code, timeout_s)
+                found = await anyio.to_thread.run_sync(partial(self._changed, held.directory, before))
+            finally:
+                held.busy -= 1
+                held.used = monotonic()
+            if answer.lost:
+                await self._drop(key, None)
+            return Ran(answer, found, lost)
+
+    def given(self, owner: str, conversation: str) -> set[str]:
+        """Names of files that code made in this conversation; whoever keeps one adds its name."""
+        return self._given.setdefault((owner, conversation), set())
+
+    def wipe_soon(self, owner: str, conversation: str) -> None:
+        """Have one conversation wiped in the background."""
+        task = asyncio.create_task(self.wipe(owner, conversation))
+        self._wiping.add(task)
+        task.add_done_callback(self._wiping.discard)
+
+    async def wipe(self, owner: str, conversation: str | None = None) -> None:
+        """End what an owner has here, or one conversation of theirs, and remove its files."""
+        for key in [key for key in self._held if key[0] == owner and conversation in {None, key[1]}]:
+            await self._drop(key, None)
+        await anyio.to_thread.run_sync(self._places.wipe, owner, conversation)
+
+    async def _of(self, key: tuple[str, str]) -> _Held:
+        """The conversation's interpreter, a new one where it has none that lives."""
+        if (held := self._held.get(key)) is not None:
+            if held.session.is_alive:
+                return held
+            await self._drop(key, f"{REASONS['died']} meanwhile")
+        await self._make_room()
+        held = self._spare.pop() if self._spare else await self._new()
+        self._wanted.set()
+        try:
+            held.directory = await anyio.to_thread.run_sync(self._places.assign, held.directory, *key)
+        except OSError as error:
+            await held.session.close()
+            raise SandboxUnavailable(f"The directory for code cannot be made: {error}") from error
+        self._held[key] = held
+        return held
+
+    async def _new(self) -> _Held:
+        choice = await asyncio.shield(self._choice) if self._choice is not None else Choice(None)
+        if choice.sandbox is None or self._passing is None:
+            raise SandboxUnavailable(self.state.message)
+        directory = await anyio.to_thread.run_sync(self._places.spare, self._passing)
+        session = await choice.sandbox.open(directory, self.options.limits)
+        return _Held(session, directory, monotonic())
+
+    async def _make_room(self) -> None:
+        """Close the interpreter that was unused for longest, where there are as many as may be."""
+        if len(self._held) < self.options.most:
+            return
+        idle = [(held.used, key) for key, held in self._held.items() if not held.busy]
+        if not idle:
+            raise SandboxUnavailable(
+                f"All {self.options.most} interpreters are at work: try again when one has finished."
+            )
+        await self._drop(min(idle)[1], "its place was needed for another conversation")
+
+    async def _drop(self, key: tuple[str, str], reason: str | None) -> None:
+        """Close a conversation's interpreter; the next answer there tells the reason."""
+        held = self._held.pop(key, None)
+        if held is None:
+            return
+        if reason is not None:
+            self._lost[key] = reason
+        await held.session.close()
+
+    async def _work(self) -> None:
+        """Choose a sandbox, then keep the pool filled and the unused closed, until cancelled."""
+        opening = self._places.opened()
+        try:
+            self._passing = await anyio.to_thread.run_sync(opening.__enter__)
+        except OSError as error:
+            self._chosen(Choice(None, (f"its directory cannot be used: {error}",)))
+            return
+        try:
+            choice = await choose(self.options.wanted, self._data_dir, self._passing)
+            self._chosen(choice)
+            if choice.sandbox is None:
+                return
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._fill_pool)
+                tasks.start_soon(self._reap)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._close_all()
+                await anyio.to_thread.run_sync(opening.__exit__, None, None, None)
+
+    def _chosen(self, choice: Choice) -> None:
+        if self._choice is not None:
+            self._choice.set_result(choice)
+        if choice.sandbox is None:
+            _log.warning("%s", self.state.message)
+
+    async def _fill_pool(self) -> None:
+        while self.options.prewarmed:
+            self._wanted = asyncio.Event()
+            try:
+                while len(self._spare) < self.options.prewarmed:
+                    self._spare.append(await self._new())
+            except BethinkError as error:
+                _log.warning("no interpreter is held ready: %s", error)
+                return
+            await self._wanted.wait()
+
+    async def _reap(self) -> None:
+        while True:
+            await anyio.sleep(self.options.idle_s / 4)
+            now = monotonic()
+            for key, held in list(self._held.items()):
+                if not held.busy and now - held.used > self.options.idle_s:
+                    await self._drop(key, f"nothing ran in it for {self.options.idle_s / 60:g} minutes")
+
+    async def _close_all(self) -> None:
+        with anyio.CancelScope(shield=True):
+            everything = [*self._held.values(), *self._spare]
+            self._held.clear()
+            self._spare.clear()
+            for held in everything:
+                await held.session.close()
+
+    def _lay_out(self, directory: Path, files: Mapping[str, Path]) -> dict[str, tuple[int, int, int, int]]:
+        """Put in what is new, and how everything looks then. A file that code has changed stays as it is."""
+        most = self.options.limits.files
+        before = prints_of(directory, most)
+        for name, source in files.items():
+            if name not in before and "/" not in name:
+                put(directory, name, source)
+        return prints_of(directory, most) if files else before
+
+    def _changed(self, directory: Path, before: Mapping[str, tuple[int, int, int, int]]) -> list[Found]:
+        found = changed(
+            directory, before, most_files=self.options.limits.files, most_bytes=self.options.file_bytes
+        )
+        return found[:_MOST_FILES_BACK]
+
+
+@asynccontextmanager
+async def open_interpreters(settings: Settings) -> AsyncGenerator[Interpreters | None]:
+    """The interpreters that the settings ask for, at work; None where code is switched off."""
+    if not settings.code_enabled:
+        yield None
+        return
+    limits = Limits(
+        timeout_s=settings.code_timeout_s,
+        memory_bytes=settings.code_memory_mb * MIB,
+        disk_bytes=settings.code_disk_mb * MIB,
+        output_chars=settings.code_output_chars,
+    )
+    options = Options(
+        wanted=settings.code_sandbox,
+        limits=limits,
+        most=settings.code_interpreters,
+        idle_s=settings.code_idle_s,
+        prewarmed=settings.code_prewarmed,
+        file_bytes=settings.max_file_bytes,
+    )
+    places = Workplaces(settings.data_dir / "code")
+    async with Interpreters(places, settings.data_dir, options).opened() as interpreters:
+        yield interpreters

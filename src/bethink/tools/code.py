@@ -1,0 +1,131 @@
+"""`execute_code` of spec 002: Python in an interpreter that remembers, within a sandbox.
+
+Pictures, tables and files come back as attachments of the conversation; its
+files lie in the working directory under their names.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
+
+from bethink.errors import BethinkError
+from bethink.sandbox import REASONS
+from bethink.tool import NewFile, ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bethink.messages import Attachment
+    from bethink.sandbox import Display
+    from bethink.sandbox.folder import Found
+    from bethink.sandbox.interpreters import Interpreters, Ran
+    from bethink.tool import Tool
+
+_PATIENCE_S: Final = 40
+"""Beyond the code's own time: to start an interpreter, to interrupt it, to carry files."""
+_NAMES: Final = {
+    "image/png": "figure-{}.png",
+    "image/jpeg": "figure-{}.jpg",
+    "image/gif": "figure-{}.gif",
+    "image/webp": "figure-{}.webp",
+    "image/svg+xml": "figure-{}.svg",
+    "text/html": "table-{}.html",
+}
+_ANY: Final = "application/octet-stream"
+_NOTHING: Final = "(It ran and printed nothing.)"
+
+
+def code_tools(interpreters: Interpreters | None, timeout_s: float) -> Callable[[], Sequence[Tool]]:
+    """The source of `execute_code`, whose code may take `timeout_s`: none where no sandbox holds."""
+    if interpreters is None:
+        return tuple
+
+    @tool(effect="write", trust="untrusted", timeout_s=timeout_s + _PATIENCE_S, label="Run Python: {code}")
+    async def execute_code(
+        context: ToolContext,
+        code: Annotated[str, Field(description="Python code to execute", min_length=1, max_length=200_000)],
+    ) -> str | ToolOutput:
+        """Execute Python code in a stateful Jupyter kernel.
+
+        Variables, imports and functions stay for later calls in this
+        conversation. The value of a last line that is an expression is shown;
+        so are matplotlib figures, and they reach the user as pictures. pandas, numpy and
+        matplotlib are there. Files of this conversation lie in the working
+        directory; those that you write there are given to the user. No network,
+        no other programs, no packages to install.
+        """
+        owner = context.principal.owner
+        # What code made lies in its directory already, as it is now.
+        given = interpreters.given(owner, context.conversation)
+        held = {file.name: file.path for file in await context.files() if file.name not in given}
+        ran = await interpreters.execute(owner, context.conversation, code, files=held, timeout_s=timeout_s)
+        kept, notes = await _kept(context, ran)
+        given.update(attachment.name for attachment in kept)
+        return ToolOutput(_told(ran, notes), attachments=tuple(kept), error=_error(ran))
+
+    return lambda: (execute_code,) if interpreters.state.status in {"ok", "loading"} else ()
+
+
+async def _kept(context: ToolContext, ran: Ran) -> tuple[list[Attachment], list[str]]:
+    """What was shown and made, kept as attachments, and what is to be said of it."""
+    kept: list[Attachment] = []
+    notes: list[str] = []
+    for file, note in (*_displays(ran.answer.displays), *map(_made, ran.files)):
+        if file is None:
+            notes.append(note)
+            continue
+        try:
+            kept.append(await context.keep(file))
+        except BethinkError as error:
+            notes.append(f"[{file.name} was not kept: {error}]")
+        else:
+            notes.append(f"[{note}: {kept[-1].name}]")
+    return kept, notes
+
+
+def _displays(displays: Sequence[Display]) -> list[tuple[NewFile, str]]:
+    shown: list[tuple[NewFile, str]] = []
+    for number, display in enumerate(displays, 1):
+        name = _NAMES.get(display.media_type, "display-{}").format(number)
+        shown.append((NewFile(name, display.media_type, display.content), "Shown to the user"))
+    return shown
+
+
+def _made(found: Found) -> tuple[NewFile | None, str]:
+    name = found.name.rpartition("/")[2]
+    if found.content is None:
+        return None, f"[{found.name} is too large to be given to the user: {found.size:,} bytes]"
+    media_type = mimetypes.guess_type(name)[0] or _ANY
+    return NewFile(name, media_type, found.content), "Given to the user"
+
+
+def _told(ran: Ran, notes: Sequence[str]) -> str:
+    answer = ran.answer
+    parts: list[str] = []
+    if ran.lost_before:
+        parts.append(f"[A new interpreter: state was lost because {ran.lost_before}. Files are still there.]")
+    parts.append(answer.text.rstrip())
+    if answer.ending == "timed_out" and not answer.lost:
+        parts.append("[It was interrupted because it took longer than it may. Variables are kept.]")
+    if answer.lost:
+        parts.append(
+            f"[The interpreter was ended because {REASONS[answer.ending]}. Variables and imports are lost, "
+            "files are still there; the next call begins a new one.]"
+        )
+    parts += notes
+    return "\n".join(part for part in parts if part) or _NOTHING
+
+
+def _error(ran: Ran) -> str | None:
+    match ran.answer.ending:
+        case "finished":
+            return None
+        case "timed_out":
+            return "timeout"
+        case "failed":
+            return "code_failed"
+        case ending:
+            return f"code_{ending}"

@@ -1,0 +1,233 @@
+"""Interpreters of conversations: their files, their pool, their end; and `execute_code` in a conversation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from bethink.errors import SandboxUnavailable
+from bethink.events import ToolFinished
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.sandbox.interpreters import NOT_INSTALLED, Interpreters, Options, Ran
+from bethink.sandbox.workplaces import Workplaces
+from bethink.tool import NewFile
+from bethink.tools.code import code_tools
+from tests.contract.sandboxes import EVERY, SMALL, needs_kernel, sandbox_named
+from tests.house import open_house, ports_of
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+_HOLDER = """
+import anyio, sys
+from pathlib import Path
+from bethink.sandbox.interpreters import Interpreters, Options
+from bethink.sandbox.workplaces import Workplaces
+
+async def main():
+    root = Path(sys.argv[1])
+    options = Options(wanted=sys.argv[2], prewarmed=1)
+    async with Interpreters(Workplaces(root / "code"), root, options).opened() as interpreters:
+        await interpreters.execute("me", "one", "x = 1", files={}, timeout_s=20)
+        print("ready", flush=True)
+        await interpreters.execute("me", "one", "while True: pass", files={}, timeout_s=60)
+
+anyio.run(main)
+"""
+
+
+@asynccontextmanager
+async def at_work(root: Path, options: Options | None = None) -> AsyncGenerator[Interpreters]:
+    needs_kernel()
+    sandbox_named("landlock")
+    places = Workplaces(root / "code")
+    async with Interpreters(places, root, options or Options(limits=SMALL)).opened() as interpreters:
+        yield interpreters
+
+
+async def run(interpreters: Interpreters, code: str, conversation: str = "one") -> Ran:
+    return await interpreters.execute("me", conversation, code, files={}, timeout_s=10)
+
+
+async def test_conversations_keep_apart(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as interpreters:
+        await run(interpreters, "x = 1\nopen('mine', 'w').close()")
+        other = await run(interpreters, "import os\nos.listdir('.'), 'x' in globals()", "two")
+        assert other.answer.text == "([], False)\n"
+
+
+async def test_files_go_in_by_name_and_come_back_when_they_change(tmp_path: Path) -> None:
+    given = tmp_path / "kept-under-another-name"
+    given.write_text("a,b\n")
+    async with at_work(tmp_path) as interpreters:
+        code = "text = open('given.csv').read()\nopen('made.csv', 'w').write(text * 2)\nNone"
+        ran = await interpreters.execute("me", "one", code, files={"given.csv": given}, timeout_s=10)
+        assert [(found.name, found.content) for found in ran.files] == [("made.csv", b"a,b\na,b\n")]
+        again = await run(interpreters, "open('given.csv', 'a').write('c')\nNone")
+        assert [(found.name, found.content) for found in again.files] == [("given.csv", b"a,b\nc")]
+    assert given.read_text() == "a,b\n"
+
+
+async def test_an_interpreter_that_died_meanwhile_says_so_and_its_files_stay(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as interpreters:
+        await run(interpreters, "open('kept', 'w').close()")
+        code = "import os, threading, time\nthreading.Timer(0.05, os._exit, (1,)).start()"
+        await run(interpreters, code)
+        with anyio.move_on_after(1):
+            await run(interpreters, "import time\ntime.sleep(1)")
+        ran = await run(interpreters, "import os\nos.listdir('.')")
+        assert ran.answer.text == "['kept']\n"
+
+
+async def test_one_that_nobody_uses_is_closed_and_the_next_answer_says_why(tmp_path: Path) -> None:
+    async with at_work(tmp_path, Options(limits=SMALL, idle_s=0.4)) as interpreters:
+        await run(interpreters, "x = 1")
+        await anyio.sleep(1)
+        ran = await run(interpreters, "'x' in globals()")
+        assert ran.answer.text == "False\n"
+        assert ran.lost_before is not None
+        assert "nothing ran in it" in ran.lost_before
+
+
+async def test_at_most_so_many_live_at_once(tmp_path: Path) -> None:
+    async with at_work(tmp_path, Options(limits=SMALL, most=1)) as interpreters:
+        await run(interpreters, "x = 1")
+        await run(interpreters, "x = 2", "two")
+        ran = await run(interpreters, "'x' in globals()")
+        assert ran.lost_before == "its place was needed for another conversation"
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run, interpreters, "import time\ntime.sleep(2)")
+            await anyio.sleep(0.5)
+            with pytest.raises(SandboxUnavailable, match="at work"):
+                await run(interpreters, "1", "two")
+
+
+async def test_wiping_an_owner_leaves_nothing_of_theirs(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as interpreters:
+        await run(interpreters, "open('secret', 'w').write('secret')")
+        await interpreters.wipe("me")
+        assert await anyio.to_thread.run_sync(_names_below, tmp_path / "code" / "work") == []
+
+
+@pytest.mark.parametrize("confinement", EVERY)
+async def test_nothing_outlives_a_killed_bethink(confinement: str, tmp_path: Path) -> None:
+    needs_kernel()
+    sandbox_named(confinement)
+    command = [sys.executable, "-c", _HOLDER, str(tmp_path), confinement]
+    async with await anyio.open_process(command, stderr=None) as process:
+        assert process.stdout is not None
+        assert (await process.stdout.receive()).startswith(b"ready")
+        await anyio.sleep(0.5)
+        below = await anyio.to_thread.run_sync(_processes_below, process.pid)
+        assert len(below) >= 2
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+    with anyio.fail_after(5):
+        while await anyio.to_thread.run_sync(_alive, below):  # noqa: ASYNC110 - others' children tell us nothing
+            await anyio.sleep(0.05)
+    async with at_work(tmp_path) as interpreters:
+        await run(interpreters, "1")
+        assert len(await anyio.to_thread.run_sync(os.listdir, tmp_path / "code" / "passing")) == 1
+
+
+async def test_without_its_packages_it_is_off_and_the_tool_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bethink.sandbox.interpreters.find_spec", lambda _name: None)
+    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, Options()).opened() as interpreters:
+        assert (interpreters.state.status, interpreters.state.message) == ("off", NOT_INSTALLED)
+        assert code_tools(interpreters, 30)() == ()
+        with pytest.raises(SandboxUnavailable, match="pip install"):
+            await run(interpreters, "1")
+    assert not await anyio.to_thread.run_sync((tmp_path / "code").exists)
+
+
+async def test_where_no_sandbox_holds_it_says_why_and_the_tool_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_kernel()
+    monkeypatch.setattr("bethink.sandbox.choice._ALL", ())
+    async with at_work(tmp_path) as interpreters:
+        with pytest.raises(SandboxUnavailable):
+            await run(interpreters, "1")
+        assert interpreters.state.status != "ok"
+        assert code_tools(interpreters, 30)() == ()
+
+
+@pytest.mark.requirement("R81", "R82", "R84")
+async def test_a_conversation_plots_a_chart_and_remembers(tmp_path: Path) -> None:
+    plot = "import matplotlib.pyplot as plt\nnumbers = [1, 4, 9]\nplt.plot(numbers)\nplt.show()"
+    script = [
+        _call(plot),
+        "Here is the chart.",
+        _call("import pandas as pd\npd.DataFrame({'n': numbers})"),
+        ".",
+    ]
+    async with at_work(tmp_path, Options()) as interpreters:
+        ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path) as house:
+            conversation = await house.new()
+            await house.app.files.add(house.me, conversation, NewFile("numbers.txt", "text/plain", b"1 4 9"))
+            chart = _finished(await house.say("Plot it", conversation))
+            assert chart.error is None
+            assert [(file.name, file.media_type) for file in chart.attachments] == [
+                ("figure-1.png", "image/png")
+            ]
+            _, path = await house.app.files.get(house.me, chart.attachments[0].url.rpartition("/")[2])
+            assert (await anyio.to_thread.run_sync(path.read_bytes)).startswith(b"\x89PNG")
+            table = _finished(await house.say("As a table", conversation))
+            assert "0  1\n1  4\n2  9" in table.text
+            assert [file.media_type for file in table.attachments] == ["text/html"]
+
+
+async def test_a_call_that_kills_its_interpreter_is_told_so(tmp_path: Path) -> None:
+    script = [_call("x = 1"), ".", _call("import os\nos._exit(1)"), ".", _call("x"), "."]
+    async with at_work(tmp_path) as interpreters:
+        ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path) as house:
+            conversation = await house.new()
+            await house.say("one", conversation)
+            died = _finished(await house.say("two", conversation))
+            assert died.error == "code_died"
+            assert "Variables and imports are lost" in died.text
+            assert "NameError" in _finished(await house.say("three", conversation)).text
+
+
+def _call(code: str) -> ScriptedCall:
+    return ScriptedCall("execute_code", {"code": code})
+
+
+def _finished(events: Sequence[object]) -> ToolFinished:
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    return finished
+
+
+def _names_below(root: Path) -> list[str]:
+    return [path.name for path in root.rglob("*")] if root.exists() else []
+
+
+def _processes_below(pid: int) -> list[int]:
+    found: list[int] = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, listing.read_text().split()):
+            found += [child, *_processes_below(child)]
+    return found
+
+
+def _alive(pids: list[int]) -> list[int]:
+    alive: list[int] = []
+    for pid in pids:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            continue
+        alive += [pid] if state != "Z" else []
+    return alive
