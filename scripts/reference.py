@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from bethink import errors, events
 from bethink.messages import Attachment
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
+from bethink.tools.code import code_tools
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
@@ -175,7 +176,7 @@ def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
     own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
-    return [*own, *web_tools(unused, 0, 0)]
+    return [*own, *web_tools(unused, 0, 0), *code_tools(unused, 0)]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -42,6 +41,7 @@ from bethink.agent.policy import Policy
 from bethink.agent.prompts import Prompts, read_prompts
 from bethink.agent.rules import Rules
 from bethink.agent.runs import Runs
+from bethink.agent.spoken import Spoken
 from bethink.agent.tally import Tally
 from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import DirectoryBlobs, temporary_blobs
@@ -60,7 +60,7 @@ from bethink.sandbox.interpreters import open_interpreters
 from bethink.secrets_at_rest import Keeper
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
-from bethink.tools.code import code_tools
+from bethink.tools.code import code_source
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.mcp_opened import open_mcp
 from bethink.tools.memory import memory_tools
@@ -68,9 +68,8 @@ from bethink.tools.people import people_tools
 from bethink.tools.web import web_tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.across.redaction import Redaction
     from bethink.agent.request import Turn
     from bethink.blobs import Blobs
     from bethink.bus import Bus
@@ -82,7 +81,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.sandbox.interpreters import Interpreters
     from bethink.settings import Settings
-    from bethink.store import Change, Store
+    from bethink.store import Store
     from bethink.tool import Tool
     from bethink.tools.mcp import McpTools
 
@@ -254,7 +253,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         Choosing(ports.store, recall, settings.recall_min_score),
         traces,
         forgettings,
-        _Spoken(lambda: runs, files, ports.interpreters),
+        Spoken(lambda: runs, files, ports.interpreters),
         memory,
         ports.clock,
         new_id,
@@ -273,7 +272,11 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
-        sources=[lambda: given.plugged.tools, given.mcp.source, code_tools(ports.interpreters, settings.code_timeout_s)],
+        sources=[
+            lambda: given.plugged.tools,
+            given.mcp.source,
+            code_source(ports.interpreters, settings.code_timeout_s),
+        ],
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
     )
@@ -359,30 +362,6 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         keeper=given.keeper,
         mcp_servers=given.mcp.servers,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Spoken:
-    """Runs and their files as forgetting wants to know them; runs are made after it."""
-
-    runs: Callable[[], Runs]
-    files: Files
-    interpreters: Interpreters | None
-
-    async def write(self, owner: str) -> None:
-        await self.runs().write(owner)
-
-    async def hush(self, owner: str) -> None:
-        await self.runs().hush(owner)
-
-    async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
-        saying = await self.files.saying(owner, partial(gone.says_in, close=False))
-        return [*await self.runs().stored.forget(owner, gone), *saying]
-
-    async def scrub(self, owner: str) -> None:
-        await self.files.sweep(owner)
-        if self.interpreters is not None:
-            await self.interpreters.wipe(owner)
 
 
 def _with(tools: Sequence[Tool], more: Sequence[Tool]) -> list[Tool]:

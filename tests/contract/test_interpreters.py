@@ -20,7 +20,7 @@ from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.sandbox.interpreters import NOT_INSTALLED, Interpreters, Options, Ran
 from bethink.sandbox.workplaces import Workplaces
 from bethink.tool import NewFile
-from bethink.tools.code import code_tools
+from bethink.tools.code import code_source
 from tests.contract.sandboxes import EVERY, SMALL, needs_kernel, sandbox_named
 from tests.house import open_house, ports_of
 
@@ -144,7 +144,7 @@ async def test_without_its_packages_it_is_off_and_the_tool_is_not_offered(
     monkeypatch.setattr("bethink.sandbox.interpreters.find_spec", lambda _name: None)
     async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, Options()).opened() as interpreters:
         assert (interpreters.state.status, interpreters.state.message) == ("off", NOT_INSTALLED)
-        assert code_tools(interpreters, 30)() == ()
+        assert code_source(interpreters, 30)() == ()
         with pytest.raises(SandboxUnavailable, match="pip install"):
             await run(interpreters, "1")
     assert not await anyio.to_thread.run_sync((tmp_path / "code").exists)
@@ -159,10 +159,10 @@ async def test_where_no_sandbox_holds_it_says_why_and_the_tool_is_not_offered(
         with pytest.raises(SandboxUnavailable):
             await run(interpreters, "1")
         assert interpreters.state.status != "ok"
-        assert code_tools(interpreters, 30)() == ()
+        assert code_source(interpreters, 30)() == ()
 
 
-@pytest.mark.requirement("R81", "R82", "R84")
+@pytest.mark.requirement("R81", "R82")
 async def test_a_conversation_plots_a_chart_and_remembers(tmp_path: Path) -> None:
     plot = "import matplotlib.pyplot as plt\nnumbers = [1, 4, 9]\nplt.plot(numbers)\nplt.show()"
     script = [

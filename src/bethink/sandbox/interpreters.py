@@ -96,28 +96,37 @@ class Interpreters:
         self._spare: list[_Held] = []
         self._wanted = asyncio.Event()
         self._wiping: set[asyncio.Task[None]] = set()
+        self._working: asyncio.Task[None] | None = None
+        self._is_open = False
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[Interpreters]:
-        """At work: the sandbox is chosen in the background; every process is gone afterwards."""
+        """At work: the sandbox is chosen once somebody asks; every process ends with this."""
         self._choice = asyncio.get_running_loop().create_future()
+        self._is_open = True
         are_there = await anyio.to_thread.run_sync(lambda: all(find_spec(name) for name in _MODULES))
         if not are_there:
             self._choice.set_result(Choice(None))
             yield self
             return
+        if self.options.prewarmed:
+            self._begin()
         # No task group: one would wrap whatever is raised where this is used.
-        work = asyncio.create_task(self._work())
         try:
             yield self
         finally:
-            work.cancel()
+            self._is_open = False
             with anyio.CancelScope(shield=True):
-                await asyncio.gather(work, *self._wiping, return_exceptions=True)
+                if self._working is not None:
+                    self._working.cancel()
+                    await asyncio.wait({self._working})
+                if self._wiping:
+                    await asyncio.wait(self._wiping)
 
     @property
     def state(self) -> State:
-        """How the sandbox is now."""
+        """How the sandbox is now; asking has it tried, if nobody has before."""
+        self._begin()
         if self._choice is None or not self._choice.done():
             return State("loading", "The sandbox is being tried.")
         choice = self._choice.result()
@@ -186,6 +195,7 @@ class Interpreters:
         return held
 
     async def _new(self) -> _Held:
+        self._begin()
         choice = await asyncio.shield(self._choice) if self._choice is not None else Choice(None)
         if choice.sandbox is None or self._passing is None:
             raise SandboxUnavailable(self.state.message)
@@ -233,6 +243,10 @@ class Interpreters:
             with anyio.CancelScope(shield=True):
                 await self._close_all()
                 await anyio.to_thread.run_sync(opening.__exit__, None, None, None)
+
+    def _begin(self) -> None:
+        if self._working is None and self._is_open and self._choice is not None and not self._choice.done():
+            self._working = asyncio.create_task(self._work())
 
     def _chosen(self, choice: Choice) -> None:
         if self._choice is not None:

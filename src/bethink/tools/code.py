@@ -38,10 +38,16 @@ _ANY: Final = "application/octet-stream"
 _NOTHING: Final = "(It ran and printed nothing.)"
 
 
-def code_tools(interpreters: Interpreters | None, timeout_s: float) -> Callable[[], Sequence[Tool]]:
-    """The source of `execute_code`, whose code may take `timeout_s`: none where no sandbox holds."""
+def code_source(interpreters: Interpreters | None, timeout_s: float) -> Callable[[], Sequence[Tool]]:
+    """The tools that may be offered now: none where code is off, not installed, or no sandbox holds."""
     if interpreters is None:
         return tuple
+    tools = code_tools(interpreters, timeout_s)
+    return lambda: tools if interpreters.state.status in {"ok", "loading"} else ()
+
+
+def code_tools(interpreters: Interpreters, timeout_s: float) -> list[Tool]:
+    """`execute_code`, whose code may take `timeout_s`; without a sandbox it refuses with a sentence."""
 
     @tool(effect="write", trust="untrusted", timeout_s=timeout_s + _PATIENCE_S, label="Run Python: {code}")
     async def execute_code(
@@ -66,7 +72,7 @@ def code_tools(interpreters: Interpreters | None, timeout_s: float) -> Callable[
         given.update(attachment.name for attachment in kept)
         return ToolOutput(_told(ran, notes), attachments=tuple(kept), error=_error(ran))
 
-    return lambda: (execute_code,) if interpreters.state.status in {"ok", "loading"} else ()
+    return [execute_code]
 
 
 async def _kept(context: ToolContext, ran: Ran) -> tuple[list[Attachment], list[str]]:

@@ -136,7 +136,7 @@ export type OwnerMessage = { at: string; attachments: readonly MessageAttachment
 
 export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { bus: Part; embeddings: Part; extraction: Part; mcp: Part; model: Part; store: Part; web: Part };
+export type Parts = { bus: Part; embeddings: Part; extraction: Part; mcp: Part; model: Part; sandbox: Part; store: Part; web: Part };
 
 export type Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
 
