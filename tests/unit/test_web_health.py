@@ -57,11 +57,8 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "extraction": "off",
         "bus": "ok",
         "web": "off",
-<<<<<<< HEAD
         "mcp": "off",
-=======
         "sandbox": "off",
->>>>>>> 318564c (Say how to let it run code, in the documents and in /health)
     }
 
 

@@ -1,4 +1,4 @@
-"""What was said and made, as forgetting reaches it: runs, their files, and where code worked. `app` makes it."""
+"""What was said and made, as forgetting reaches it: runs, their files, where code worked. `app` makes it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Spoken:
         return [*await self.runs().stored.forget(owner, gone), *saying]
 
     async def scrub(self, owner: str) -> None:
-        """Remove contents that no record names, and what code of this owner left: nobody can say what is in it."""
+        """Remove contents that no record names, and the files of code: nobody can say what is in them."""
         await self.files.sweep(owner)
         if self.interpreters is not None:
             await self.interpreters.wipe(owner)
