@@ -16,7 +16,8 @@ import pytest
 
 from bethink.errors import SandboxUnavailable
 from bethink.events import ToolFinished
-from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.llm.script import ScriptedCall
+from bethink.llm.scripted import ScriptedLlm
 from bethink.sandbox.interpreters import NOT_INSTALLED, Interpreters, Options, Ran
 from bethink.sandbox.workplaces import Workplaces
 from bethink.tool import NewFile
