@@ -233,7 +233,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
 
     conversations = Conversations(ports.store, ports.clock, new_id)
-    files = Files(ports.store, given.blobs, ports.clock, new_id, settings.max_file_bytes)
+    files = Files(ports.store, given.blobs, ports.clock, new_id, conversations.has, settings.max_file_bytes)
     rules = Rules(ports.store, ports.clock)
     facts = Facts(memory)
     recall = Recall(
@@ -318,7 +318,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         toolbox,
         rules,
         files,
-        Loop(ports.llm, toolbox, Policy(rules, settings.tool_policy), files, context, bounds)
+        Loop(ports.llm, toolbox, Policy(rules, toolbox, settings.tool_policy), files, context, bounds)
         if ports.llm
         else None,
         max_run_s=settings.max_run_s,

@@ -43,6 +43,7 @@ class Conversation(Record, frozen=True, kw_only=True):
 
     `count` is how many messages it has, the next message's position too.
     `active_run` is the run that is answering, or that waits for an approval.
+    `outside` says that something from outside was read in it.
     """
 
     title: str
@@ -53,6 +54,7 @@ class Conversation(Record, frozen=True, kw_only=True):
     titled: bool = False
     active_run: str | None = None
     project: str | None = None
+    outside: bool = False
 
 
 class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,6 +236,11 @@ class Conversations:
             message = "Conversation not found: it may have been deleted."
             raise UnknownId(message)
         return found
+
+    async def has(self, principal: Principal, conversation: str) -> bool:
+        """Whether the owner has it."""
+        (found,) = await self.store.get(CONVERSATIONS, principal.owner, [conversation])
+        return found is not None
 
     async def messages(
         self, principal: Principal, conversation: str, *, limit: int = 50, before: str | None = None

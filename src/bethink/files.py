@@ -7,6 +7,7 @@ garbage, whatever was cut short.
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -19,7 +20,7 @@ from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan
 from bethink.tool import HeldFile, NewFile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from pathlib import Path
 
     from bethink.blobs import Blobs
@@ -34,7 +35,9 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\\\:*?\"<>|\u200b-\u200f\u2028-\u202e\u206
 """What a name may not hold: path separators, control characters, marks that hide an ending."""
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}")
 _ANY = "application/octet-stream"
-_TEXTS = ("text/", "application/json", "application/xml", "image/svg+xml", "application/x-ndjson")
+_NO_CONVERSATION = "Conversation not found: it may have been deleted."
+_HEAD = 8192
+"""A content with a zero byte at its beginning is no text."""
 _MAX_READ = 20_000_000
 """A longer text is not looked through: where something is forgotten, it goes whole."""
 
@@ -60,12 +63,13 @@ FILES = Collection("files", File, ("conversation",), searchable=False)
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of all owners, each at most `max_bytes` long."""
+    """The files of all owners, each at most `max_bytes` long. `is_there` says whether a conversation is."""
 
     store: Store
     blobs: Blobs
     clock: Clock
     new_id: Ids
+    is_there: Callable[[Principal, str], Awaitable[bool]]
     max_bytes: int
 
     async def add(
@@ -80,6 +84,7 @@ class Files:
         """Keep a file; its name becomes one of its own in the conversation. Durable when it returns.
 
         Raises:
+            UnknownId: the conversation is not there any more.
             Conflict: what is `expecting` does not hold.
             TooLarge: it is longer than a file may be.
             BadInput: the conversation has too many files.
@@ -108,6 +113,11 @@ class Files:
         except StorageError:
             await self.store.commit(principal.owner, [Delete(FILES, kept.id)])
             raise
+        if not await self.is_there(principal, conversation):
+            # Deleted meanwhile, perhaps before there was this file to delete.
+            await self.store.commit(principal.owner, [Delete(FILES, kept.id)])
+            await self.blobs.delete(principal.owner, [kept.id])
+            raise UnknownId(_NO_CONVERSATION)
         return kept
 
     async def list(self, principal: Principal, conversation: str) -> Sequence[File]:
@@ -156,8 +166,6 @@ class Files:
         """The changes by which every file goes whose text `says` it."""
         gone: list[Change] = []
         async for file in self._all(owner):
-            if not is_text(file.media_type):
-                continue
             path = self.blobs.path(owner, file.id)
             if file.size > _MAX_READ or await anyio.to_thread.run_sync(_says, path, says):
                 gone.append(Delete(FILES, file.id))
@@ -169,9 +177,9 @@ class Files:
         Raises:
             StorageError: one cannot be removed.
         """
-        kept = set(await self.blobs.ids(owner))
-        known = await self.store.get(FILES, owner, [*kept]) if kept else ()
-        await self.blobs.delete(owner, kept - {item.record.id for item in known if item is not None})
+        kept = await self.blobs.ids(owner)
+        known = await self.store.get(FILES, owner, kept) if kept else ()
+        await self.blobs.delete(owner, {*kept} - {item.record.id for item in known if item is not None})
 
     async def _all(self, owner: str) -> AsyncGenerator[File]:
         scan = Scan(FILES)
@@ -184,9 +192,11 @@ class Files:
             scan = Scan(FILES, after=page.cursor)
 
 
-def is_text(media_type: str) -> bool:
-    """Whether a file of this type is read as text."""
-    return media_type.startswith(_TEXTS)
+def text_of(content: bytes) -> str | None:
+    """A content as text, whatever its name says that it is; None for what is none."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace")
+    return None if b"\0" in content[:_HEAD] else content.decode("utf-8", "replace")
 
 
 def removal(conversation: str) -> Change:
@@ -196,9 +206,10 @@ def removal(conversation: str) -> Change:
 
 def _says(path: Path, says: Callable[[str], bool]) -> bool:
     try:
-        return says(path.read_text("utf-8", "replace"))
+        text = text_of(path.read_bytes())
     except FileNotFoundError:
         return False
+    return text is not None and says(text)
 
 
 def _fit(name: str) -> str:

@@ -46,6 +46,8 @@ class Evidence:
     assistant said before their last message; `recalled` are memories that were
     given or found, `own` what the owner's own tools answered, `untrusted` what
     tools brought that are not the owner's own. `addresses` were found by searches.
+    `outside` says whether anything from outside was ever read in the conversation:
+    what the assistant said since may tell it.
     """
 
     said: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ class Evidence:
     untrusted: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,8 @@ class ToolOutput:
 
     `memories` are the ids of the facts that the text quotes, `addresses` the
     URLs that a search found: they may be opened without asking. `structured`
-    says the same to a program.
+    says the same to a program. `untrusted` says that a tool of the owner's own
+    tells here what came from outside.
     """
 
     text: str
@@ -150,6 +154,7 @@ class ToolOutput:
     memories: tuple[str, ...] = ()
     structured: Mapping[str, Any] | None = None
     addresses: tuple[str, ...] = ()
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,17 @@ async def test_a_name_is_made_fit_for_every_system(name: str, kept: str) -> None
         assert file.name == kept
 
 
+async def test_a_file_that_comes_to_a_deleted_conversation_leaves_nothing(tmp_path: Path) -> None:
+    ports = ports_of(blobs=DirectoryBlobs(tmp_path))
+    async with open_house(ports=ports) as house:
+        conversation = await house.new()
+        await house.app.runs.delete_conversation(house.me, conversation)
+        with pytest.raises(UnknownId):
+            await house.app.files.add(house.me, conversation, NewFile("a", "text/plain", b"x"))
+        assert contents(tmp_path) == []
+        assert await house.app.files.list(house.me, conversation) == []
+
+
 async def test_what_does_not_fit_is_refused_with_the_reason() -> None:
     async with open_house(max_file_bytes=1000) as house:
         conversation, files = await house.new(), house.app.files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -18,10 +19,11 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolMessage
+from bethink.principal import Principal
 from bethink.tool import Rate, Tool, ToolContext, ToolOutput, tool
 from tests.command_line import CommandLine
 from tests.door import open_door
-from tests.house import House, open_house
+from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
 
@@ -125,6 +127,71 @@ async def test_this_bethinks_own_rules_hold_before_the_owners(name: str) -> None
     assert finished.error == "denied"
 
 
+async def test_what_was_read_stays_outside_for_all_that_is_said_later() -> None:
+    """Retold in a second turn, found by a search, and recalled elsewhere: it is a stranger's word still."""
+    llm = ScriptedLlm(
+        [
+            opening("https://example.com/a"),
+            "The harbour opens at nine.",
+            "As I said: the harbour opens at nine.",
+            opening(f"{EVIL}1"),
+            [ScriptedCall("search_memory", {"query": "When does the harbour open?"})],
+            opening(f"{EVIL}2"),
+            "Done.",
+        ]
+    )
+    async with open_house(llm, tools=[open_page], recall_limit=0) as house:
+        conversation = await house.new()
+        await house.say("Read https://example.com/a about the harbour", conversation)
+        await house.say("Tell me again when the harbour opens", conversation)
+        stored = await house.messages(conversation)
+        assert [item.untrusted for item in stored if item.stop_reason] == [True, True]
+        asked = asked_in(list(await house.say("Open it", conversation)))
+        _, events = await run_of(house, "What do you know of the harbour?")
+    assert len(asked) == 1
+    assert len(asked_in(events)) == 1
+
+
+async def test_a_decision_before_a_crash_is_carried_out_after_it() -> None:
+    llm = ScriptedLlm([[ScriptedCall("delete_all_memories")], "Done."])
+    ports = ports_of(llm)
+    async with open_house(ports=ports) as house:
+        await house.app.memory.add(house.me, NewFact("User likes tea"))
+        run, events = await run_of(house, "Delete everything")
+        (asked,) = asked_in(events)
+        stopped = replace(house.app.runs.deciding, go_on=_nowhere)
+        assert await stopped.decide(house.me, run, call=asked.call, choice=Choice("approve"))
+        assert (await house.app.runs.stored.get(house.me, run)).is_decided
+    async with open_house(ports=ports) as house:
+        await house.app.runs.deciding.tend()
+        last = (await house.events(run))[-1]
+        assert isinstance(last, RunDone)
+        assert last.reason == "answered"
+        assert not (await house.app.memory.list(house.me)).items
+
+
+async def _nowhere(principal: Principal, run: str) -> None:
+    """The process dies here."""
+
+
+@pytest.mark.parametrize(
+    "settings", [{"*": "auto", "create_user": "deny"}, {"*": "auto", "add_user": "deny"}]
+)
+async def test_a_denial_holds_beside_every_other_rule(settings: dict[str, str]) -> None:
+    person = {"name": "Ada", "surname": "Lovelace", "email": "ada@example.org", "about_me": "Mathematician"}
+    llm = ScriptedLlm([[ScriptedCall("add_user", person), ScriptedCall("create_user", person)], "No."])
+    async with open_house(llm, tool_policy=settings) as house:
+        _, events = await run_of(house, "Create her")
+    assert [event.error for event in events if isinstance(event, ToolFinished)] == ["denied", "denied"]
+
+
+async def test_what_is_decided_about_an_alias_holds_for_the_tool() -> None:
+    async with open_door(None) as door:
+        assert (await door.http.put("/tools/add_user/rule", json={"rule": "deny"})).status_code == 204
+        (rule,) = await door.house.app.rules.list(door.house.me)
+    assert rule.id == "create_user"
+
+
 async def test_a_call_about_which_nobody_decides_is_dropped() -> None:
     llm = ScriptedLlm([[ScriptedCall("delete_all_memories")], "Never reached."])
     async with open_house(llm, approval_timeout_s=60) as house:
@@ -132,10 +199,10 @@ async def test_a_call_about_which_nobody_decides_is_dropped() -> None:
         conversation = await house.new()
         run = await house.app.runs.start(house.me, conversation, "Delete everything")
         await house.events(run)
-        await house.app.runs.stored.expire()
+        await house.app.runs.deciding.tend()
         assert (await house.app.runs.stored.get(house.me, run)).state == "waiting"
         house.clock.advance(61)
-        await house.app.runs.stored.expire()
+        await house.app.runs.deciding.tend()
         assert (await house.app.runs.stored.get(house.me, run)).state == "ended"
         results = [item.message for item in await house.messages(conversation)]
         assert [one.content for one in results if isinstance(one, ToolMessage)] == [LATE]

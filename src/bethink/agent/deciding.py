@@ -5,23 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import anyio
 import msgspec
 
 from bethink.agent.records import RUNS, Run
 from bethink.agent.request import Decided
-from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
 from bethink.messages import ToolCall, ToolMessage
+from bethink.principal import Principal
 from bethink.store import Put
+from bethink.telemetry import log
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from bethink.agent.records import WaitingCall
     from bethink.agent.rules import Rules
     from bethink.agent.stored_runs import StoredRuns
     from bethink.agent.toolbox import Toolbox
-    from bethink.principal import Principal
-    from bethink.store import Store
 
 _TRIES = 5
+_TEND_S = 300
+
+_log = log("deciding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +41,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """Decisions about the calls of all owners."""
+    """Decisions about the calls of all owners; `go_on` runs on what was decided."""
 
-    store: Store
     stored: StoredRuns
     toolbox: Toolbox
     rules: Rules
+    go_on: Callable[[Principal, str], Awaitable[None]]
 
     async def decide(self, principal: Principal, run: str, *, call: str, choice: Choice) -> bool:
-        """Keep the decision; whether it was the last one that the run waits for.
+        """Keep the decision; True when it was the last one, and the run goes on.
 
         Raises:
             UnknownId: no such run, or the call does not wait.
@@ -58,14 +64,34 @@ class Deciding:
                 raise BadInput(message)
             record = self._decided(found.record, item, choice)
             try:
-                await self.store.commit(principal.owner, [Put(RUNS, record, found.version)])
+                await self.rules.store.commit(principal.owner, [Put(RUNS, record, found.version)])
             except Conflict:
                 continue
             if choice.always:
+                tool = self.toolbox.get(item.name)
                 rule = "deny" if choice.decision == "reject" else "auto"
-                await self.rules.set(principal, item.name, rule)
-            return all(other.decision is not None for other in record.waiting)
+                await self.rules.set(principal, tool.name if tool else item.name, rule)
+            if record.is_decided:
+                await self.go_on(principal, run)
+            return record.is_decided
         raise Conflict
+
+    async def tend(self) -> None:
+        """Go on with what was decided before a crash, and end what waited too long."""
+        async for owner, run in self.stored.waiting():
+            if run.is_decided:
+                await self.go_on(Principal(owner), run.id)
+            else:
+                await self.stored.settle(Principal(owner), run.conversation)
+
+    async def tend_always(self) -> None:
+        """Tend at once, and every few minutes."""
+        while True:
+            try:
+                await self.tend()
+            except BethinkError as error:
+                _log.error("runs that wait could not be tended: %s", error)
+            await anyio.sleep(_TEND_S)
 
     def _decided(self, run: Run, item: WaitingCall, choice: Choice) -> Run:
         now = msgspec.structs.replace(item, decision=choice.decision)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bethink.errors import Conflict, JustForgotten
-from bethink.files import is_text
+from bethink.files import text_of
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import Evidence, ToolContext
 
@@ -48,7 +48,7 @@ async def _keep(request: RunRequest, files: Files, file: NewFile) -> Attachment:
         return (await files.add(request.principal, request.conversation, file, made_by="tool")).attachment
     for _ in range(_TRIES):
         await forgotten.listen()
-        if is_text(file.media_type) and forgotten.says(file.content.decode("utf-8", "replace")):
+        if (text := text_of(file.content)) is not None and forgotten.says(text):
             raise JustForgotten
         try:
             kept = await files.add(
@@ -80,10 +80,18 @@ def evidence_of(request: RunRequest) -> Evidence:
             case AssistantMessage():
                 answered = message.content
             case ToolMessage() if message.name in _SEARCHES:
-                recalled += _FOUND.findall(message.content)
+                found = _FOUND.findall(message.content)
+                recalled += found
+                untrusted += found if message.untrusted else []
             case ToolMessage():
                 (untrusted if message.untrusted else own).append(message.content)
                 addresses += message.addresses
     return Evidence(
-        tuple(said[-_LATELY:]), asked, tuple(recalled), tuple(untrusted), tuple(own), tuple(addresses)
+        said=tuple(said[-_LATELY:]),
+        asked=asked,
+        recalled=tuple(recalled),
+        untrusted=tuple(untrusted),
+        own=tuple(own),
+        addresses=tuple(addresses),
+        outside=request.outside or bool(untrusted),
     )

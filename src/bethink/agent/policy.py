@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bethink.agent.request import RunRequest
     from bethink.agent.rules import Decision, Rules
-    from bethink.agent.toolbox import Prepared
+    from bethink.agent.toolbox import Prepared, Toolbox
     from bethink.principal import Principal
     from bethink.tool import Tool
 
@@ -55,6 +55,7 @@ class Policy:
     """Judges calls. `settings` are this Bethink's own rules, by a tool's name or pattern, or by effect."""
 
     rules: Rules
+    toolbox: Toolbox
     settings: Mapping[str, Decision]
 
     async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[Verdict]:
@@ -79,14 +80,23 @@ class Policy:
         return judge(call.tool, call.arguments, principal, rule=self._rule(call.tool, own))
 
     def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:
-        """The rule that holds: this Bethink's where it denies, else the owner's, else this Bethink's."""
-        named: list[Decision] = [
-            decision for name, decision in self.settings.items() if fnmatchcase(tool.name, name)
+        """The rule that holds: this Bethink's where it denies, else the owner's, else this Bethink's.
+
+        Of its own a deny holds before all others, then a tool's name, the longest pattern, the effect.
+        """
+        fitting: list[tuple[str, Decision]] = [
+            (name, rule) for name, rule in self.settings.items() if self._is_meant(tool, name)
         ]
-        general = named[0] if named else self.settings.get(tool.effect)
-        if general == "deny" or tool.name not in own:
-            return general
-        return own[tool.name]
+        if any(rule == "deny" for _, rule in fitting):
+            return "deny"
+        if tool.name in own:
+            return own[tool.name]
+        fitting.sort(key=lambda one: (one[0] != tool.effect, "*" not in one[0], len(one[0])))
+        return fitting[-1][1] if fitting else None
+
+    def _is_meant(self, tool: Tool, name: str) -> bool:
+        """Whether a name, alias, pattern or effect of the settings means the tool."""
+        return fnmatchcase(tool.name, name) or name == tool.effect or self.toolbox.get(name) == tool
 
 
 def judge(
@@ -112,7 +122,7 @@ def judge(
     if tool.effect != "egress":
         return AUTO
     context = evidence()
-    if not context.untrusted:
+    if not (context.outside or context.untrusted):
         return AUTO
     gives = [tool.name] if tool.gives is None else tool.gives(dict(arguments))
     own = [text for text in gives if not _was_given(text, context, public=tool.public)]

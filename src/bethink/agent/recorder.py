@@ -84,7 +84,7 @@ class Recorder:
     _last: StoredMessage | None = None
     _asked: Versioned[StoredMessage] | None = None
     _note: str | None = None
-    _untrusted: bool = False
+    _outside: bool = False
     _recalled: tuple[RecalledRef, ...] = ()
     _used: tuple[Mark, ...] = ()
     _unbacked: list[ClaimUnbacked] = field(default_factory=list[ClaimUnbacked])
@@ -101,9 +101,13 @@ class Recorder:
         self._held.append(self._stored(message, self.run.message))
         await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
 
-    async def resume(self) -> None:
-        """Store that a waiting run goes on, here."""
-        await self.conversations.store.commit(self.principal.owner, [Put(RUNS, self.run)])
+    async def resume(self, version: int) -> None:
+        """Store that a waiting run goes on, here.
+
+        Raises:
+            Conflict: it is not `version` any more: it goes on elsewhere.
+        """
+        await self.conversations.store.commit(self.principal.owner, [Put(RUNS, self.run, if_version=version)])
 
     def take(self, event: Event) -> None:
         """Add an event to the journal and remember what the last message will tell of it."""
@@ -117,9 +121,10 @@ class Recorder:
                     RecalledRef(id=item.id, kind=item.kind, score=item.score) for item in event.items
                 )
                 self._seen.update(item.id for item in event.items)
+                self._outside |= any(item.untrusted for item in event.items)
             case ToolFinished():
                 self._seen.update(event.memories)
-                self._untrusted |= event.untrusted
+                self._outside |= event.untrusted
             case MemoryChanged():
                 self._seen.update(event.ids if event.change != "forgotten" else ())
                 self._changed.append(ChangedRef(change=event.change, ids=event.ids, undo=event.undo))
@@ -203,7 +208,7 @@ class Recorder:
         """Write on the last message how the run ended."""
         final = msgspec.structs.replace(
             last,
-            untrusted=self._untrusted,
+            untrusted=self._outside or self.conversation.record.outside,
             stop_reason=reason,
             note=self._note,
             recalled=self._recalled,
@@ -287,6 +292,7 @@ class Recorder:
         ]
         at = self.conversations.clock.now_us()
         now = appended(held.record, placed, at=at, active_run=active_run)
+        now = msgspec.structs.replace(now, outside=now.outside or self._outside)
         puts = [Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in placed]
         if now.active_run is None:
             puts += await self._question(now)

@@ -46,6 +46,11 @@ class Run(Record, frozen=True, kw_only=True):
     waiting: tuple[WaitingCall, ...] = ()
     waits_since: int | None = None
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether it waits for nobody any more, and only has to go on."""
+        return self.state == "waiting" and all(item.decision is not None for item in self.waiting)
+
     def without(self, gone: Redaction) -> Run:
         """The record with nothing of what is forgotten in the calls that wait."""
         return msgspec.structs.replace(self, waiting=tuple(_hushed_call(call, gone) for call in self.waiting))

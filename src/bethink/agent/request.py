@@ -55,7 +55,8 @@ class RunRequest:
     """What a run begins with: the conversation so far, the owner's message last.
 
     `message` is that message's id. A run that goes on after an approval has the
-    `decided` calls of its last assistant message.
+    `decided` calls of its last assistant message. `outside` says whether
+    something from outside was read in the conversation before.
     """
 
     principal: Principal
@@ -66,6 +67,7 @@ class RunRequest:
     save: Save
     decided: Sequence[Decided] = ()
     recalled: tuple[Recalled, ...] = ()
+    outside: bool = False
     forgotten: Forgotten | None = None
     labels: Labels = field(default_factory=Labels)
     spent: Spent = field(default_factory=Spent)

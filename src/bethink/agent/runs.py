@@ -25,7 +25,7 @@ from bethink.agent.request import RunRequest, Turn
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
 from bethink.conversations import checked_content
-from bethink.errors import BethinkError, Busy
+from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import Place, RunDone, RunFailed, RunStarted, ToolFinished, Usage, Warned
 from bethink.messages import UserMessage
 from bethink.telemetry import log
@@ -97,7 +97,7 @@ class Runs:
     on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
-    _deciding: Deciding = field(init=False, repr=False)
+    deciding: Deciding = field(init=False, repr=False)
     _elsewhere: Elsewhere = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
@@ -108,9 +108,9 @@ class Runs:
         stored = StoredRuns(
             self.conversations, self.forgettings, self.bus, self._live.__contains__, self.max_wait_s
         )
-        deciding = Deciding(self.conversations.store, stored, self.toolbox, self.rules)
+        deciding = Deciding(stored, self.toolbox, self.rules, self._go_on)
         object.__setattr__(self, "stored", stored)
-        object.__setattr__(self, "_deciding", deciding)
+        object.__setattr__(self, "deciding", deciding)
         object.__setattr__(self, "_elsewhere", Elsewhere(self.bus, self.conversations.new_id))
 
     @property
@@ -126,7 +126,7 @@ class Runs:
             tasks.start_soon(self._flush_always)
             tasks.start_soon(self._elsewhere.cancel_for_others, self._cancel)
             tasks.start_soon(self._elsewhere.hush_for_others, self._hush)
-            tasks.start_soon(self.stored.expire_always)
+            tasks.start_soon(self.deciding.tend_always)
             try:
                 yield self
             finally:
@@ -161,7 +161,9 @@ class Runs:
         aside = self.commands.match(said.content) is not None
         recorder = Recorder(principal, run, held, self.conversations, Journal(), hush, aside=aside)
         await recorder.begin(said)
-        request = RunRequest(principal, conversation, run.id, run.message, [*history, said], recorder.save)
+        messages = [*history, said]
+        request = RunRequest(principal, conversation, run.id, run.message, messages, recorder.save)
+        request.outside = held.record.outside
         started = RunStarted(
             run=run.id,
             conversation=conversation,
@@ -248,17 +250,8 @@ class Runs:
         self.on_delete(principal.owner, conversation)
 
     async def decide(self, principal: Principal, run: str, *, call: str, choice: Choice) -> bool:
-        """Decide about a waiting call; True when that was the last one and the run goes on.
-
-        Raises:
-            UnknownId: no such run, or the call does not wait.
-            Conflict: others kept deciding too.
-            BadInput: the edited arguments do not fit the tool, or the tool asks each time.
-        """
-        is_last = await self._deciding.decide(principal, run, call=call, choice=choice)
-        if is_last:
-            await self._go_on(principal, run)
-        return is_last
+        """See `Deciding.decide`."""
+        return await self.deciding.decide(principal, run, call=call, choice=choice)
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)
@@ -277,8 +270,10 @@ class Runs:
             raise Busy from error
 
     async def _go_on(self, principal: Principal, run: str) -> None:
+        """Run a decided run to its end, unless it goes on elsewhere by now."""
         hush = await Hush.listening(principal.owner, self.forgettings)
-        record = await self.stored.get(principal, run)
+        found = await self.stored.versioned(principal, run)
+        record = found.record
         held = await self.conversations.get(principal, record.conversation)
         history = await self._history(principal, held)
         stored = await self.stored.events(principal, record.id, Place(0))
@@ -288,7 +283,10 @@ class Runs:
         )
         ledger = Ledger({item.call: item.message for item in record.waiting if item.message})
         recorder = Recorder(principal, running, held, self.conversations, journal, hush, ledger=ledger)
-        await recorder.resume()
+        try:
+            await recorder.resume(found.version)
+        except Conflict:
+            return
         request = RunRequest(
             principal,
             record.conversation,
@@ -297,6 +295,7 @@ class Runs:
             history,
             recorder.save,
             decided=decided_calls(record),
+            outside=held.record.outside,
         )
         self._launch(recorder, request, "")
 

@@ -21,13 +21,11 @@ from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, Run
 from bethink.agent.refusals import late, rejected
 from bethink.conversations import removal
-from bethink.errors import BethinkError, Busy, UnknownId
+from bethink.errors import Busy, UnknownId
 from bethink.events import Place, RunDone, StopReason
 from bethink.files import removal as files_removal
 from bethink.messages import AssistantMessage, Message, ToolMessage
-from bethink.principal import Principal
 from bethink.store import DeleteAll, Put, Scan
-from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from bethink.across.redaction import Redaction
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations
+    from bethink.principal import Principal
     from bethink.store import Change, Versioned
 
 _POLL_S = 0.1
@@ -44,9 +43,6 @@ _SECOND_US = 1_000_000
 _HOUR_US = 3_600 * _SECOND_US
 _DAY_US = 24 * _HOUR_US
 _PURGED_AT_ONCE = 20
-_EXPIRE_S = 300
-
-_log = log("runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +160,17 @@ class StoredRuns:
             await self._finish(principal, held, run=run, reason="cancelled")
         return await self.conversations.get(principal, conversation)
 
-    async def expire_always(self) -> None:
-        """End the runs that wait too long, every so often."""
-        while True:
-            try:
-                await self.expire()
-            except BethinkError as error:
-                _log.error("runs that waited too long could not be ended: %s", error)
-            await anyio.sleep(_EXPIRE_S)
-
-    async def expire(self) -> None:
-        """End the waiting runs of all owners about which nobody decided in time."""
+    async def waiting(self) -> AsyncGenerator[tuple[str, Run]]:
+        """The runs of all owners that wait for decisions, each with its owner."""
         async for owner in owners_of(self.conversations.store, RUNS):
-            scan = Scan(RUNS, {"state": "waiting"}, limit=_PAGE)
-            page = await self.conversations.store.scan(owner, scan)
-            for item in page.items:
-                if self._is_late(item.record):
-                    await self.settle(Principal(owner), item.record.conversation)
+            cursor: str | None = None
+            while True:
+                scan = Scan(RUNS, {"state": "waiting"}, limit=_PAGE, after=cursor)
+                page = await self.conversations.store.scan(owner, scan)
+                for item in page.items:
+                    yield owner, item.record
+                if (cursor := page.cursor) is None:
+                    break
 
     async def purge(self, principal: Principal) -> None:
         """Drop journals of the owner's runs that ended more than a day ago: some, at most once an hour."""
@@ -247,7 +237,7 @@ class StoredRuns:
 
     def _is_late(self, run: Run) -> bool:
         waited_us = self.conversations.clock.now_us() - (run.waits_since or run.started_at)
-        return run.state == "waiting" and waited_us > self.max_wait_s * _SECOND_US
+        return run.state == "waiting" and not run.is_decided and waited_us > self.max_wait_s * _SECOND_US
 
     async def _runs_elsewhere(self, run: Run) -> bool:
         return run.process != self.bus.process and await self.bus.is_alive(run.process)

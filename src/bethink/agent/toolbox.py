@@ -228,7 +228,6 @@ class Toolbox:
         self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
     ) -> None:
         own = replace(context, call=prepared.call.id, emit=queue.put_nowait)
-        untrusted = prepared.tool.trust == "untrusted"
         duration_ms = 0.0
         try:
             async with self._limits.room(context.principal.owner, prepared.tool):
@@ -243,7 +242,8 @@ class Toolbox:
             prepared.call,
             output,
             duration_ms=duration_ms,
-            untrusted=untrusted and output.error not in _OUR_WORDS,
+            untrusted=output.untrusted
+            or (prepared.tool.trust == "untrusted" and output.error not in _OUR_WORDS),
         )
 
     async def _output(self, prepared: Prepared, context: ToolContext) -> ToolOutput:

@@ -75,7 +75,7 @@ async def measure_tools() -> list[dict[str, Any]]:
     searches = replace(look_up, effect="egress", gives=_words, public=True)
     with TemporaryDirectory(prefix="bethink-bench-") as directory:
         async with open_database(Path(directory)) as database:
-            policy = Policy(Rules(database.store, SystemClock()), {})
+            policy = Policy(Rules(database.store, SystemClock()), box, {})
             steps: dict[str, Callable[[], Awaitable[object]]] = {
                 "the tool, bare": partial(look_up.handler, _CONTEXT, city="Paris", days=3),
                 "arguments checked": _at_once(partial(box.prepare, call)),

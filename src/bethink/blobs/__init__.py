@@ -26,11 +26,11 @@ class Blobs(Protocol):
         ...
 
     async def ids(self, owner: str) -> Sequence[str]:
-        """The ids of all contents of the owner."""
+        """The ids of all contents of the owner, those too that are only half written."""
         ...
 
     async def delete(self, owner: str, ids: Iterable[str]) -> None:
-        """Remove contents; nothing happens for those that are not there.
+        """Remove contents, half written ones too; nothing happens for those that are not there.
 
         Raises:
             StorageError: one cannot be removed.

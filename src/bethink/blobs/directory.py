@@ -89,6 +89,7 @@ def _write(path: Path, content: bytes) -> None:
 def _unlink(paths: Sequence[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}{_PARTIAL}").unlink(missing_ok=True)
     for parent in {path.parent for path in paths if path.parent.is_dir()}:
         _sync(parent)
 
@@ -103,7 +104,7 @@ def _sync(directory: Path) -> None:
 
 def _names(home: Path) -> list[str]:
     try:
-        return [entry.name for entry in os.scandir(home)]
+        return sorted({entry.name.removesuffix(_PARTIAL) for entry in os.scandir(home)})
     except FileNotFoundError:
         return []
 

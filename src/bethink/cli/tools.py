@@ -12,12 +12,15 @@ from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from bethink.agent.audit import Called
     from bethink.agent.rules import Decision
+    from bethink.app import App
     from bethink.cli.commands import Commands
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
+    from bethink.tool import Tool
 
 _RULES: dict[str, Decision | None] = {"auto": "auto", "ask": "ask", "deny": "deny", "default": None}
 _BRIEF = 100
@@ -55,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _list(session: Session, screen: Screen, options: argparse.Namespace) -> int:
     rules = {rule.id: rule.decision for rule in session.call(session.app.rules.list, session.principal)}
-    for tool in session.app.toolbox.all:
+    for tool in session.call(_tools, session.app):
         if options.json:
             document = {
                 "name": tool.name,
@@ -74,8 +77,17 @@ def _list(session: Session, screen: Screen, options: argparse.Namespace) -> int:
     return Exit.OK
 
 
+async def _tools(app: App) -> Sequence[Tool]:
+    """The tools, asked for on the app's loop: where code runs is chosen when somebody asks."""
+    return app.toolbox.all
+
+
+async def _tool(app: App, name: str) -> Tool | None:
+    return app.toolbox.get(name)
+
+
 def _rule(session: Session, screen: Screen, options: argparse.Namespace) -> int:
-    tool = session.app.toolbox.get(options.tool)
+    tool = session.call(_tool, session.app, options.tool)
     rules = session.call(session.app.rules.list, session.principal)
     if tool is None and options.tool not in {rule.id for rule in rules}:
         message = f"There is no tool {options.tool!r}: `bethink tools list` shows them."

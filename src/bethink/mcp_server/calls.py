@@ -59,7 +59,9 @@ class Calls:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_policy", Policy(self.app.rules, self.app.settings.tool_policy))
+        object.__setattr__(
+            self, "_policy", Policy(self.app.rules, self.app.toolbox, self.app.settings.tool_policy)
+        )
 
     async def begin(
         self, offer: Offer, arguments: dict[str, Any], principal: Principal, *, confirmed: str = ""

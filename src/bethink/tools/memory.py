@@ -134,6 +134,7 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
         return ToolOutput(
             "\n\n".join((f"Found {len(found)} {noun}:", *entries)),
             memories=tuple(hit.id for hit, _ in found),
+            untrusted=any(hit.untrusted for hit, _ in found),
         )
 
     return [store_memory, search_memory]

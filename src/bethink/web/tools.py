@@ -122,7 +122,8 @@ async def list_calls(
 async def set_rule(tool: str, body: RuleBody, app: Served, caller: Caller) -> None:
     """Decide about a tool for always. What cannot be undone asks each time all the same."""
     rules = {rule.id for rule in await app.rules.list(caller)}
-    if app.toolbox.get(tool) is None and tool not in rules:
+    known = app.toolbox.get(tool)
+    if known is None and tool not in rules:
         message = f"There is no tool {tool[:80]!r}: GET /tools lists them."
         raise UnknownId(message)
-    await app.rules.set(caller, tool, body.rule)
+    await app.rules.set(caller, known.name if known else tool, body.rule)
