@@ -5,7 +5,17 @@ import { defineConfig } from "vitest/config";
 // a navigation asks for HTML and gets the page, a fetch asks for JSON and goes to the server.
 const api = "http://127.0.0.1:8484";
 const shared = ["settings", "vault", "documents", "tasks", "calendar"];
-const served = ["health", "conversations", "runs", "memories", "recall", ...shared];
+const served = [
+  "health",
+  "conversations",
+  "files",
+  "runs",
+  "memories",
+  "recall",
+  "tools",
+  "mcp-servers",
+  ...shared,
+];
 
 export default defineConfig({
   plugins: [react()],

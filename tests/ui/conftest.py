@@ -48,12 +48,17 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
 @pytest.fixture
 def served(running: Served) -> Served:
     """The same, with nothing in its memory: no fact and no conversation."""
-    running.delete("/memories?confirm=true")
-    for archived in ("false", "true"):
-        while kept := running.get(f"/conversations?limit=100&archived={archived}")["items"]:
-            for conversation in kept:
-                running.delete(f"/conversations/{conversation['id']}")
+    emptied(running)
     return running
+
+
+def emptied(served: Served) -> None:
+    """Take out what earlier tests put in."""
+    served.delete("/memories?confirm=true")
+    for archived in ("false", "true"):
+        while kept := served.get(f"/conversations?limit=100&archived={archived}")["items"]:
+            for conversation in kept:
+                served.delete(f"/conversations/{conversation['id']}")
 
 
 @pytest.fixture

@@ -75,14 +75,18 @@ class Served:
 
 
 @contextmanager
-def bethink(data: Path, model_url: str | None) -> Generator[Served]:
-    """`bethink serve` on a free port over this data directory, with or without a model."""
+def bethink(data: Path, model_url: str | None, **settings: str) -> Generator[Served]:
+    """`bethink serve` on a free port over this data directory, with or without a model.
+
+    `settings` are its environment's, such as BETHINK_USER_TOOLS.
+    """
     command = [Path(sys.executable).with_name("bethink"), "serve", "--port", "0", "--data", data]
     environment = {
         **os.environ,
         "BETHINK_MODEL": "openai:scripted" if model_url else "",
         "OPENAI_BASE_URL": model_url or "",
         "OPENAI_API_KEY": "x",
+        **settings,
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
     }
     # Its log goes where pytest shows it beside a failure.

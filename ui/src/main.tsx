@@ -16,7 +16,9 @@ import "./styles/kit.css";
 import "./styles/shell.css";
 import "./styles/chat.css";
 import "./styles/answer.css";
+import "./styles/files.css";
 import "./styles/rooms.css";
+import "./styles/tools.css";
 
 const router = new Router();
 const conversations = new ConversationsService();

@@ -116,6 +116,7 @@ class ToolResult(_Message):
     error: str | None
     duration_ms: float
     attachments: list[MessageAttachment]
+    untrusted: bool = Field(description="It came from outside: it is not the owner's own.")
 
 
 Message = OwnerMessage | ModelMessage | ToolResult
@@ -166,6 +167,7 @@ def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
                 error=said.error,
                 duration_ms=said.duration_ms,
                 attachments=_files(said.attachments),
+                untrusted=said.untrusted,
             )
         case _:
             assert_never(said)

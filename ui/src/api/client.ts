@@ -1,14 +1,18 @@
 // One small client of the server's HTTP API. Every failure becomes a `Problem` that a person can read.
 import type {
+  CallPage,
   Consolidation,
   Conversation,
   ConversationList,
   ConversationPatch,
   Decision,
+  FileList,
   ForgetPreview,
   ForgetWanted,
   Forgotten,
   Health,
+  McpServerShown,
+  McpServersShown,
   Memory,
   MemoryDraft,
   MemoryHealth,
@@ -19,7 +23,9 @@ import type {
   MemoryPatch,
   MemoryWritten,
   OpenConversation,
+  Rule,
   Settings,
+  ToolList,
 } from "./types";
 
 /** What went wrong, in words: `title` says what happened, `detail` what to do. */
@@ -42,16 +48,20 @@ export const unreachable = () =>
     0,
   );
 
-async function problemOf(response: Response): Promise<Problem> {
+/** What an answer's status and body tell of a failure. */
+export function problemIn(status: number, text: string): Problem {
   try {
-    const body = await response.json();
+    const body = JSON.parse(text);
     const code = String(body.type ?? "").replace("urn:bethink:error:", "");
-    const title = String(body.title ?? `The server answered ${response.status}`);
-    return new Problem(code || "unknown", title, String(body.detail ?? ""), response.status);
+    const title = String(body.title ?? `The server answered ${status}`);
+    return new Problem(code || "unknown", title, String(body.detail ?? ""), status);
   } catch {
-    return new Problem("unknown", `The server answered ${response.status}`, "", response.status);
+    return new Problem("unknown", `The server answered ${status}`, "", status);
   }
 }
+
+const problemOf = async (response: Response) =>
+  problemIn(response.status, await response.text().catch(() => ""));
 
 /** Any error as a problem that can be shown. */
 export function asProblem(error: unknown): Problem {
@@ -123,6 +133,22 @@ export const api = {
   patchConversation: (id: string, patch: ConversationPatch) =>
     json<Conversation>("PATCH", `/conversations/${at(id)}`, patch),
   deleteConversation: (id: string) => json<void>("DELETE", `/conversations/${at(id)}`),
+
+  files: (conversation: string) =>
+    json<FileList>("GET", `/conversations/${at(conversation)}/files`),
+
+  tools: (signal?: AbortSignal) => json<ToolList>("GET", "/tools", undefined, signal),
+  setRule: (tool: string, rule: Rule) => json<void>("PUT", `/tools/${at(tool)}/rule`, { rule }),
+  toolCalls: (query: { tool?: string; cursor?: string | null }, signal?: AbortSignal) =>
+    json<CallPage>("GET", withQuery("/tools/calls", { limit: 50, ...query }), undefined, signal),
+
+  servers: (signal?: AbortSignal) =>
+    json<McpServersShown>("GET", "/mcp-servers", undefined, signal),
+  reconnectServer: (name: string) =>
+    json<McpServerShown>("POST", `/mcp-servers/${at(name)}/reconnect`),
+  acceptServer: (name: string, digest: string | null) =>
+    json<McpServerShown>("POST", `/mcp-servers/${at(name)}/accept`, { digest }),
+  signInToServer: (name: string) => json<McpServerShown>("POST", `/mcp-servers/${at(name)}/login`),
 
   cancelRun: (run: string) => json<void>("POST", `/runs/${at(run)}/cancel`),
   decide: (run: string, call: string, decision: Decision) =>

@@ -1,25 +1,34 @@
 // The shapes of the server's API under the names that the interface uses. Times are ISO 8601 in UTC.
 import type {
+  CallShown,
   ConversationPage,
   ConversationShown,
   ForgetBody,
   MemoryChange,
   Part,
+  RuleBody,
   RunDone,
   SettingsShown,
+  ToolShown,
   Waiting,
 } from "../contract/openapi";
 
 export type {
+  ApprovalNeeded,
   Attachment,
+  CallPage,
   Consolidation,
   Conversation,
+  ConversationFile,
   ConversationPatch,
   DecisionBody as Decision,
   Event as ContractEvent,
+  FileList,
   ForgetPreview,
   Forgotten,
   Health,
+  McpServerShown,
+  McpServersShown,
   Memory,
   MemoryDoubt,
   MemoryDraft,
@@ -35,6 +44,7 @@ export type {
   ModelMessage,
   RunStarted,
   ToolFinished,
+  ToolList,
   ToolResult,
   Usage,
 } from "../contract/openapi";
@@ -49,3 +59,7 @@ export type WaitingCall = Waiting;
 export type MemoryWritten = MemoryChange;
 export type PartHealth = Part;
 export type Settings = SettingsShown;
+export type KnownTool = ToolShown;
+export type ToolCallRecord = CallShown;
+/** What the owner decided about a tool for always; null where nothing. */
+export type Rule = RuleBody["rule"];

@@ -24,7 +24,7 @@ function Shown({ route }: { route: Route }) {
     case "memory":
       return <MemoryRoom memory={route.memory} />;
     case "settings":
-      return <SettingsRoom />;
+      return <SettingsRoom page={route.page} />;
     case "lost":
       return (
         <div className="page">

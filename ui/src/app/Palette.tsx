@@ -15,7 +15,7 @@ import { bindings } from "../keys/bindings";
 import { Dialog } from "../kit/Dialog";
 import { Keys } from "../kit/pieces";
 import { type Services, useApp } from "../services/context";
-import { rooms } from "../services/rooms";
+import { rooms, settingsPages } from "../services/rooms";
 import { useStore } from "../services/store";
 import { shortDate } from "../services/words";
 
@@ -46,6 +46,9 @@ function places(app: Services, onShortcuts: () => void): Found[] {
     ...rooms
       .slice(1)
       .map((room) => entry(room.key, room.icon, room.name, () => app.router.go(room.path))),
+    ...settingsPages.map(({ path, icon, long }) =>
+      entry(path, icon, long, () => app.router.go(path)),
+    ),
     entry("shortcuts", Keyboard, "Shortcuts", onShortcuts),
     entry("theme", SunMoon, isDark ? "Light pages" : "Dark pages", () =>
       app.look.choose({ theme: isDark ? "light" : "dark" }),

@@ -186,7 +186,7 @@ export type ToolProgress = { call: string; fraction?: number | null; kind: "tool
 
 export type ToolRequested = { arguments: string; call: string; kind: "tool_requested"; label: string; name: string };
 
-export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string };
+export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string; untrusted: boolean };
 
 export type ToolRun = { arguments: string; call: string; duration_ms: number; error: string | null; name: string; text: string };
 

@@ -10,7 +10,7 @@ const stream = { accept: "text/event-stream" };
 const PAUSES_MS = [300, 1000, 2000, 4000, 8000];
 
 export type Opening =
-  | { conversation: string; text: string }
+  | { conversation: string; text: string; files: readonly string[] }
   | { run: string; after: string | null };
 
 function open(opening: Opening, signal: AbortSignal): Promise<Response> {
@@ -22,7 +22,10 @@ function open(opening: Opening, signal: AbortSignal): Promise<Response> {
   return request(`/conversations/${encodeURIComponent(opening.conversation)}/chat`, {
     method: "POST",
     headers: { ...stream, "content-type": "application/json" },
-    body: JSON.stringify({ message: { role: "user", content: opening.text }, stream: true }),
+    body: JSON.stringify({
+      message: { role: "user", content: opening.text, attachments: opening.files },
+      stream: true,
+    }),
     signal,
   });
 }

@@ -105,6 +105,18 @@ describe("reduce", () => {
     expect(reduce(reduce(going, finished), done, 9)).toMatchObject({ end: "answered", endedAt: 9 });
   });
 
+  test("knows what is asked each time, and what came from outside", () => {
+    const needed = { ...asked, kind: "approval_needed", reason: "", final: true } as ContractEvent;
+    expect(tool(play(started, asked))).toMatchObject({ final: false, untrusted: false });
+    expect(tool(play(started, asked, needed))).toMatchObject({ final: true });
+    const plot = { name: "plot.png", media_type: "image/png", url: "/files/p" };
+    const outside = { ...finished, untrusted: true, attachments: [plot] } as ContractEvent;
+    expect(tool(play(started, asked, outside))).toMatchObject({
+      untrusted: true,
+      attachments: [plot],
+    });
+  });
+
   test("replaces only the text that is being written when it is told the whole of it", () => {
     const before = play(started, text("First."), asked, finished, text("Sec"));
     const run = reduce(before, { kind: "text_so_far", text: "Second, whole.", reasoning: "hm" });

@@ -1,6 +1,7 @@
 // What a reader knows of a run, made from its events. Live streams, replays after a reload and stored
 // messages all end in the same `Run`, so that every part of the interface draws one thing.
 import type {
+  ApprovalNeeded,
   Attachment,
   ContractEvent,
   Decision,
@@ -28,6 +29,12 @@ export type ToolPart = {
   fraction: number | null;
   reason: string | null;
   decision: Decision["decision"] | null;
+  /** What was decided holds for the tool from now on. */
+  always: boolean;
+  /** Nothing of it can be taken back: it is asked about each time. */
+  final: boolean;
+  /** What it brought is not the owner's own. */
+  untrusted: boolean;
   attachments: readonly Attachment[];
 };
 
@@ -107,13 +114,14 @@ function setText(run: Run, type: "text" | "reasoning", text: string): Run {
 
 type Called = { call: string; name?: string; arguments?: string; label?: string };
 
-function newTool(run: Run, called: Called): ToolPart {
+/** A call of which nothing is known but what was asked for. */
+export function newTool(key: string, called: Called): ToolPart {
   return {
     type: "tool",
-    key: partKey(run),
+    key,
     call: called.call,
     name: called.name ?? "",
-    label: called.label ?? called.name ?? "A tool",
+    label: called.label || called.name || "A tool",
     arguments: called.arguments ?? "",
     state: "running",
     text: "",
@@ -123,6 +131,9 @@ function newTool(run: Run, called: Called): ToolPart {
     fraction: null,
     reason: null,
     decision: null,
+    always: false,
+    final: false,
+    untrusted: false,
     attachments: [],
   };
 }
@@ -131,7 +142,7 @@ function newTool(run: Run, called: Called): ToolPart {
 function changeTool(run: Run, called: Called, change: Partial<ToolPart>): Run {
   const index = run.parts.findLastIndex((p) => p.type === "tool" && p.call === called.call);
   const found = run.parts[index];
-  if (found?.type !== "tool") return add(run, { ...newTool(run, called), ...change });
+  if (found?.type !== "tool") return add(run, { ...newTool(partKey(run), called), ...change });
   return replace(run, index, { ...found, ...change });
 }
 
@@ -155,7 +166,13 @@ function finishTool(run: Run, event: ToolFinished): Run {
     progress: null,
     fraction: null,
     attachments: event.attachments ?? [],
+    untrusted: event.untrusted ?? false,
   });
+}
+
+function waitFor(run: Run, event: ApprovalNeeded): Run {
+  const { reason, label, final = false } = event;
+  return changeTool(run, event, { state: "waiting", reason, label, final });
 }
 
 function finish(run: Run, reason: StopReason, now: number): Run {
@@ -201,7 +218,7 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
     case "tool_requested":
       return changeTool(run, event, { label: event.label, arguments: event.arguments });
     case "approval_needed":
-      return changeTool(run, event, { state: "waiting", reason: event.reason, label: event.label });
+      return waitFor(run, event);
     case "approval_decided": {
       const decided = { decision: event.decision, arguments: event.arguments };
       return changeTool(run, event, { ...decided, state: "running" });

@@ -43,6 +43,7 @@ const result: StoredMessage = {
   attachments: [],
   error: null,
   duration_ms: 4,
+  untrusted: false,
 };
 const answer: StoredMessage = {
   id: "a2",
@@ -91,13 +92,24 @@ describe("restore", () => {
       arguments: "{}",
       label: "Store",
       reason: "why",
-      final: false,
+      final: true,
     };
     const [turn] = withWaiting(restore([user("q1", "r1"), calls]), [waiting]);
     expect(turn?.run).toMatchObject({
       end: "awaiting_approval",
-      parts: [{ state: "waiting", reason: "why" }],
+      parts: [{ state: "waiting", reason: "why", final: true }],
     });
+  });
+
+  test("keeps files, what came from outside, and what was rejected", () => {
+    const plot = { name: "plot.png", media_type: "image/png", url: "/files/p" };
+    const asked = { ...user("q1", "r1"), attachments: [plot] } as StoredMessage;
+    const drawn = { ...result, attachments: [plot], untrusted: true } as StoredMessage;
+    const [turn] = restore([asked, calls, drawn]);
+    expect(turn?.question?.attachments).toEqual([plot]);
+    expect(turn?.run.parts).toMatchObject([{ attachments: [plot], untrusted: true }]);
+    const refused = { ...result, error: "rejected" } as StoredMessage;
+    expect(restore([asked, calls, refused])[0]?.run.parts).toMatchObject([{ decision: "reject" }]);
   });
 
   test("shows an answer whose question is on an older page", () => {

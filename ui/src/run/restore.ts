@@ -1,8 +1,19 @@
 // Stored messages as the same `Run`s that live events make.
-import type { ModelMessage, StoredMessage, ToolResult, WaitingCall } from "../api/types";
-import { emptyRun, type Part, type Run, type Spent, type ToolPart } from "./reduce";
+import type {
+  Attachment,
+  ModelMessage,
+  StoredMessage,
+  ToolResult,
+  WaitingCall,
+} from "../api/types";
+import { emptyRun, newTool, type Part, type Run, type Spent, type ToolPart } from "./reduce";
 
-export type Question = { id: string; at: number | null; content: string };
+export type Question = {
+  id: string;
+  at: number | null;
+  content: string;
+  attachments: readonly Attachment[];
+};
 export type Turn = { key: string; question: Question | null; run: Run };
 
 const newTurn = (message: StoredMessage, question: Question | null): Turn => ({
@@ -17,22 +28,9 @@ const newTurn = (message: StoredMessage, question: Question | null): Turn => ({
 });
 
 function callParts(message: ModelMessage): ToolPart[] {
-  return message.tool_calls.map((call) => ({
-    type: "tool",
-    key: call.id,
-    call: call.id,
-    name: call.name,
-    label: call.label || call.name,
-    arguments: call.arguments,
+  return message.tool_calls.map(({ id, ...said }) => ({
+    ...newTool(id, { call: id, ...said }),
     state: "unknown",
-    text: "",
-    error: null,
-    durationMs: null,
-    progress: null,
-    fraction: null,
-    reason: null,
-    decision: null,
-    attachments: [],
   }));
 }
 
@@ -60,6 +58,9 @@ function withAnswer(run: Run, message: ModelMessage): Run {
   };
 }
 
+/** How a result tells that the owner did not want the call. */
+const REJECTED = "rejected";
+
 function withResult(run: Run, message: ToolResult): Run {
   const result: Partial<ToolPart> = {
     state: message.error ? "failed" : "done",
@@ -67,6 +68,8 @@ function withResult(run: Run, message: ToolResult): Run {
     error: message.error,
     durationMs: message.duration_ms,
     attachments: message.attachments,
+    untrusted: message.untrusted,
+    decision: message.error === REJECTED ? "reject" : null,
   };
   const parts = run.parts.map((part) =>
     part.type === "tool" && part.call === message.call ? { ...part, ...result } : part,
@@ -79,7 +82,8 @@ export function restore(messages: readonly StoredMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     if (message.role === "user") {
-      const question = { id: message.id, at: Date.parse(message.at), content: message.content };
+      const { id, content, attachments } = message;
+      const question = { id, at: Date.parse(message.at), content, attachments };
       turns.push(newTurn(message, question));
       continue;
     }
@@ -101,7 +105,9 @@ export function withWaiting(turns: Turn[], waiting: readonly WaitingCall[]): Tur
     if (!mine.length) return turn;
     const parts = turn.run.parts.map((part): Part => {
       const call = part.type === "tool" && mine.find((each) => each.call === part.call);
-      return call ? { ...part, state: "waiting", reason: call.reason, label: call.label } : part;
+      if (!call) return part;
+      const { reason, label, final } = call;
+      return { ...part, state: "waiting", reason, label, final };
     });
     return { ...turn, run: { ...turn.run, parts, end: "awaiting_approval" } };
   });

@@ -1,13 +1,17 @@
 // One conversation as the interface holds it: its past, the answer that is being written, what waits.
 // It lives on while other rooms are shown, so that an answer is never lost by looking elsewhere.
 import { api, asProblem, type Problem } from "../api/client";
-import type { Conversation, Decision } from "../api/types";
+import type { Conversation, ConversationFile, Decision } from "../api/types";
 import { Store } from "../services/store";
 import { type Arrived, events, type LinkState, type Opening } from "./link";
 import { emptyRun, type Part, type Run, reduce } from "./reduce";
 import { restore, type Turn, withWaiting } from "./restore";
+import { Sizes, Uploads } from "./uploads";
 
-export type ShownTurn = Turn & { unsent?: Problem };
+/** A message as it is sent. */
+export type Said = { text: string; files: readonly ConversationFile[] };
+/** `unsent` says why a message did not get through, and what it was. */
+export type ShownTurn = Turn & { unsent?: { problem: Problem; said: Said } };
 
 export type SessionView = {
   id: string | null;
@@ -22,7 +26,7 @@ export type SessionView = {
   stopping: boolean;
   link: LinkState | "idle";
   interrupted: string | null;
-  queue: readonly string[];
+  queue: readonly Said[];
   undone: ReadonlySet<string>;
 };
 
@@ -49,6 +53,14 @@ const withTool = (run: Run, call: string, change: Partial<Part>): Run => ({
   ),
 });
 
+type Following = Extract<Opening, { run: string }> | { conversation: string; said: Said };
+
+const asOpening = ({ conversation, said }: Extract<Following, { said: Said }>): Opening => ({
+  conversation,
+  text: said.text,
+  files: said.files.map(({ id }) => id),
+});
+
 export type SessionHooks = {
   /** Something new is known of this conversation: its title, its time. */
   onConversation: (conversation: Conversation) => void;
@@ -61,6 +73,8 @@ export class Session {
   readonly key = crypto.randomUUID?.() ?? `${performance.now()}`;
   /** What was typed and not sent. */
   draft = "";
+  readonly uploads = new Uploads(() => this.#made());
+  readonly sizes = new Sizes(async () => (this.id ? (await api.files(this.id)).items : []));
   #hooks: SessionHooks;
   #abort = new AbortController();
   #pending: Arrived[] = [];
@@ -69,6 +83,7 @@ export class Session {
   /** The run that is followed by its id; null while the last turn's own is read. */
   #followed: string | null = null;
   #local = 0;
+  #creating: Promise<string> | null = null;
 
   constructor(id: string | null, hooks: SessionHooks) {
     this.#hooks = hooks;
@@ -117,34 +132,35 @@ export class Session {
   };
 
   /** Sends at once, or keeps the message until the present answer has ended. */
-  send = async (text: string): Promise<void> => {
+  send = async (text: string, files: readonly ConversationFile[] = []): Promise<void> => {
     const { running, queue } = this.store.get();
+    const said = { text, files };
+    this.sizes.know(files);
     if (running) {
-      this.store.change({ queue: [...queue, text] });
+      this.store.change({ queue: [...queue, said] });
       return;
     }
-    this.#addTurn(text);
+    this.#addTurn(said);
     this.store.change({ running: true, interrupted: null });
     try {
-      const conversation = this.id ?? (await this.#create());
-      await this.#live({ conversation, text });
+      await this.#live({ conversation: await this.#made(), said });
     } catch (error) {
-      this.#unsent(asProblem(error));
+      this.#unsent(asProblem(error), said);
     }
   };
 
   retry = (): Promise<void> => {
     const { turns } = this.store.get();
     const last = turns.at(-1);
-    if (!last?.unsent || !last.question) return Promise.resolve();
+    if (!last?.unsent) return Promise.resolve();
     this.store.change({ turns: turns.slice(0, -1) });
-    return this.send(last.question.content);
+    return this.send(last.unsent.said.text, last.unsent.said.files);
   };
 
-  unqueue = (index: number): string => {
+  unqueue = (index: number): Said | undefined => {
     const { queue } = this.store.get();
     this.store.change({ queue: queue.filter((_, i) => i !== index) });
-    return queue[index] ?? "";
+    return queue[index];
   };
 
   stop = async (): Promise<void> => {
@@ -160,18 +176,15 @@ export class Session {
   };
 
   decide = async (run: string, call: string, decision: Decision): Promise<void> => {
-    const before = this.store.get().turns;
-    const chosen = { state: "running", decision: decision.decision } as const;
-    const after = before.map((turn) =>
-      turn.run.id === run ? { ...turn, run: withTool(turn.run, call, chosen) } : turn,
-    );
+    await api.decide(run, call, decision);
+    const { decision: decided, always = false } = decision;
+    const chosen = { state: "running", decision: decided, always } as const;
+    const after = this.store
+      .get()
+      .turns.map((turn) =>
+        turn.run.id === run ? { ...turn, run: withTool(turn.run, call, chosen) } : turn,
+      );
     this.store.change({ turns: after });
-    try {
-      await api.decide(run, call, decision);
-    } catch (error) {
-      this.store.change({ turns: before });
-      throw error;
-    }
     const waits = after.some(
       (turn) =>
         turn.run.id === run &&
@@ -189,6 +202,15 @@ export class Session {
     this.#abort.abort();
   }
 
+  /** The id of the conversation, which is made when it is first needed, and once. */
+  #made(): Promise<string> {
+    if (this.id) return Promise.resolve(this.id);
+    this.#creating ??= this.#create().finally(() => {
+      this.#creating = null;
+    });
+    return this.#creating;
+  }
+
   async #create(): Promise<string> {
     const conversation = await api.createConversation();
     this.store.change({ id: conversation.id, conversation });
@@ -196,25 +218,26 @@ export class Session {
     return conversation.id;
   }
 
-  #addTurn(text: string): void {
+  #addTurn({ text, files }: Said): void {
     this.#local += 1;
     const key = `local-${this.#local}`;
     const now = Date.now();
-    const question = { id: key, at: now, content: text };
+    const question = { id: key, at: now, content: text, attachments: files };
     const turn = { key, question, run: { ...emptyRun, startedAt: now } };
     this.store.change({ turns: [...this.store.get().turns, turn] });
   }
 
-  #unsent(problem: Problem): void {
+  #unsent(problem: Problem, said: Said): void {
     const { turns } = this.store.get();
     const last = turns.at(-1);
-    const marked = last ? [...turns.slice(0, -1), { ...last, unsent: problem }] : turns;
+    const marked = last ? [...turns.slice(0, -1), { ...last, unsent: { problem, said } }] : turns;
     this.store.change({ turns: marked, running: false, stopping: false, link: "idle" });
   }
 
   /** Reads a run's events into the last turn until the run has ended. */
-  async #live(opening: Opening): Promise<void> {
+  async #live(following: Following): Promise<void> {
     this.store.change({ running: true });
+    const opening = "said" in following ? asOpening(following) : following;
     this.#followed = "run" in opening ? opening.run : null;
     const { signal } = this.#abort;
     try {
@@ -227,24 +250,25 @@ export class Session {
     } catch (error) {
       this.#flush();
       if (signal.aborted) return;
-      await this.#broken(error, opening);
+      await this.#broken(error, following);
     }
   }
 
   /** What the server has is the truth: it says whether a message of which we heard nothing arrived. */
-  async #broken(error: unknown, opening: Opening): Promise<void> {
+  async #broken(error: unknown, following: Following): Promise<void> {
     const problem = asProblem(error);
     const began = Boolean(this.store.get().turns.at(-1)?.run.id);
-    if ("text" in opening && !began && problem.code !== "cut") {
-      this.#unsent(problem);
+    const said = "said" in following ? following.said : null;
+    if (said && !began && problem.code !== "cut") {
+      this.#unsent(problem, said);
       return;
     }
     this.store.change({ running: false, stopping: false, link: "idle" });
     await this.load();
     const last = this.store.get().turns.at(-1);
-    if ("text" in opening && last?.question?.content !== opening.text) {
-      this.#addTurn(opening.text);
-      this.#unsent(problem);
+    if (said && last?.question?.content !== said.text) {
+      this.#addTurn(said);
+      this.#unsent(problem, said);
     }
   }
 
@@ -255,7 +279,7 @@ export class Session {
     const [next, ...rest] = queue;
     if (next !== undefined && turns.at(-1)?.run.end === "answered") {
       this.store.change({ queue: rest });
-      void this.send(next);
+      void this.send(next.text, next.files);
     }
   }
 

@@ -3,10 +3,13 @@ import {
   CalendarDays,
   FileText,
   FolderTree,
+  History,
   ListTodo,
   type LucideIcon,
   MessageSquareText,
+  Plug,
   Settings,
+  Wrench,
 } from "lucide-react";
 import type { KeyId } from "../keys/bindings";
 import type { Route } from "./router";
@@ -18,6 +21,13 @@ export type Room = {
   icon: LucideIcon;
   key: KeyId;
 };
+
+/** Pages of Settings beside its first; found by name from everywhere. */
+export const settingsPages: readonly (Pick<Room, "name" | "path" | "icon"> & { long: string })[] = [
+  { name: "Tools", long: "Tools and their rules", path: "/settings/tools", icon: Wrench },
+  { name: "Tool servers", long: "Tool servers (MCP)", path: "/settings/servers", icon: Plug },
+  { name: "Recent calls", long: "Recent tool calls", path: "/settings/calls", icon: History },
+];
 
 /** The rooms, in the order of the rail. */
 export const rooms: readonly Room[] = [

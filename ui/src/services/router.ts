@@ -4,10 +4,14 @@ import { Store } from "./store";
 export type Route =
   | { room: "chat"; conversation: string | null }
   | { room: "memory"; memory: string | null }
-  | { room: "vault" | "documents" | "tasks" | "calendar" | "settings" }
+  | { room: "settings"; page: SettingsPage }
+  | { room: "vault" | "documents" | "tasks" | "calendar" }
   | { room: "lost"; path: string };
 
-const plain = ["vault", "documents", "tasks", "calendar", "settings"] as const;
+export type SettingsPage = "general" | "tools" | "servers" | "calls";
+
+const plain = ["vault", "documents", "tasks", "calendar"] as const;
+const settings = ["tools", "servers", "calls"] as const;
 
 /** A part of an address as it was meant; one that is not encoded well is taken as it stands. */
 function decoded(part: string): string {
@@ -23,6 +27,10 @@ export function routeOf(path: string): Route {
   if (first === "") return { room: "chat", conversation: null };
   if (first === "c" && second) return { room: "chat", conversation: second };
   if (first === "memory") return { room: "memory", memory: second ?? null };
+  if (first === "settings") {
+    const page = second ? settings.find((name) => name === second) : "general";
+    return page ? { room: "settings", page } : { room: "lost", path };
+  }
   const room = plain.find((name) => name === first);
   return room && !second ? { room } : { room: "lost", path };
 }

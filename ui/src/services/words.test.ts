@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { count, duration, ends, money } from "./words";
+import { bytes, count, duration, ends, money } from "./words";
 
 test("durations are said as people read them", () => {
   expect([4, 120, 1949, 9960, 61_000].map(duration)).toEqual([
@@ -17,6 +17,17 @@ test("things are counted in words", () => {
     count(3, "memory", "memories"),
     count(2, "token"),
   ]).toEqual(["1 memory", "3 memories", "2 tokens"]);
+});
+
+test("sizes are said as people read them", () => {
+  expect([0, 840, 12_400, 999_600, 3_440_000, 48_000_000].map(bytes)).toEqual([
+    "0 B",
+    "840 B",
+    "12 kB",
+    "1.0 MB",
+    "3.4 MB",
+    "48 MB",
+  ]);
 });
 
 test("small money is not called nothing", () => {

@@ -53,6 +53,13 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString()} ${n === 1 ? one : many}`;
 }
 
+/** A file's size as people say it: `840 B`, `12 kB`, `3.4 MB`. */
+export function bytes(size: number): string {
+  if (size < 1000) return `${size} B`;
+  if (size < 999_500) return `${Math.round(size / 1000)} kB`;
+  return `${(size / 1_000_000).toFixed(size < 9_950_000 ? 1 : 0)} MB`;
+}
+
 export function money(usd: number): string {
   return usd > 0 && usd < 0.01 ? "< $0.01" : `$${usd.toFixed(2)}`;
 }

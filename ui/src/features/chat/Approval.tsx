@@ -1,78 +1,126 @@
 import { CircleHelp } from "lucide-react";
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
+import { api, asProblem } from "../../api/client";
 import type { Decision } from "../../api/types";
 import { Button } from "../../kit/Button";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useApp } from "../../services/context";
-import { entriesOf, pretty } from "./parts";
-import { Arguments } from "./ToolLine";
+import { Arguments } from "./Arguments";
+import { EditArguments } from "./EditArguments";
+import { entriesOf, pretty, titleOfTool } from "./parts";
 
-/** A call that waits: what it would do, exactly, and the decision. It ends as a line with a receipt. */
-export function Approval({
-  tool,
-  run,
-  session,
-}: {
-  tool: ToolPart;
-  run: string;
-  session: Session;
-}) {
+type ApprovalProps = { tool: ToolPart; run: string; session: Session };
+
+/** Leads on to the next question, or to what became of this one, once it is drawn. */
+function leadOn(line: Element | null | undefined): void {
+  requestAnimationFrame(() => {
+    const next = document.querySelector<HTMLElement>(".approval h2");
+    (next ?? line?.querySelector("summary"))?.focus();
+  });
+}
+
+/** Decides about a call. What then holds for the tool is told, with a way back. */
+function useDeciding({ tool, run, session }: ApprovalProps) {
   const { toasts } = useApp();
-  const heading = useId();
-  const [draft, setDraft] = useState<string | null>(null);
-  const [wrong, setWrong] = useState<string | null>(null);
-  const decide = (decision: Decision) =>
-    session.decide(run, tool.call, decision).catch(toasts.fault);
-  const saveEdit = () => {
+  const card = useRef<HTMLElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string | null>(null);
+  const decide = async (decision: Decision) => {
+    setBusy(true);
+    setFault(null);
+    const line = card.current?.closest("li");
     try {
-      void decide({ decision: "edit", arguments: JSON.parse(draft ?? "") });
+      await session.decide(run, tool.call, decision);
+      leadOn(line);
+      if (!decision.always) return;
+      const never = decision.decision === "reject";
+      const undo = () => void api.setRule(tool.name, null).catch(toasts.fault);
+      toasts.show(
+        `${tool.name} ${never ? "is not used any more" : "runs without asking"} from now on.`,
+        { label: "Undo", run: undo },
+      );
     } catch (error) {
-      setWrong(`This is not JSON yet: ${error instanceof Error ? error.message : error}`);
+      const problem = asProblem(error);
+      setFault(problem.detail || problem.title);
+      setBusy(false);
     }
   };
+  return { card, busy, fault, decide };
+}
+
+/** A call that waits: what it would do, exactly, and the decision. It ends as a line with a receipt. */
+export function Approval(props: ApprovalProps) {
+  const { tool } = props;
+  const heading = useId();
+  const [editing, setEditing] = useState(false);
+  const { card, busy, fault, decide } = useDeciding(props);
+  const { server, label } = titleOfTool(tool);
+  const choose = (decision: Decision["decision"], always = false) =>
+    void decide(always ? { decision, always } : { decision });
   return (
-    <section className="approval" aria-labelledby={heading}>
-      <h2 id={heading}>
+    <section ref={card} className="approval" aria-labelledby={heading} aria-busy={busy}>
+      <h2 id={heading} tabIndex={-1}>
         <CircleHelp size={16} aria-hidden />
-        {tool.label}
+        {server && <span className="server">{server}</span>}
+        <span>{label}</span>
       </h2>
       {tool.reason && <p>{tool.reason}</p>}
-      {draft === null ? (
-        <Arguments text={tool.arguments} />
+      {editing ? (
+        <EditArguments
+          text={tool.arguments}
+          busy={busy}
+          onBack={() => setEditing(false)}
+          onSave={(changed) => void decide({ decision: "edit", arguments: changed })}
+        />
       ) : (
-        <label className="field">
-          The call’s arguments, as JSON
-          <textarea
-            className="input mono"
-            rows={Math.min(12, draft.split("\n").length + 1)}
-            value={draft}
-            aria-invalid={wrong !== null}
-            onChange={(event) => setDraft(event.target.value)}
-          />
-          {wrong && <span role="alert">{wrong}</span>}
-        </label>
+        <Exactly tool={tool} />
       )}
-      <div className="actions">
-        {draft === null ? (
-          <>
-            <Button onClick={() => void decide({ decision: "reject" })}>Reject</Button>
-            {entriesOf(tool.arguments)?.length !== 0 && (
-              <Button onClick={() => setDraft(pretty(tool.arguments))}>Edit</Button>
-            )}
-            <Button look="primary" onClick={() => void decide({ decision: "approve" })}>
-              Approve
+      {fault && <p role="alert">{fault}</p>}
+      {!editing && (
+        <div className="actions">
+          {!tool.final && (
+            <span className="for-always">
+              <Button disabled={busy} onClick={() => choose("approve", true)}>
+                Always for this tool
+              </Button>
+              <Button
+                look="quiet"
+                disabled={busy}
+                aria-label="Never use this tool"
+                onClick={() => choose("reject", true)}
+              >
+                Never
+              </Button>
+            </span>
+          )}
+          <Button disabled={busy} onClick={() => choose("reject")}>
+            Reject
+          </Button>
+          {Boolean(entriesOf(tool.arguments)?.length) && (
+            <Button disabled={busy} onClick={() => setEditing(true)}>
+              Edit
             </Button>
-          </>
-        ) : (
-          <>
-            <Button onClick={() => setDraft(null)}>Back</Button>
-            <Button look="primary" onClick={saveEdit}>
-              Approve with changes
-            </Button>
-          </>
-        )}
-      </div>
+          )}
+          <Button look="primary" disabled={busy} onClick={() => choose("approve")}>
+            Approve
+          </Button>
+        </div>
+      )}
     </section>
+  );
+}
+
+/** The arguments as rows, and on demand as the tool gets them. */
+function Exactly({ tool }: { tool: ToolPart }) {
+  if (!entriesOf(tool.arguments)?.length) return null;
+  return (
+    <div className="exactly">
+      <Arguments text={tool.arguments} tool={tool.name} />
+      <details className="raw">
+        <summary>As JSON</summary>
+        <pre>{`${tool.name}\n${pretty(tool.arguments)}`}</pre>
+      </details>
+    </div>
   );
 }

@@ -1,3 +1,4 @@
+import { Paperclip } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useKey } from "../../keys/keys";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
@@ -10,6 +11,7 @@ import { prepareMarkdown } from "./LazyMarkdown";
 import { answerText } from "./parts";
 import { Stream } from "./Stream";
 import { useCopy } from "./useCopy";
+import { useFileDrop } from "./useFileDrop";
 import { Welcome } from "./Welcome";
 
 type ChatPageProps = {
@@ -38,7 +40,10 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   const view = useStore(session.store);
   const composer = useRef<ComposerHandle>(null);
   const copy = useCopy();
-  const send = (text: string) => void session.send(text);
+  const { over, handlers } = useFileDrop((files) => {
+    session.uploads.add(files);
+    composer.current?.focus();
+  });
   useKey("focus-composer", () => composer.current?.focus());
   useKey("stop", () => view.running && session.stop().catch(toasts.fault));
   useKey("copy-answer", () => {
@@ -47,12 +52,18 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   });
   useEffect(prepareMarkdown, []);
   const frame = (content: ReactNode) => (
-    <div className="page chat">
+    <div className="page chat" {...handlers}>
       <ChatHead view={view} onList={onList} {...panel} />
       <p className="visually-hidden" role="status">
         {spoken(view)}
       </p>
       {content}
+      {over && (
+        <p className="drop-here">
+          <Paperclip size={20} aria-hidden />
+          Drop to attach to your message
+        </p>
+      )}
     </div>
   );
   if (view.status === "failed" && view.problem) {
@@ -74,7 +85,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
       {view.status === "ready" && !empty && (
         <Stream session={session} view={view} onPutBack={(text) => composer.current?.put(text)} />
       )}
-      <Composer ref={composer} session={session} view={view} onSend={send} />
+      <Composer ref={composer} session={session} view={view} />
     </>,
   );
 }

@@ -1,6 +1,6 @@
-import { ArrowUp, Square, X } from "lucide-react";
 import {
   type ChangeEvent,
+  type ClipboardEvent,
   type KeyboardEvent,
   type Ref,
   useEffect,
@@ -10,21 +10,19 @@ import {
   useRef,
   useState,
 } from "react";
-import { IconButton } from "../../kit/Button";
-import { Keys } from "../../kit/pieces";
 import type { Session, SessionView } from "../../run/session";
+import type { Upload } from "../../run/uploads";
 import { useApp } from "../../services/context";
-import { type Command, hinted } from "./commands";
+import { useStore } from "../../services/store";
+import { ComposerFoot } from "./ComposerFoot";
+import { Queue } from "./Queue";
 import { SlashMenu } from "./SlashMenu";
+import { UploadChips } from "./UploadChips";
+import { useHints } from "./useHints";
 
 export type ComposerHandle = { focus: () => void; put: (text: string) => void };
 
-type ComposerProps = {
-  ref: Ref<ComposerHandle>;
-  session: Session;
-  view: SessionView;
-  onSend: (text: string) => void;
-};
+type ComposerProps = { ref: Ref<ComposerHandle>; session: Session; view: SessionView };
 
 function useGrowing(text: string) {
   const field = useRef<HTMLTextAreaElement>(null);
@@ -38,56 +36,24 @@ function useGrowing(text: string) {
   return field;
 }
 
-function Queue({
-  session,
-  queue,
-  onPut,
-}: {
-  session: Session;
-  queue: readonly string[];
-  onPut: (text: string) => void;
-}) {
-  if (!queue.length) return null;
-  return (
-    <ul className="queue" aria-label="Sent when this answer ends">
-      {queue.map((text, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: two queued messages may be the same
-        <li key={`${i} ${text}`}>
-          <span>Next</span>
-          <button
-            type="button"
-            className="clip"
-            title="Edit"
-            onClick={() => onPut(session.unqueue(i))}
-          >
-            {text}
-          </button>
-          <IconButton
-            icon={X}
-            size={14}
-            label={`Do not send: ${text}`}
-            onClick={() => session.unqueue(i)}
-          />
-        </li>
-      ))}
-    </ul>
-  );
+/** Why a message with these files cannot be sent yet. */
+function heldBy(uploads: readonly Upload[], text: string): string | null {
+  if (uploads.some(({ file, problem }) => !file && !problem)) return "Waiting for the files";
+  return uploads.some(({ file }) => file) && !text.trim() ? "Say what to do with it" : null;
 }
 
-export function Composer({ ref, session, view, onSend }: ComposerProps) {
+export function Composer({ ref, session, view }: ComposerProps) {
   const { toasts } = useApp();
   const [text, setText] = useState(session.draft);
-  const [at, setAt] = useState(0);
-  const [hushed, setHushed] = useState(false);
   const field = useGrowing(text);
   const menu = useId();
-  const hints = hushed ? [] : hinted(text);
+  const uploads = useStore(session.uploads.store);
   const put = (next: string) => {
     setText(next);
-    setHushed(false);
-    setAt(0);
+    hints.reset();
     field.current?.focus();
   };
+  const hints = useHints(text, put);
   useImperativeHandle(ref, () => ({ focus: () => field.current?.focus(), put }));
   useEffect(() => {
     session.draft = text;
@@ -95,30 +61,17 @@ export function Composer({ ref, session, view, onSend }: ComposerProps) {
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, [field]);
+  const held = heldBy(uploads, text);
   const send = () => {
-    if (!text.trim()) return;
+    if (!text.trim() || held) return;
     setText("");
-    onSend(text.trim());
+    void session.send(text.trim(), session.uploads.take());
   };
-  const choose = (command: Command | undefined) =>
-    command && put(command.takes ? `${command.name} ` : command.name);
-  const stop = () => session.stop().catch(toasts.fault);
   const lastSaid = () => view.turns.findLast((turn) => turn.question)?.question?.content;
-
-  const hintKeys = (event: KeyboardEvent): boolean => {
-    const chosen = hints[Math.min(at, hints.length - 1)];
-    const whole = chosen?.name === text && !chosen.takes;
-    if (event.key === "ArrowDown") setAt((at + 1) % hints.length);
-    else if (event.key === "ArrowUp") setAt((at - 1 + hints.length) % hints.length);
-    else if (event.key === "Escape") setHushed(true);
-    else if (event.key === "Tab" || (event.key === "Enter" && !whole)) choose(chosen);
-    else return false;
-    return true;
-  };
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
     const last = lastSaid();
-    if (hints.length && !event.shiftKey && hintKeys(event)) event.preventDefault();
+    if (hints.press(event)) event.preventDefault();
     else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       send();
@@ -129,13 +82,20 @@ export function Composer({ ref, session, view, onSend }: ComposerProps) {
   };
   const change = (event: ChangeEvent<HTMLTextAreaElement>) => {
     setText(event.target.value);
-    setHushed(false);
-    setAt(0);
+    hints.reset();
   };
+  const paste = (event: ClipboardEvent) => {
+    if (!event.clipboardData.files.length) return;
+    event.preventDefault();
+    session.uploads.add([...event.clipboardData.files]);
+  };
+  const open = hints.hints.length > 0;
   return (
     <div className="column composer-place">
       <Queue session={session} queue={view.queue} onPut={put} />
-      {hints.length > 0 && <SlashMenu id={menu} hints={hints} at={at} onChoose={choose} />}
+      {open && (
+        <SlashMenu id={menu} hints={hints.hints} at={hints.current} onChoose={hints.choose} />
+      )}
       <form
         className="composer"
         onSubmit={(event) => {
@@ -143,6 +103,7 @@ export function Composer({ ref, session, view, onSend }: ComposerProps) {
           send();
         }}
       >
+        <UploadChips list={uploads} uploads={session.uploads} />
         <textarea
           ref={field}
           rows={1}
@@ -151,43 +112,22 @@ export function Composer({ ref, session, view, onSend }: ComposerProps) {
           placeholder={view.running ? "Add what comes next" : "Write a message"}
           aria-autocomplete="list"
           aria-haspopup="listbox"
-          aria-controls={hints.length ? menu : undefined}
-          aria-activedescendant={
-            hints.length ? `${menu}-${Math.min(at, hints.length - 1)}` : undefined
-          }
+          aria-controls={open ? menu : undefined}
+          aria-activedescendant={open ? `${menu}-${hints.current}` : undefined}
           onChange={change}
           onKeyDown={press}
+          onPaste={paste}
         />
-        <div className="composer-foot">
-          <span className="hint">
-            <kbd>/</kbd> commands
-          </span>
-          <span className="gap" />
-          {view.running && (
-            <>
-              <span className="hint">
-                <Keys combo="mod+." />
-              </span>
-              <IconButton
-                icon={Square}
-                size={14}
-                className="stop"
-                label={view.stopping ? "Stopping" : "Stop the answer"}
-                disabled={view.stopping}
-                onClick={stop}
-              />
-            </>
-          )}
-          {(!view.running || text.trim()) && (
-            <IconButton
-              icon={ArrowUp}
-              className="send"
-              type="submit"
-              label={view.running ? "Send when this answer ends" : "Send"}
-              disabled={!text.trim()}
-            />
-          )}
-        </div>
+        <ComposerFoot
+          view={view}
+          held={held}
+          empty={!text.trim()}
+          onFiles={(files) => {
+            session.uploads.add(files);
+            field.current?.focus();
+          }}
+          onStop={() => void session.stop().catch(toasts.fault)}
+        />
       </form>
     </div>
   );

@@ -1,13 +1,11 @@
 // An answer's Markdown as elements. Raw HTML in it stays text; links to scripts are dropped by the parser.
-import { Check, Copy } from "lucide-react";
-import { memo, type ReactNode, useState } from "react";
+import { memo, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
-import { IconButton } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
+import { CodeFigure } from "./CodeFigure";
 import { markdownBlocks } from "./markdownBlocks";
 
-const COPIED_MS = 1500;
 const plugins = [remarkGfm];
 
 function textOf(node: ReactNode): string {
@@ -22,33 +20,12 @@ function languageOf(node: ReactNode): string {
   return /language-([^\s]+)/.exec(name)?.[1] ?? "";
 }
 
-function CodeBlock({ children }: { children?: ReactNode }) {
-  const [copied, setCopied] = useState(false);
-  const copy = () =>
-    navigator.clipboard?.writeText(textOf(children)).then(() => {
-      setCopied(true);
-      setTimeout(() => setCopied(false), COPIED_MS);
-    });
-  const language = languageOf(children);
-  return (
-    <figure className="code">
-      <figcaption>
-        <span>{language || "text"}</span>
-        <IconButton
-          icon={copied ? Check : Copy}
-          size={15}
-          label={copied ? "Copied" : "Copy the code"}
-          onClick={copy}
-        />
-      </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line is scrolled with the keyboard */}
-      <pre tabIndex={0}>{children}</pre>
-    </figure>
-  );
-}
-
 const components: Components = {
-  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
+  pre: ({ children }) => (
+    <CodeFigure language={languageOf(children)} text={textOf(children)}>
+      {children}
+    </CodeFigure>
+  ),
   a: ({ href, title, children }) =>
     title === "cited" && href?.startsWith("/") ? (
       <sup className="cite">

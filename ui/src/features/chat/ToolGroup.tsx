@@ -1,6 +1,7 @@
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { Approval } from "./Approval";
+import { AttachmentList } from "./AttachmentList";
 import { ToolLine } from "./ToolLine";
 
 /** The calls of one step, in their order: a quiet line each, a card where one asks for a decision. */
@@ -19,6 +20,11 @@ export function ToolGroup(props: {
           ) : (
             <ToolLine tool={tool} />
           )}
+          <AttachmentList
+            files={tool.attachments}
+            session={session}
+            label={`Files from: ${tool.label}`}
+          />
         </li>
       ))}
     </ul>

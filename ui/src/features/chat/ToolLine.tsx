@@ -4,13 +4,15 @@ import {
   CircleAlert,
   CircleHelp,
   CircleX,
+  Globe,
   LoaderCircle,
   type LucideIcon,
 } from "lucide-react";
 import { type SyntheticEvent, useState } from "react";
 import type { ToolPart, ToolState } from "../../run/reduce";
 import { duration } from "../../services/words";
-import { entriesOf, pretty } from "./parts";
+import { receiptOf, titleOfTool } from "./parts";
+import { ToolInside } from "./ToolInside";
 
 const faces: Record<ToolState, { icon: LucideIcon; said: string }> = {
   running: { icon: LoaderCircle, said: "working" },
@@ -20,36 +22,17 @@ const faces: Record<ToolState, { icon: LucideIcon; said: string }> = {
   unknown: { icon: CircleHelp, said: "outcome unknown" },
 };
 
-export function Arguments({ text }: { text: string }) {
-  const entries = entriesOf(text);
-  if (!entries) return text ? <pre>{text}</pre> : null;
-  if (!entries.length) return null;
+function Progress({ tool }: { tool: ToolPart }) {
+  if (tool.state !== "running" || tool.progress === null) return null;
   return (
-    <dl className="arguments">
-      {entries.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name.replaceAll("_", " ")}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      {tool.fraction !== null && (
+        <progress max={1} value={tool.fraction} aria-label={`How far: ${tool.label}`} />
+      )}
+      <span className="progress clip">{tool.progress}</span>
+    </>
   );
 }
-
-function Raw({ tool }: { tool: ToolPart }) {
-  return (
-    <details className="raw">
-      <summary>Raw</summary>
-      <pre>{`${tool.name} ${tool.call}\n${pretty(tool.arguments)}\n\n${tool.error ? `${tool.error}\n` : ""}${pretty(tool.text)}`}</pre>
-    </details>
-  );
-}
-
-const receipts = {
-  approve: "approved",
-  edit: "approved with your changes",
-  reject: "rejected",
-} as const;
 
 /** One call: what it was in plain words and how long it took; opened, what went in and what came out. */
 export function ToolLine({ tool }: { tool: ToolPart }) {
@@ -62,6 +45,7 @@ export function ToolLine({ tool }: { tool: ToolPart }) {
   const toggled = (event: SyntheticEvent<HTMLDetailsElement>) => {
     if (event.currentTarget.open !== open) setChosen(event.currentTarget.open);
   };
+  const { server, label } = titleOfTool(tool);
   return (
     <details
       className={`tool ${rejected ? "rejected" : tool.state}`}
@@ -71,31 +55,22 @@ export function ToolLine({ tool }: { tool: ToolPart }) {
       <summary>
         <ChevronRight size={14} className="turner" aria-hidden />
         <Icon size={15} aria-hidden className="state" />
-        <span className="visually-hidden">{said}: </span>
-        <span className="label">{tool.label}</span>
-        {tool.decision && <span className="receipt">{receipts[tool.decision]}</span>}
-        {tool.progress && tool.state === "running" && (
-          <span className="progress clip">{tool.progress}</span>
+        <span className="visually-hidden">{rejected ? "rejected" : said}: </span>
+        {server && <span className="server">{server}</span>}
+        <span className="label">{label}</span>
+        {tool.decision && <span className="receipt">{receiptOf(tool)}</span>}
+        <Progress tool={tool} />
+        {tool.untrusted && (
+          <span className="receipt from-outside">
+            <Globe size={13} aria-hidden />
+            from outside
+          </span>
         )}
         {tool.durationMs !== null && !rejected && (
           <span className="took">{duration(tool.durationMs)}</span>
         )}
       </summary>
-      <div className="inside">
-        <Arguments text={tool.arguments} />
-        {tool.state === "unknown" && (
-          <p className="result">
-            It was started, and nobody saw how it ended. It is not repeated by itself.
-          </p>
-        )}
-        {tool.text && <p className="result">{tool.text}</p>}
-        {tool.attachments.map((file) => (
-          <p key={file.url} className="result">
-            {file.name}
-          </p>
-        ))}
-        <Raw tool={tool} />
-      </div>
+      {open && <ToolInside tool={tool} />}
     </details>
   );
 }

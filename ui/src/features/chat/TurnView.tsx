@@ -5,6 +5,7 @@ import { Notice } from "../../kit/pieces";
 import type { Session, ShownTurn } from "../../run/session";
 import { fullDate, shortDate } from "../../services/words";
 import { Answer } from "./Answer";
+import { AttachmentList } from "./AttachmentList";
 import { useCopy } from "./useCopy";
 
 type TurnProps = {
@@ -16,12 +17,17 @@ type TurnProps = {
   onPutBack: (text: string) => void;
 };
 
-function QuestionView({ turn, onPutBack }: Pick<TurnProps, "turn" | "onPutBack">) {
+function QuestionView({
+  turn,
+  session,
+  onPutBack,
+}: Pick<TurnProps, "turn" | "session" | "onPutBack">) {
   const copy = useCopy();
   const { question } = turn;
   if (!question) return null;
   return (
     <article className="question" aria-label="You">
+      <AttachmentList files={question.attachments} session={session} label="Your files" />
       <p>{question.content}</p>
       <footer>
         {question.at && (
@@ -51,11 +57,11 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
   const { turn, session, running, undone, last } = props;
   return (
     <div className="turn">
-      <QuestionView turn={turn} onPutBack={props.onPutBack} />
+      <QuestionView turn={turn} session={session} onPutBack={props.onPutBack} />
       {turn.unsent ? (
         <Notice tone="fault">
           <strong>Your message was not sent</strong>
-          <span>{turn.unsent.detail || turn.unsent.title} It is kept above.</span>
+          <span>{turn.unsent.problem.detail || turn.unsent.problem.title} It is kept above.</span>
           <span>
             <Button onClick={() => void session.retry()}>Send again</Button>
           </span>

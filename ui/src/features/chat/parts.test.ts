@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import type { RecalledItem } from "../../run/reduce";
-import { addressOf, cited, citedFirst, withMarks } from "./parts";
+import {
+  addressOf,
+  cited,
+  citedFirst,
+  codeIn,
+  entriesOf,
+  receiptOf,
+  titleOfTool,
+  withMarks,
+} from "./parts";
 
 const fact: RecalledItem = { id: "f1", kind: "fact", score: 0.9 };
 const other: RecalledItem = { id: "f2", kind: "fact", score: 0.4 };
@@ -43,4 +52,42 @@ test("what the answer names comes before what it was only given", () => {
 
 test("what has no page has no address", () => {
   expect(addressOf({ id: "n1", kind: "note", score: 1 })).toBeNull();
+});
+
+test("arguments are read as a person would say them", () => {
+  const text = JSON.stringify({ to: "Mara", urgent: false, cc: ["a", "b"], at: null, x: { y: 1 } });
+  expect(entriesOf(text)).toEqual([
+    ["to", "Mara"],
+    ["urgent", "no"],
+    ["cc", "a, b"],
+    ["at", "none"],
+    ["x", '{ "y": 1 }'],
+  ]);
+  expect([entriesOf("[1]"), entriesOf("not JSON")]).toEqual([null, null]);
+});
+
+test("the code of a call is told from its other arguments", () => {
+  const text = JSON.stringify({ code: "print(1)", session: 3 });
+  expect(codeIn(text, "execute_code")).toEqual({
+    name: "code",
+    text: "print(1)",
+    language: "python",
+  });
+  expect(codeIn(text, "box__execute_python")?.language).toBe("python");
+  expect(codeIn('{"code": 4}', "execute_code")).toBeNull();
+});
+
+test("a tool of a server is shown with the server's name", () => {
+  expect(titleOfTool({ name: "git__git_log", label: "git: Show the log: all" })).toEqual({
+    server: "git",
+    label: "Show the log: all",
+  });
+  expect(titleOfTool({ name: "store_memory", label: "Remember: Paris" }).server).toBeNull();
+});
+
+test("a receipt says what was decided, and whether it holds from now on", () => {
+  expect(receiptOf({ decision: "approve", always: false })).toBe("approved");
+  expect(receiptOf({ decision: "approve", always: true })).toMatch(/always/);
+  expect(receiptOf({ decision: "reject", always: true })).toMatch(/never/);
+  expect(receiptOf({ decision: null, always: false })).toBe("");
 });

@@ -29,18 +29,63 @@ export function blocksOf(parts: readonly Part[]): Block[] {
 
 /** Arguments or results as names and values, where they are a JSON object. */
 export function entriesOf(text: string): [name: string, value: string][] | null {
+  const value = objectIn(text);
+  return value && Object.entries(value).map(([name, inside]) => [name, inWords(inside)]);
+}
+
+export function objectIn(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
-    if (!value || typeof value !== "object" || Array.isArray(value)) return null;
-    return Object.entries(value).map(([name, inside]) => [
-      name,
-      typeof inside === "string"
-        ? inside
-        : JSON.stringify(inside, null, 1).replace(/\s*\n\s*/g, " "),
-    ]);
+    const fits = value && typeof value === "object" && !Array.isArray(value);
+    return fits ? (value as Record<string, unknown>) : null;
   } catch {
     return null;
   }
+}
+
+/** A value as a person reads it: text as it is, yes and no, lists and the rest in one line. */
+function inWords(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (value === null) return "none";
+  const isPlain = (each: unknown) => typeof each === "string" || typeof each === "number";
+  if (Array.isArray(value) && value.length && value.every(isPlain)) return value.join(", ");
+  return JSON.stringify(value, null, 1).replace(/\s*\n\s*/g, " ");
+}
+
+/** Arguments that hold a program, by their names, and the language where it goes without saying. */
+const languages: Record<string, string> = { execute_code: "python", execute_python: "python" };
+
+/** The code that a call runs: its argument `code`, where that is text. */
+export function codeIn(
+  text: string,
+  tool: string,
+): { name: string; text: string; language: string } | null {
+  const code = objectIn(text)?.code;
+  if (typeof code !== "string") return null;
+  const bare = tool.slice(tool.lastIndexOf("__") < 0 ? 0 : tool.lastIndexOf("__") + 2);
+  return { name: "code", text: code, language: languages[bare] ?? "code" };
+}
+
+/** A call of an MCP server's tool is said as `server: what`; the tool's name then has the server, too. */
+export function titleOfTool({ name, label }: Pick<ToolPart, "name" | "label">) {
+  const [, server = "", rest = ""] = /^([^\s:]{1,64}): (.+)$/s.exec(label) ?? [];
+  return name.includes("__") && rest ? { server, label: rest } : { server: null, label };
+}
+
+const receipts = {
+  approve: "approved",
+  edit: "approved with your changes",
+  reject: "rejected",
+} as const;
+
+/** What the owner decided about a call, in words. */
+export function receiptOf({ decision, always }: Pick<ToolPart, "decision" | "always">): string {
+  if (!decision) return "";
+  if (!always) return receipts[decision];
+  return decision === "reject"
+    ? "rejected, and never asked again"
+    : "approved, always for this tool";
 }
 
 export function pretty(text: string): string {

@@ -1,0 +1,85 @@
+import { History } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
+import { api } from "../../api/client";
+import type { CallPage } from "../../api/types";
+import { Button } from "../../kit/Button";
+import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { CallRow } from "./CallRow";
+import { useRead } from "./useRead";
+
+/** Names to filter by: the tools that there are, and those of the calls that are shown. */
+function useNames(page: CallPage | null): readonly string[] {
+  const [known, setKnown] = useState<readonly string[]>([]);
+  useEffect(() => {
+    const abort = new AbortController();
+    api.tools(abort.signal).then(
+      ({ items }) => setKnown(items.map(({ name }) => name)),
+      () => undefined,
+    );
+    return () => abort.abort();
+  }, []);
+  return useMemo(() => {
+    const called = page?.items.map(({ tool }) => tool) ?? [];
+    return [...new Set([...known, ...called])].sort();
+  }, [known, page]);
+}
+
+/** Which tools were called, the last first, with what, who let them, and how it ended. */
+export function Calls() {
+  const { toasts } = useApp();
+  const [tool, setTool] = useState("");
+  const [reading, setReading] = useState(false);
+  const ask = useMemo(() => (signal: AbortSignal) => api.toolCalls({ tool }, signal), [tool]);
+  const { value: page, problem, read, set } = useRead<CallPage>(ask);
+  const names = useNames(page);
+  const more = async () => {
+    if (!page?.cursor) return;
+    setReading(true);
+    try {
+      const next = await api.toolCalls({ tool, cursor: page.cursor });
+      set({ items: [...page.items, ...next.items], cursor: next.cursor });
+    } catch (error) {
+      toasts.fault(error);
+    }
+    setReading(false);
+  };
+  if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
+  if (!page) return <Skeleton lines={8} label="Reading the calls" />;
+  if (!page.items.length && !tool) {
+    return (
+      <Empty icon={History} title="No tool was called yet">
+        <p>Each call is listed here: when, with what, who let it run, and how it ended.</p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <div className="calls-head">
+        <p className="note">Each call of a tool, also those that were not allowed.</p>
+        <select
+          className="input"
+          aria-label="Calls of"
+          value={tool}
+          onChange={(event) => setTool(event.target.value)}
+        >
+          <option value="">All tools</option>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      <ul className="calls" aria-label="Calls">
+        {page.items.map((call) => (
+          <CallRow key={call.id} call={call} />
+        ))}
+      </ul>
+      {!page.items.length && <p className="note">It was not called yet.</p>}
+      {page.cursor && (
+        <Button disabled={reading} onClick={() => void more()}>
+          {reading ? "Reading…" : "Show earlier calls"}
+        </Button>
+      )}
+    </>
+  );
+}

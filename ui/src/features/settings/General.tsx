@@ -1,0 +1,20 @@
+import { ShortcutList } from "../../kit/ShortcutList";
+import { Looks } from "./Looks";
+import { Setup } from "./Setup";
+
+export function General() {
+  return (
+    <>
+      <p className="note lead">
+        The looks are kept in this browser. Everything else is set where Bethink is started: by
+        flag, environment or <code>bethink.toml</code>.
+      </p>
+      <Looks />
+      <Setup />
+      <section aria-labelledby="keys">
+        <h2 id="keys">Keyboard</h2>
+        <ShortcutList />
+      </section>
+    </>
+  );
+}

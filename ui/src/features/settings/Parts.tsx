@@ -1,0 +1,48 @@
+import {
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  LoaderCircle,
+  type LucideIcon,
+} from "lucide-react";
+import type { PartHealth } from "../../api/types";
+
+const faces: Record<PartHealth["status"], { icon: LucideIcon; word: string }> = {
+  ok: { icon: CircleCheck, word: "Works" },
+  off: { icon: CircleDashed, word: "Off" },
+  loading: { icon: LoaderCircle, word: "Loading" },
+  degraded: { icon: CircleAlert, word: "Works less well" },
+};
+const partNames: Record<string, string> = {
+  store: "Storage",
+  embeddings: "Search by meaning",
+  model: "Language model",
+  extraction: "Learning from talks",
+  bus: "Live updates",
+  web: "Web",
+  sandbox: "Running code",
+  code: "Running code",
+  mcp: "Tool servers",
+  people: "People",
+  plugins: "Plug-ins",
+  tools: "Tools",
+};
+export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
+  return (
+    <dl className="parts">
+      {Object.entries(parts).map(([name, { status, message }]) => {
+        const { icon: Icon, word } = faces[status] ?? faces.degraded;
+        return (
+          <div key={name}>
+            <Icon size={16} aria-hidden className={status} />
+            <dt>{partNames[name] ?? name}</dt>
+            <dd>
+              {word}
+              {message && `. ${message}`}
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}

@@ -1,0 +1,43 @@
+import { useEffect } from "react";
+import { api } from "../../api/client";
+import type { McpServerShown } from "../../api/types";
+import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { NoServers } from "./NoServers";
+import { ServerCard } from "./ServerCard";
+import { useRead } from "./useRead";
+
+const ask = (signal: AbortSignal) => api.servers(signal);
+/** States that pass by themselves are looked at again. */
+const PASSING: readonly McpServerShown["state"][] = ["connecting", "retrying", "sign_in"];
+const AGAIN_MS = 2000;
+
+/** Servers of tools (MCP): how each is, and what it needs. */
+export function Servers() {
+  const { value, problem, read, set } = useRead(ask);
+  const passing = value?.servers.some(({ state }) => PASSING.includes(state)) ?? false;
+  useEffect(() => {
+    if (!passing) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") void read();
+    }, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [passing, read]);
+  if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
+  if (!value) return <Skeleton lines={6} label="Reading the servers" />;
+  if (!value.servers.length) return <NoServers />;
+  const put = (server: McpServerShown) =>
+    set({ servers: value.servers.map((each) => (each.name === server.name ? server : each)) });
+  return (
+    <>
+      <p className="note lead">
+        Programs and services whose tools the model may use, as <code>bethink.toml</code> names
+        them. What they bring counts as words from outside.
+      </p>
+      <ul className="servers" aria-label="Tool servers">
+        {value.servers.map((server) => (
+          <ServerCard key={server.name} server={server} onChange={put} />
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+import { Globe, LockKeyhole, type LucideIcon, PenLine, Send, Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { KnownTool, Rule } from "../../api/types";
+import { effects, firstSentence, rules, usual } from "./toolWords";
+
+const icons: Record<KnownTool["effect"], LucideIcon> = {
+  read: LockKeyhole,
+  write: PenLine,
+  destructive: Trash2,
+  egress: Send,
+};
+
+type RowProps = { tool: KnownTool; onRule: (rule: Rule) => void };
+
+/** One tool: what it is for, the strongest thing it can do, and what was decided about it. */
+export function ToolRow({ tool, onRule }: RowProps) {
+  const [open, setOpen] = useState(false);
+  const Icon = icons[tool.effect];
+  const brief = firstSentence(tool.description);
+  // What cannot be undone is asked about whatever is chosen: that choice is not offered.
+  const offered = rules.filter(({ value }) => tool.effect !== "destructive" || value !== "auto");
+  return (
+    <li>
+      <div className="about">
+        <code>{tool.name}</code>
+        <p>{open ? tool.description : brief}</p>
+        <p className="facts">
+          <span className={tool.effect}>
+            <Icon size={13} aria-hidden />
+            {effects[tool.effect]}
+          </span>
+          {tool.trust === "untrusted" && (
+            <span>
+              <Globe size={13} aria-hidden />
+              Brings words from outside
+            </span>
+          )}
+          {brief !== tool.description.trim() && (
+            <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? "Less" : "More"}
+              <span className="visually-hidden"> about {tool.name}</span>
+            </button>
+          )}
+        </p>
+      </div>
+      <select
+        className="input"
+        aria-label={`Rule for ${tool.name}`}
+        value={tool.rule ?? ""}
+        onChange={(event) => onRule((event.target.value || null) as Rule)}
+      >
+        <option value="">{usual[tool.effect]}</option>
+        {offered.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </li>
+  );
+}

@@ -1,0 +1,71 @@
+// What tools may do, what was decided about them, and how their calls ended, in words.
+import type { KnownTool, Rule, ToolCallRecord } from "../../api/types";
+
+export const effects: Record<KnownTool["effect"], string> = {
+  read: "Only reads",
+  write: "Changes your own things; can be taken back",
+  destructive: "Cannot be undone",
+  egress: "Sends out of this machine",
+};
+
+export const rules: readonly { value: NonNullable<Rule>; label: string }[] = [
+  { value: "auto", label: "Runs by itself" },
+  { value: "ask", label: "Asks each time" },
+  { value: "deny", label: "Never" },
+];
+
+/** What holds where nothing was decided. */
+export const usual: Record<KnownTool["effect"], string> = {
+  read: "Default: runs by itself",
+  write: "Default: runs by itself",
+  destructive: "Default: asks each time",
+  egress: "Default: asks when something from outside is in the talk",
+};
+
+export type ToolGroup = { source: string; name: string; tools: readonly KnownTool[] };
+
+/** The tools by where they come from: Bethink's own first, then by name. */
+export function bySource(tools: readonly KnownTool[]): ToolGroup[] {
+  const sources = [...new Set(tools.map(({ source }) => source))];
+  return sources
+    .sort((a, b) => a.localeCompare(b))
+    .map((source) => ({
+      source,
+      name: source || "Bethink’s own",
+      tools: tools.filter((tool) => tool.source === source),
+    }));
+}
+
+const deciders: Record<ToolCallRecord["by"], string> = {
+  policy: "by itself",
+  approve: "you approved",
+  edit: "you changed it",
+  reject: "you rejected",
+  deny: "not allowed",
+};
+export const decidedBy = (by: ToolCallRecord["by"]): string => deciders[by] ?? by;
+
+const endings: Record<string, string> = {
+  rejected: "not run",
+  denied: "not run",
+  not_decided: "nobody decided in time",
+  timeout: "took too long",
+  tool_timeout: "took too long",
+  rate_limited: "too many at once",
+  bad_input: "arguments did not fit",
+  bad_arguments: "arguments did not fit",
+  cancelled: "stopped",
+  unknown_tool: "no such tool",
+  mcp_tool_error: "the server says it failed",
+  forgotten: "not run: just forgotten",
+};
+
+/** How a call ended; an error without words of its own is said by its code. */
+export function outcome(error: string | null): string {
+  return error === null ? "done" : (endings[error] ?? error.replaceAll("_", " "));
+}
+
+/** The first sentence of a description, for a line. */
+export function firstSentence(text: string): string {
+  return /^.+?[.!?](?=\s|$)/s.exec(text.trim())?.[0].replace(/\s+/g, " ") ?? text.trim();
+}
