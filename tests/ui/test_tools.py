@@ -135,7 +135,6 @@ def test_what_cannot_be_undone_offers_no_always(desk: Served, page: Page) -> Non
     expect(page.get_by_text("All right.")).to_be_visible()
 
 
-@pytest.mark.requirement("R82")
 def test_a_picture_and_a_table_of_a_tool_are_shown_also_after_a_reload(desk: Served, page: Page) -> None:
     page.goto(desk.url)
     say(page, "Draw my walks")
@@ -162,6 +161,24 @@ def test_a_picture_and_a_table_of_a_tool_are_shown_also_after_a_reload(desk: Ser
     assert fetched.value.suggested_filename == "chart.png"
     assert faults(page) == []
     _picture(page, "picture.png")
+
+
+@pytest.mark.requirement("R82")
+def test_a_chart_that_code_plots_stands_in_the_answer(desk: Served, page: Page) -> None:
+    if desk.get("/health")["parts"]["sandbox"]["status"] not in {"ok", "loading"}:
+        pytest.skip("no sandbox for code on this machine")
+    page.goto(desk.url)
+    say(page, "Chart the sales")
+    expect(page.get_by_text("69 kg in all.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("img", name="figure-1.png")).to_be_visible()
+    table = page.get_by_role("region", name=re.compile("Table table"))
+    expect(table.get_by_role("cell", name="39")).to_be_visible()
+    line = page.locator("details.tool")
+    line.locator("summary").first.click()
+    expect(line.locator("figure.code")).to_contain_text("sales.plot.bar")
+    expect(line.locator("p.result")).to_contain_text("total 69")
+    expect(line.get_by_text("from a program")).to_be_visible()
+    assert faults(page) == []
 
 
 @pytest.mark.parametrize("way", ["dark", "phone"])
@@ -306,3 +323,14 @@ def test_rules_are_chosen_and_calls_are_looked_up(desk: Served, page: Page) -> N
     _picture(page, "calls.png")
     rows.first.get_by_role("link", name="Open its conversation").click()
     expect(page.get_by_text("It leaves at nine.", exact=True)).to_be_visible()
+
+
+def test_without_a_server_the_page_says_how_to_have_one(desk: Served, page: Page) -> None:
+    page.goto(desk.url)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("servers")
+    page.get_by_role("option", name="Tool servers (MCP)").click()
+    expect(page.get_by_role("heading", name="No tool server is set up")).to_be_visible()
+    expect(page.get_by_text("[mcpServers.time]")).to_be_visible()
+    assert faults(page) == []
+    _picture(page, "no-servers.png")

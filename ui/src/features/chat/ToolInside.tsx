@@ -1,7 +1,7 @@
 import { Globe } from "lucide-react";
 import type { ToolPart } from "../../run/reduce";
 import { Arguments } from "./Arguments";
-import { codeIn, pretty } from "./parts";
+import { codeIn, originOf, pretty } from "./parts";
 
 function Raw({ tool }: { tool: ToolPart }) {
   return (
@@ -26,7 +26,7 @@ export function ToolInside({ tool }: { tool: ToolPart }) {
       {tool.untrusted && tool.text && (
         <p className="outside">
           <Globe size={14} aria-hidden />
-          From outside: these are somebody else’s words, not yours.
+          {originOf(tool).words}
         </p>
       )}
       {tool.text && (

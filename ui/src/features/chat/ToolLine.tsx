@@ -11,7 +11,7 @@ import {
 import { type SyntheticEvent, useState } from "react";
 import type { ToolPart, ToolState } from "../../run/reduce";
 import { duration } from "../../services/words";
-import { receiptOf, titleOfTool } from "./parts";
+import { originOf, receiptOf, titleOfTool } from "./parts";
 import { ToolInside } from "./ToolInside";
 
 const faces: Record<ToolState, { icon: LucideIcon; said: string }> = {
@@ -63,7 +63,7 @@ export function ToolLine({ tool }: { tool: ToolPart }) {
         {tool.untrusted && (
           <span className="receipt from-outside">
             <Globe size={13} aria-hidden />
-            from outside
+            {originOf(tool).mark}
           </span>
         )}
         {tool.durationMs !== null && !rejected && (

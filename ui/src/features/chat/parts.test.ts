@@ -6,6 +6,7 @@ import {
   citedFirst,
   codeIn,
   entriesOf,
+  originOf,
   receiptOf,
   titleOfTool,
   withMarks,
@@ -75,6 +76,12 @@ test("the code of a call is told from its other arguments", () => {
   });
   expect(codeIn(text, "box__execute_python")?.language).toBe("python");
   expect(codeIn('{"code": 4}', "execute_code")).toBeNull();
+});
+
+test("a result that is not the owner's says whose it is", () => {
+  const code = JSON.stringify({ code: "1" });
+  expect(originOf({ name: "execute_code", arguments: code }).mark).toBe("from a program");
+  expect(originOf({ name: "fetch_url", arguments: "{}" }).mark).toBe("from outside");
 });
 
 test("a tool of a server is shown with the server's name", () => {

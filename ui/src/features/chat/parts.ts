@@ -73,6 +73,13 @@ export function titleOfTool({ name, label }: Pick<ToolPart, "name" | "label">) {
   return name.includes("__") && rest ? { server, label: rest } : { server: null, label };
 }
 
+/** Whose words an untrusted result is, for its line and for a sentence. */
+export function originOf({ arguments: text, name }: Pick<ToolPart, "arguments" | "name">) {
+  return codeIn(text, name)
+    ? { mark: "from a program", words: "What a program printed: these are not your words." }
+    : { mark: "from outside", words: "From outside: these are somebody else’s words, not yours." };
+}
+
 const receipts = {
   approve: "approved",
   edit: "approved with your changes",

@@ -21,11 +21,7 @@ const partNames: Record<string, string> = {
   bus: "Live updates",
   web: "Web",
   sandbox: "Running code",
-  code: "Running code",
   mcp: "Tool servers",
-  people: "People",
-  plugins: "Plug-ins",
-  tools: "Tools",
 };
 export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
   return (
