@@ -231,6 +231,19 @@ def test_files_are_uploaded_taken_back_sent_and_seen(desk: Served, page: Page) -
     expect(line.locator("p.result")).to_contain_text("notes.txt (24 bytes)")
 
 
+def test_what_is_asked_again_takes_its_files_along(desk: Served, page: Page) -> None:
+    page.goto(desk.url)
+    page.get_by_label("Files to attach").set_input_files(NOTES)
+    expect(page.get_by_role("button", name="Do not send: notes.txt")).to_be_visible()
+    say(page, "Break down over this")
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.get_by_text("Not this time.")).to_be_visible()
+    again = page.get_by_role("article", name="You").last
+    expect(again.get_by_role("link", name=re.compile(r"notes\.txt"))).to_be_visible()
+    page.reload()
+    expect(again.get_by_role("link", name=re.compile(r"notes\.txt"))).to_be_visible()
+
+
 def test_files_are_dropped_and_pasted(desk: Served, page: Page) -> None:
     page.goto(desk.url)
     give = """([kind, name]) => {
@@ -327,6 +340,7 @@ def test_rules_are_chosen_and_calls_are_looked_up(desk: Served, page: Page) -> N
 
 def test_without_a_server_the_page_says_how_to_have_one(desk: Served, page: Page) -> None:
     page.goto(desk.url)
+    expect(composer(page)).to_be_visible()
     page.keyboard.press("Control+k")
     page.get_by_role("combobox").fill("servers")
     page.get_by_role("option", name="Tool servers (MCP)").click()

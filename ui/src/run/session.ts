@@ -1,15 +1,15 @@
 // One conversation as the interface holds it: its past, the answer that is being written, what waits.
 // It lives on while other rooms are shown, so that an answer is never lost by looking elsewhere.
 import { api, asProblem, type Problem } from "../api/client";
-import type { Conversation, ConversationFile, Decision } from "../api/types";
+import type { Conversation, Decision } from "../api/types";
 import { Store } from "../services/store";
 import { type Arrived, events, type LinkState, type Opening } from "./link";
 import { emptyRun, type Part, type Run, reduce } from "./reduce";
-import { restore, type Turn, withWaiting } from "./restore";
-import { Sizes, Uploads } from "./uploads";
+import { type Question, restore, type Turn, withWaiting } from "./restore";
+import { type SentFile, Sizes, Uploads } from "./uploads";
 
 /** A message as it is sent. */
-export type Said = { text: string; files: readonly ConversationFile[] };
+export type Said = { text: string; files: readonly SentFile[] };
 /** `unsent` says why a message did not get through, and what it was. */
 export type ShownTurn = Turn & { unsent?: { problem: Problem; said: Said } };
 
@@ -132,7 +132,7 @@ export class Session {
   };
 
   /** Sends at once, or keeps the message until the present answer has ended. */
-  send = async (text: string, files: readonly ConversationFile[] = []): Promise<void> => {
+  send = async (text: string, files: readonly SentFile[] = []): Promise<void> => {
     const { running, queue } = this.store.get();
     const said = { text, files };
     this.sizes.know(files);
@@ -156,6 +156,13 @@ export class Session {
     this.store.change({ turns: turns.slice(0, -1) });
     return this.send(last.unsent.said.text, last.unsent.said.files);
   };
+
+  /** Asks the same once more, with the files that went along. */
+  again = ({ content, attachments }: Question): Promise<void> =>
+    this.send(
+      content,
+      attachments.map((file) => ({ ...file, id: file.url.slice(file.url.lastIndexOf("/") + 1) })),
+    );
 
   unqueue = (index: number): Said | undefined => {
     const { queue } = this.store.get();

@@ -1,8 +1,11 @@
 // Files on their way into a conversation: going up, there, or refused, until a message takes them along.
 import { asProblem, type Problem } from "../api/client";
-import type { ConversationFile } from "../api/types";
+import type { Attachment, ConversationFile } from "../api/types";
 import { upload } from "../api/upload";
 import { Store } from "../services/store";
+
+/** A file of the conversation that a message takes along. */
+export type SentFile = Attachment & { id: string; size?: number };
 
 export type Upload = {
   key: number;
@@ -10,7 +13,7 @@ export type Upload = {
   size: number;
   /** 0 to 1. */
   gone: number;
-  file: ConversationFile | null;
+  file: SentFile | null;
   problem: Problem | null;
 };
 
@@ -50,16 +53,16 @@ export class Uploads {
   };
 
   /** The files that are there; they are a message's from now on. */
-  take = (): ConversationFile[] => {
+  take = (): SentFile[] => {
     const there = this.store.get().filter((each) => each.file);
     for (const { key } of there) this.remove(key);
     return there.flatMap(({ file }) => (file ? [file] : []));
   };
 
   /** Takes files back of which no message was made. */
-  putBack = (files: readonly ConversationFile[]): void => {
+  putBack = (files: readonly SentFile[]): void => {
     const back = files.map((file): Upload => {
-      const { name, size } = file;
+      const { name, size = 0 } = file;
       return { key: this.#next++, name, size, gone: 1, file, problem: null };
     });
     this.store.set([...this.store.get(), ...back]);
@@ -110,8 +113,11 @@ export class Sizes {
     this.#asked.clear();
   };
 
-  know = (files: readonly ConversationFile[]): void =>
+  know = (files: readonly Pick<SentFile, "url" | "size">[]): void =>
     this.store.set(
-      new Map([...this.store.get(), ...files.map(({ url, size }) => [url, size] as const)]),
+      new Map([
+        ...this.store.get(),
+        ...files.flatMap(({ url, size }) => (size === undefined ? [] : [[url, size] as const])),
+      ]),
     );
 }

@@ -2,6 +2,7 @@ import { Copy, TriangleAlert } from "lucide-react";
 import { IconButton } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import type { Run } from "../../run/reduce";
+import type { Question } from "../../run/restore";
 import type { Session } from "../../run/session";
 import { duration, fullDate } from "../../services/words";
 import { Ending } from "./Ending";
@@ -13,7 +14,7 @@ import { useCopy } from "./useCopy";
 
 type AnswerProps = {
   run: Run;
-  question: string | null;
+  question: Question | null;
   session: Session;
   undone: ReadonlySet<string>;
   running: boolean;

@@ -1,6 +1,7 @@
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
 import type { Run } from "../../run/reduce";
+import type { Question } from "../../run/restore";
 import type { Session } from "../../run/session";
 import { ends } from "../../services/words";
 import { NoModel } from "./NoModel";
@@ -12,12 +13,12 @@ export function Ending({
   session,
 }: {
   run: Run;
-  question: string | null;
+  question: Question | null;
   session: Session;
 }) {
   const again = question && (
     <span>
-      <Button onClick={() => void session.send(question)}>Ask again</Button>
+      <Button onClick={() => void session.again(question)}>Ask again</Button>
     </span>
   );
   if (run.failure?.code === "no_model") return <NoModel message={run.failure.message} />;

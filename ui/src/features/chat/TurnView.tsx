@@ -69,7 +69,7 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
       ) : (
         <Answer
           run={turn.run}
-          question={turn.question?.content ?? null}
+          question={turn.question}
           session={session}
           undone={undone}
           running={running}

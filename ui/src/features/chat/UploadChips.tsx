@@ -6,7 +6,7 @@ import { iconOf } from "./FileChip";
 
 function stateOf({ file, problem, gone, size }: Upload): string {
   if (problem) return problem.detail || problem.title;
-  if (file) return bytes(size);
+  if (file) return size ? bytes(size) : "";
   return gone < 1 ? `${Math.floor(gone * 100)} %` : "Being kept";
 }
 
