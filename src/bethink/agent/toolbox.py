@@ -47,9 +47,6 @@ _ALIASES = {"search_memories": "search_memory"} | PEOPLE_ALIASES | WEB_ALIASES
 _MAX_NAME_CHARS = 80
 """What of an unknown tool's name is compared and quoted: a model may write anything there."""
 
-_OUR_WORDS = frozenset({"timeout", "rate_limited"})
-"""Errors whose text is Bethink's own, whichever tool it was."""
-
 _log = log("toolbox")
 
 
@@ -229,39 +226,41 @@ class Toolbox:
     ) -> None:
         own = replace(context, call=prepared.call.id, emit=queue.put_nowait)
         duration_ms = 0.0
+        # Not of the tool: what this module itself says in its place.
+        is_ours = False
         try:
             async with self._limits.room(context.principal.owner, prepared.tool):
                 start = perf_counter()
-                output = await self._output(prepared, own)
+                output, is_ours = await self._output(prepared, own)
                 duration_ms = round((perf_counter() - start) * 1000, 2)
         except RateLimited as error:
-            output = ToolOutput(str(error), error=error.code)
+            output, is_ours = ToolOutput(str(error), error=error.code), True
         output = await self._bounded(output, own)
         _finish(
             queue,
             prepared.call,
             output,
             duration_ms=duration_ms,
-            untrusted=output.untrusted
-            or (prepared.tool.trust == "untrusted" and output.error not in _OUR_WORDS),
+            untrusted=output.untrusted or (prepared.tool.trust == "untrusted" and not is_ours),
         )
 
-    async def _output(self, prepared: Prepared, context: ToolContext) -> ToolOutput:
+    async def _output(self, prepared: Prepared, context: ToolContext) -> tuple[ToolOutput, bool]:
+        """What the tool gave, or what is said in its place; and whether those words are ours alone."""
         timeout_s = prepared.tool.timeout_s or self.timeout_s
         limit = asyncio.timeout(timeout_s)
         try:
             async with limit:
                 output = await prepared.tool.handler(context, **prepared.arguments)
         except BethinkError as error:
-            return ToolOutput(str(error), error=error.code)
+            return ToolOutput(str(error), error=error.code), False
         except Exception as error:  # noqa: BLE001 - a tool call: recorded, and told to the model
             if isinstance(error, TimeoutError) and limit.expired():
-                return ToolOutput(f"{prepared.call.name} was stopped after {timeout_s:g} s.", error="timeout")
+                text = f"{prepared.call.name} was stopped after {timeout_s:g} s."
+                return ToolOutput(text, error="timeout"), True
             _log.exception("tool %s failed in run %s", prepared.call.name, context.run)
-            return ToolOutput(
-                f"{prepared.call.name} failed: {type(error).__name__}: {error}", error="tool_failed"
-            )
-        return output if isinstance(output, ToolOutput) else ToolOutput(output)
+            text = f"{prepared.call.name} failed: {type(error).__name__}: {error}"
+            return ToolOutput(text, error="tool_failed"), False
+        return output if isinstance(output, ToolOutput) else ToolOutput(output), False
 
     async def _bounded(self, output: ToolOutput, context: ToolContext) -> ToolOutput:
         """The result in a length that the model can read; the whole of a longer one is kept as a file."""
