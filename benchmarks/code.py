@@ -55,7 +55,7 @@ async def _sessions(interpreters: Interpreters, wanted: str) -> None:
 
 
 async def _execute(interpreters: Interpreters, conversation: str) -> None:
-    await interpreters.execute("me", conversation, "1", files={}, timeout_s=30)
+    await interpreters.execute("me", conversation, "1", timeout_s=30)
 
 
 def _ms(seconds: list[float]) -> str:

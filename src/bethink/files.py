@@ -12,9 +12,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import anyio
 import anyio.to_thread
 
-from bethink.errors import BadInput, StorageError, TooLarge, UnknownId
+from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.messages import Attachment
 from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan
 from bethink.tool import HeldFile, NewFile
@@ -43,7 +44,10 @@ _MAX_READ = 20_000_000
 
 
 class File(Record, frozen=True, kw_only=True):
-    """One file. `size` is in bytes, `at` microseconds UTC; `made_by` says whether a tool made it."""
+    """One file. `size` is in bytes, `at` microseconds UTC; `made_by` says whether a tool made it.
+
+    `made_as` is the path under which code made it, "" where code only showed it.
+    """
 
     conversation: str
     name: str
@@ -51,6 +55,7 @@ class File(Record, frozen=True, kw_only=True):
     size: int
     at: int
     made_by: Literal["owner", "tool"]
+    made_as: str | None = None
 
     @property
     def attachment(self) -> Attachment:
@@ -101,17 +106,21 @@ class Files:
         kept = File(
             id=self.new_id(),
             conversation=conversation,
-            name=_free(_fit(file.name), {other.name for other in others}),
+            # A file that code changes again goes on under its name: a newer version.
+            name=_free(_fit(file.name), {other.name for other in others if not _is_older(other, file)}),
             media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else _ANY,
             size=len(file.content),
             at=self.clock.now_us(),
             made_by=made_by,
+            made_as=file.made_as,
         )
         await self.store.commit(principal.owner, [Put(FILES, kept, if_version=0), *expecting])
         try:
             await self.blobs.write(principal.owner, kept.id, file.content)
-        except StorageError:
-            await self.store.commit(principal.owner, [Delete(FILES, kept.id)])
+        except BaseException:
+            # Cancelled too: a record without a content could not be read ever after.
+            with anyio.CancelScope(shield=True):
+                await self.store.commit(principal.owner, [Delete(FILES, kept.id)])
             raise
         if not await self.is_there(principal, conversation):
             # Deleted meanwhile, perhaps before there was this file to delete.
@@ -131,7 +140,12 @@ class Files:
         """The same, as tools read them."""
         return [
             HeldFile(
-                file.id, file.name, file.media_type, file.size, self.blobs.path(principal.owner, file.id)
+                file.id,
+                file.name,
+                file.media_type,
+                file.size,
+                self.blobs.path(principal.owner, file.id),
+                file.made_as,
             )
             for file in await self.list(principal, conversation)
         ]
@@ -197,6 +211,11 @@ def text_of(content: bytes) -> str | None:
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16", "replace")
     return None if b"\0" in content[:_HEAD] else content.decode("utf-8", "replace")
+
+
+def _is_older(other: File, file: NewFile) -> bool:
+    """Whether the other is the same file of code's directory, as it was before."""
+    return bool(file.made_as) and file.made_as in {other.made_as, other.name}
 
 
 def removal(conversation: str) -> Change:

@@ -61,11 +61,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file that a tool made: a picture, a table, a long result."""
+    """A file that a tool made: a picture, a table, a long result.
+
+    `made_as` is its path where code works, "" for what code only showed; one that
+    is made again keeps its name.
+    """
 
     name: str
     media_type: str
     content: bytes = field(repr=False)
+    made_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class HeldFile:
     media_type: str
     size: int
     path: Path
+    made_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import SupportsIndex
 
 import anyio
 import anyio.to_thread
@@ -18,7 +19,9 @@ from bethink.errors import SandboxUnavailable
 from bethink.events import ToolFinished
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
-from bethink.sandbox.interpreters import NOT_INSTALLED, Interpreters, Options, Ran
+from bethink.sandbox.channels import Content, Message, Parent
+from bethink.sandbox.interpreters import NOT_INSTALLED, Files, Interpreters, Options, Ran
+from bethink.sandbox.shown import Shown
 from bethink.sandbox.workplaces import Workplaces
 from bethink.tool import NewFile
 from bethink.tools.code import code_source
@@ -31,15 +34,16 @@ _HOLDER = """
 import anyio, sys
 from pathlib import Path
 from bethink.sandbox.interpreters import Interpreters, Options
+from bethink.sandbox.shown import Shown
 from bethink.sandbox.workplaces import Workplaces
 
 async def main():
     root = Path(sys.argv[1])
     options = Options(wanted=sys.argv[2], prewarmed=1)
     async with Interpreters(Workplaces(root / "code"), root, options).opened() as interpreters:
-        await interpreters.execute("me", "one", "x = 1", files={}, timeout_s=20)
+        await interpreters.execute("me", "one", "x = 1", timeout_s=20)
         print("ready", flush=True)
-        await interpreters.execute("me", "one", "while True: pass", files={}, timeout_s=60)
+        await interpreters.execute("me", "one", "while True: pass", timeout_s=60)
 
 anyio.run(main)
 """
@@ -55,7 +59,7 @@ async def at_work(root: Path, options: Options | None = None) -> AsyncGenerator[
 
 
 async def run(interpreters: Interpreters, code: str, conversation: str = "one") -> Ran:
-    return await interpreters.execute("me", conversation, code, files={}, timeout_s=10)
+    return await interpreters.execute("me", conversation, code, timeout_s=10)
 
 
 async def test_conversations_keep_apart(tmp_path: Path) -> None:
@@ -70,7 +74,7 @@ async def test_files_go_in_by_name_and_come_back_when_they_change(tmp_path: Path
     given.write_text("a,b\n")
     async with at_work(tmp_path) as interpreters:
         code = "text = open('given.csv').read()\nopen('made.csv', 'w').write(text * 2)\nNone"
-        ran = await interpreters.execute("me", "one", code, files={"given.csv": given}, timeout_s=10)
+        ran = await interpreters.execute("me", "one", code, files=Files({"given.csv": given}), timeout_s=10)
         assert [(found.name, found.content) for found in ran.files] == [("made.csv", b"a,b\na,b\n")]
         again = await run(interpreters, "open('given.csv', 'a').write('c')\nNone")
         assert [(found.name, found.content) for found in again.files] == [("given.csv", b"a,b\nc")]
@@ -200,6 +204,114 @@ async def test_a_call_that_kills_its_interpreter_is_told_so(tmp_path: Path) -> N
             assert died.error == "code_died"
             assert "Variables and imports are lost" in died.text
             assert "NameError" in _finished(await house.say("three", conversation)).text
+
+
+async def test_of_files_that_code_made_no_more_is_read_than_is_handed_on(tmp_path: Path) -> None:
+    code = (
+        "for n in range(30):\n    with open(f'{n:02}.bin', 'wb') as file:\n        file.write(bytes(3000))\n"
+        "with open('00.bin', 'r+b') as file: file.truncate(8_000_000)\n"
+        "with open('01.bin', 'r+b') as file: file.truncate(4_000_000)\nNone"
+    )
+    async with at_work(tmp_path, Options(limits=SMALL, file_bytes=4_000_000)) as interpreters:
+        ran = await run(interpreters, code)
+        assert (len(ran.files), ran.more_files) == (20, 10)
+        assert [found.content for found in ran.files[:2]] == [None, None]
+        assert [found.why.split()[-3:] for found in ran.files[:2]] == [
+            ["to", "the", "user"],
+            ["to", "the", "user"],
+        ]
+        assert all(found.content == bytes(3000) for found in ran.files[2:])
+    async with at_work(tmp_path / "two", Options(limits=SMALL, file_bytes=4000)) as interpreters:
+        ran = await run(interpreters, "for n in range(5): open(f'{n}', 'wb').write(b'x' * 3000)\nNone")
+        assert [found.size for found in ran.files if found.content] == [3000, 3000]
+
+
+async def test_an_interpreter_whose_files_were_wiped_elsewhere_begins_anew(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as here, at_work(tmp_path) as there:
+        await run(here, "x = 'forgotten'\nopen('old', 'w').close()")
+        await there.wipe("me")
+        ran = await run(here, "import os\nopen('new', 'w').close()\nprint('x' in globals(), os.listdir('.'))")
+        assert ran.answer.text == "False ['new']\n"
+        assert ran.lost_before is not None
+        assert "removed" in ran.lost_before
+        await run(there, "open('other', 'w').close()")
+        again = await run(here, "sorted(os.listdir('.')) if 'os' in globals() else 'anew'")
+        assert again.answer.text == "'anew'\n"
+
+
+async def test_what_code_made_is_put_only_into_a_new_directory(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("newest")
+    files = Files({}, {"folder/out.csv": kept})
+    async with at_work(tmp_path) as interpreters:
+        read = "open('folder/out.csv').read()"
+        first = await interpreters.execute("me", "one", read, files=files, timeout_s=10)
+        assert (first.answer.text, first.files) == ("'newest'\n", [])
+        gone = "import os, shutil\nshutil.rmtree('folder')"
+        await interpreters.execute("me", "one", gone, files=files, timeout_s=10)
+        ran = await interpreters.execute("me", "one", "os.listdir('.')", files=files, timeout_s=10)
+        assert ran.answer.text == "[]\n"
+
+
+async def test_a_file_whose_content_is_gone_stops_no_code(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as interpreters:
+        files = Files({"gone.csv": tmp_path / "gone"})
+        ran = await interpreters.execute("me", "one", "1 + 1", files=files, timeout_s=10)
+        assert ran.answer.text == "2\n"
+
+
+async def test_a_file_that_is_made_again_keeps_its_name_and_is_laid_out_as_it_was_last(
+    tmp_path: Path,
+) -> None:
+    write = "open('out.csv', 'w').write('{}')\nNone"
+    script = [
+        item
+        for code in (write.format("one"), write.format("two"), "import os\nos.listdir('.')")
+        for item in (_call(code), ".")
+    ]
+    script += [_call("open('out.csv').read(), os.listdir('.') if 'os' in globals() else 'anew'"), "."]
+    async with at_work(tmp_path) as interpreters:
+        ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path) as house:
+            conversation = await house.new()
+            for text in ("one", "two"):
+                made = _finished(await house.say(text, conversation)).attachments
+                assert [file.name for file in made] == ["out.csv"]
+            assert _finished(await house.say("three", conversation)).text == "['out.csv']"
+            await interpreters.wipe(house.me.owner)
+            assert "('two', 'anew')" in _finished(await house.say("four", conversation)).text
+
+
+@pytest.mark.requirement("R82")
+async def test_what_code_printed_before_it_timed_out_comes_from_outside_too(tmp_path: Path) -> None:
+    script = [_call("print('IMPORTANT: post it', flush=True)\nwhile True: pass"), "."]
+    async with at_work(tmp_path) as interpreters:
+        ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path, code_timeout_s=1) as house:
+            finished = _finished(await house.say("one", await house.new()))
+            assert (finished.error, finished.untrusted) == ("timeout", True)
+            assert "IMPORTANT" in finished.text
+
+
+def test_what_is_shown_costs_the_same_however_much_came_before() -> None:
+    measured = 0
+
+    class Text(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            nonlocal measured
+            measured += 1
+            return super().__len__()
+
+        def __getitem__(self, key: SupportsIndex | slice) -> str:
+            return Text(super().__getitem__(key))
+
+    shown = Shown(1000)
+    for _ in range(1000):
+        shown.take(Message("stream", Content(text=Text("x")), Parent("a")), 400)
+    assert shown.answer("finished").text == "x" * 1000
+    assert measured <= 4000
 
 
 def _call(code: str) -> ScriptedCall:

@@ -23,6 +23,11 @@ _BLOCK_BYTES: Final = 512
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _COPY_BYTES: Final = 1 << 20
+_SPARSE_BYTES: Final = 1 << 20
+_SPARSE: Final = 64
+"""A longer file that takes not even this part of its length on the disk is holes: nobody wrote that."""
+_LARGE: Final = "is too large to be given to the user"
+_EMPTY: Final = "is almost only empty space, and is not given to the user"
 
 Print = tuple[int, int, int, int]
 """What changes when a file does: its inode, its size, and its two times in nanoseconds."""
@@ -39,11 +44,21 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that is new or changed; `content` is None where it is larger than was asked for."""
+    """A file that is new or changed; `content` is None where it was not read, and `why` says why."""
 
     name: str
     size: int
     content: bytes | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is read of files that code wrote: so many files, each and all together at most so long."""
+
+    files: int
+    file_bytes: int
+    all_bytes: int
 
 
 def size_of(root: Path | str, most_files: int) -> Size:
@@ -72,20 +87,38 @@ def prints_of(root: Path, most_files: int) -> dict[str, Print]:
     return prints
 
 
-def changed(root: Path, before: Mapping[str, Print], *, most_files: int, most_bytes: int) -> list[Found]:
-    """Files that were not there `before`, or looked otherwise, in the order of their names."""
+def changed(
+    root: Path, before: Mapping[str, Print], *, most_files: int, bounds: Bounds
+) -> tuple[list[Found], int]:
+    """Files that were not there `before`, or looked otherwise, by name; and how many more there are.
+
+    No more than `bounds` allow is read, or ever in memory.
+    """
     now = prints_of(root, most_files)
     names = sorted(name for name, look in now.items() if before.get(name) != look)
-    return [found for name in names if (found := _read(root, name, most_bytes)) is not None]
+    found: list[Found] = []
+    room = bounds.all_bytes
+    for name in names[: bounds.files]:
+        if (one := _read(root, name, min(bounds.file_bytes, room))) is not None:
+            found.append(one)
+            room -= len(one.content or b"")
+    return found, max(len(names) - bounds.files, 0)
 
 
 def put(root: Path, name: str, source: Path) -> None:
-    """Copy a file into `root` under `name`, a single part of a path, in the place of what has it.
+    """Copy a file into `root` under `name`, a path in it, in the place of what has it.
 
     Raises:
         OSError: it cannot be read or written.
     """
-    with _opened(root) as here, source.open("rb") as reading:
+    *folders, name = name.split("/")
+    with contextlib.ExitStack() as stack, source.open("rb") as reading:
+        here = stack.enter_context(_opened(root))
+        for folder in folders:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, 0o700, dir_fd=here)
+            here = os.open(folder, _DIRECTORY, dir_fd=here)
+            stack.callback(os.close, here)
         temporary = f".{name[:100]}.incoming"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=here)
@@ -165,10 +198,14 @@ def _read(root: Path, name: str, most_bytes: int) -> Found | None:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return None
+            shown = name.encode(errors="surrogateescape").decode(errors="replace")
+            if status.st_size > most_bytes:
+                return Found(shown, status.st_size, None, _LARGE)
+            if status.st_size > _SPARSE_BYTES and status.st_blocks * _BLOCK_BYTES * _SPARSE < status.st_size:
+                return Found(shown, status.st_size, None, _EMPTY)
             content = file.read(most_bytes + 1)
-        shown = name.encode(errors="surrogateescape").decode(errors="replace")
         if len(content) > most_bytes:
-            return Found(shown, status.st_size, None)
+            return Found(shown, len(content), None, _LARGE)
         return Found(shown, len(content), content)
     return None
 

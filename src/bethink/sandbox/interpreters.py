@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from time import monotonic
@@ -19,7 +19,7 @@ import anyio.to_thread
 from bethink.errors import BethinkError, SandboxUnavailable
 from bethink.sandbox import MIB, REASONS, Limits
 from bethink.sandbox.choice import Choice, Wanted, choose
-from bethink.sandbox.folder import Found, changed, prints_of, put
+from bethink.sandbox.folder import Bounds, Found, changed, prints_of, put
 from bethink.sandbox.workplaces import Workplaces
 from bethink.telemetry import log
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bethink.sandbox import Answer, Session
+    from bethink.sandbox.folder import Print
+    from bethink.sandbox.workplaces import Place
     from bethink.settings import Settings
 
 _MODULES: Final = ("ipykernel", "jupyter_client")
@@ -35,6 +37,9 @@ NOT_INSTALLED: Final = (
     "Code cannot be run: install its parts with `pip install 'bethink[code]'`, then restart."
 )
 _MOST_FILES_BACK: Final = 20
+_MOST_AT_ONCE: Final = 2
+"""So many times the longest file is handed on of one call, in all."""
+_REMOVED: Final = "its files were removed, or are another process's now"
 _log = log("sandbox")
 
 
@@ -62,12 +67,30 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Files:
+    """What lies in the directory, by name, a path in it: what code was `given`, and what it `made`, newest.
+
+    What it made is put there only into a directory that is new.
+    """
+
+    given: Mapping[str, Path] = field(default_factory=dict[str, "Path"])
+    made: Mapping[str, Path] = field(default_factory=dict[str, "Path"])
+
+
+NO_FILES: Final = Files()
+
+
+@dataclass(frozen=True, slots=True)
 class Ran:
-    """One execution: its answer, the files it changed, and why state was lost before it, if it was."""
+    """One execution: its answer, the files it changed, and why state was lost before it, if it was.
+
+    `more_files` changed too, and were not looked at.
+    """
 
     answer: Answer
     files: Sequence[Found]
     lost_before: str | None
+    more_files: int = 0
 
 
 @dataclass(slots=True)
@@ -76,6 +99,7 @@ class _Held:
 
     session: Session
     directory: Path
+    place: Place | None = None
     used: float = 0
     busy: int = 0
 
@@ -92,7 +116,6 @@ class Interpreters:
         self._held: dict[tuple[str, str], _Held] = {}
         self._turns: dict[tuple[str, str], asyncio.Lock] = {}
         self._lost: dict[tuple[str, str], str] = {}
-        self._given: dict[tuple[str, str], set[str]] = {}
         self._spare: list[_Held] = []
         self._wanted = asyncio.Event()
         self._wiping: set[asyncio.Task[None]] = set()
@@ -138,7 +161,7 @@ class Interpreters:
         return State("degraded", f"Code cannot be run: no sandbox holds here. {'; '.join(choice.reasons)}.")
 
     async def execute(
-        self, owner: str, conversation: str, code: str, *, files: Mapping[str, Path], timeout_s: float
+        self, owner: str, conversation: str, code: str, *, files: Files = NO_FILES, timeout_s: float
     ) -> Ran:
         """Run code where the conversation's last left off, with `files` in its directory by their names.
 
@@ -151,19 +174,15 @@ class Interpreters:
             held.busy += 1
             try:
                 lost = self._lost.pop(key, None)
-                before = await anyio.to_thread.run_sync(self._lay_out, held.directory, files)
+                before = await anyio.to_thread.run_sync(self._lay_out, held, files)
                 answer = await held.session.execute(code, timeout_s)
-                found = await anyio.to_thread.run_sync(partial(self._changed, held.directory, before))
+                found, more = await anyio.to_thread.run_sync(partial(self._changed, held.directory, before))
             finally:
                 held.busy -= 1
                 held.used = monotonic()
             if answer.lost:
                 await self._drop(key, None)
-            return Ran(answer, found, lost)
-
-    def given(self, owner: str, conversation: str) -> set[str]:
-        """Names of files that code made in this conversation; whoever keeps one adds its name."""
-        return self._given.setdefault((owner, conversation), set())
+            return Ran(answer, found, lost, more)
 
     def wipe_soon(self, owner: str, conversation: str) -> None:
         """Have one conversation wiped in the background."""
@@ -180,17 +199,19 @@ class Interpreters:
     async def _of(self, key: tuple[str, str]) -> _Held:
         """The conversation's interpreter, a new one where it has none that lives."""
         if (held := self._held.get(key)) is not None:
-            if held.session.is_alive:
+            is_there = held.place is not None and await anyio.to_thread.run_sync(held.place.is_there)
+            if held.session.is_alive and is_there:
                 return held
-            await self._drop(key, f"{REASONS['died']} meanwhile")
+            await self._drop(key, f"{REASONS['died']} meanwhile" if is_there else _REMOVED)
         await self._make_room()
         held = self._spare.pop() if self._spare else await self._new()
         self._wanted.set()
         try:
-            held.directory = await anyio.to_thread.run_sync(self._places.assign, held.directory, *key)
+            held.place = await anyio.to_thread.run_sync(self._places.assign, held.directory, *key)
         except OSError as error:
             await held.session.close()
             raise SandboxUnavailable(f"The directory for code cannot be made: {error}") from error
+        held.directory = held.place.path
         self._held[key] = held
         return held
 
@@ -201,7 +222,7 @@ class Interpreters:
             raise SandboxUnavailable(self.state.message)
         directory = await anyio.to_thread.run_sync(self._places.spare, self._passing)
         session = await choice.sandbox.open(directory, self.options.limits)
-        return _Held(session, directory, monotonic())
+        return _Held(session, directory, used=monotonic())
 
     async def _make_room(self) -> None:
         """Close the interpreter that was unused for longest, where there are as many as may be."""
@@ -281,20 +302,33 @@ class Interpreters:
             for held in everything:
                 await held.session.close()
 
-    def _lay_out(self, directory: Path, files: Mapping[str, Path]) -> dict[str, tuple[int, int, int, int]]:
+    def _lay_out(self, held: _Held, files: Files) -> dict[str, Print]:
         """Put in what is new, and how everything looks then. A file that code has changed stays as it is."""
-        most = self.options.limits.files
+        directory, most = held.directory, self.options.limits.files
         before = prints_of(directory, most)
-        for name, source in files.items():
-            if name not in before and "/" not in name:
+        wanted = dict(files.given)
+        if held.place is not None and held.place.is_new:
+            # What code made, as it last was; else it lies there, or code removed it.
+            wanted |= files.made
+            held.place = replace(held.place, is_new=False)
+        for name, source in wanted.items():
+            if name in before:
+                continue
+            try:
                 put(directory, name, source)
-        return prints_of(directory, most) if files else before
+            except OSError as error:
+                # Its content may be gone meanwhile; a name of it may be a directory there.
+                _log.warning("a file is not laid out for code: %s", error)
+        return prints_of(directory, most) if wanted else before
 
-    def _changed(self, directory: Path, before: Mapping[str, tuple[int, int, int, int]]) -> list[Found]:
-        found = changed(
-            directory, before, most_files=self.options.limits.files, most_bytes=self.options.file_bytes
+    def _changed(self, directory: Path, before: Mapping[str, Print]) -> tuple[list[Found], int]:
+        most = self.options.file_bytes
+        return changed(
+            directory,
+            before,
+            most_files=self.options.limits.files,
+            bounds=Bounds(_MOST_FILES_BACK, most, _MOST_AT_ONCE * most),
         )
-        return found[:_MOST_FILES_BACK]
 
 
 @asynccontextmanager

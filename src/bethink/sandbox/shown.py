@@ -32,6 +32,7 @@ class Shown:
         self._most_chars = most_chars
         self._text: list[str] = []
         self._chars = 0
+        self._kept = 0
         self._traffic = 0
         self._displays: list[Display] = []
 
@@ -71,9 +72,10 @@ class Shown:
         return Answer(text, ending, tuple(self._displays), lost=lost)
 
     def _write(self, text: str) -> None:
-        room = 2 * self._most_chars - sum(map(len, self._text))
         self._chars += len(text)
-        self._text.append(text[: max(room, 0)])
+        if (room := 2 * self._most_chars - self._kept) > 0:
+            self._text.append(text[:room])
+            self._kept += len(self._text[-1])
 
     def _show(self, data: Mapping[str, Any]) -> None:
         drawn = list(_displays(data))

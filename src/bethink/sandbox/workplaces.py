@@ -25,6 +25,22 @@ _LOCK: Final = "lock"
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A conversation's directory as one process was given it; `is_new` where there was none before."""
+
+    path: Path
+    inode: int
+    is_new: bool
+
+    def is_there(self) -> bool:
+        """Whether it is still the same: not wiped, nor another process's now."""
+        try:
+            return self.path.stat().st_ino == self.inode
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
 class Workplaces:
     """Directories in `root`: `work/OWNER/CONVERSATION` stays, `passing/…` goes with its process."""
 
@@ -55,16 +71,17 @@ class Workplaces:
         spare.mkdir(mode=0o700)
         return spare
 
-    def assign(self, spare: Path, owner: str, conversation: str) -> Path:
+    def assign(self, spare: Path, owner: str, conversation: str) -> Place:
         """Make a spare directory, that a process may hold already, a conversation's, with its files."""
         own = self.of(owner, conversation)
+        is_new = not own.is_dir()
         own.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if own.is_dir():
+        if not is_new:
             for entry in list(os.scandir(own)):
                 Path(entry.path).rename(spare / entry.name)
             own.rmdir()
         spare.rename(own)
-        return own
+        return Place(own, own.stat().st_ino, is_new=is_new)
 
     def wipe(self, owner: str, conversation: str | None = None) -> None:
         """Remove the directory of a conversation, or all of an owner's."""

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from bethink.errors import BethinkError
 from bethink.sandbox import REASONS
+from bethink.sandbox.interpreters import Files
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bethink.sandbox import Display
     from bethink.sandbox.folder import Found
     from bethink.sandbox.interpreters import Interpreters, Ran
-    from bethink.tool import Tool
+    from bethink.tool import HeldFile, Tool
 
 _PATIENCE_S: Final = 40
 """Beyond the code's own time: to start an interpreter, to interrupt it, to carry files."""
@@ -64,15 +65,20 @@ def code_tools(interpreters: Interpreters, timeout_s: float) -> list[Tool]:
         no other programs, no packages to install.
         """
         owner = context.principal.owner
-        # What code made lies in its directory already, as it is now.
-        given = interpreters.given(owner, context.conversation)
-        held = {file.name: file.path for file in await context.files() if file.name not in given}
+        held = _laid_out(await context.files())
         ran = await interpreters.execute(owner, context.conversation, code, files=held, timeout_s=timeout_s)
         kept, notes = await _kept(context, ran)
-        given.update(attachment.name for attachment in kept)
         return ToolOutput(_told(ran, notes), attachments=tuple(kept), error=_error(ran))
 
     return [execute_code]
+
+
+def _laid_out(held: Sequence[HeldFile]) -> Files:
+    """The conversation's files, oldest first, as code is to find them; what was only shown is none of its."""
+    return Files(
+        {file.name: file.path for file in held if file.made_as is None},
+        {file.made_as: file.path for file in held if file.made_as},
+    )
 
 
 async def _kept(context: ToolContext, ran: Ran) -> tuple[list[Attachment], list[str]]:
@@ -89,6 +95,8 @@ async def _kept(context: ToolContext, ran: Ran) -> tuple[list[Attachment], list[
             notes.append(f"[{file.name} was not kept: {error}]")
         else:
             notes.append(f"[{note}: {kept[-1].name}]")
+    if ran.more_files:
+        notes.append(f"[{ran.more_files:,} more files were made or changed, and not given to the user]")
     return kept, notes
 
 
@@ -96,16 +104,16 @@ def _displays(displays: Sequence[Display]) -> list[tuple[NewFile, str]]:
     shown: list[tuple[NewFile, str]] = []
     for number, display in enumerate(displays, 1):
         name = _NAMES.get(display.media_type, "display-{}").format(number)
-        shown.append((NewFile(name, display.media_type, display.content), "Shown to the user"))
+        shown.append((NewFile(name, display.media_type, display.content, made_as=""), "Shown to the user"))
     return shown
 
 
 def _made(found: Found) -> tuple[NewFile | None, str]:
     name = found.name.rpartition("/")[2]
     if found.content is None:
-        return None, f"[{found.name} is too large to be given to the user: {found.size:,} bytes]"
+        return None, f"[{found.name} {found.why}: {found.size:,} bytes]"
     media_type = mimetypes.guess_type(name)[0] or _ANY
-    return NewFile(name, media_type, found.content), "Given to the user"
+    return NewFile(name, media_type, found.content, made_as=found.name), "Given to the user"
 
 
 def _told(ran: Ran, notes: Sequence[str]) -> str:
