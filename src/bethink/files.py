@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.messages import Attachment
@@ -39,8 +40,9 @@ _ANY = "application/octet-stream"
 _NO_CONVERSATION = "Conversation not found: it may have been deleted."
 _HEAD = 8192
 """A content with a zero byte at its beginning is no text."""
-_MAX_READ = 20_000_000
-"""A longer text is not looked through: where something is forgotten, it goes whole."""
+_PART = 1_000_000
+"""So many characters are looked through at once."""
+_MAX_ENDING = 5
 
 
 class File(Record, frozen=True, kw_only=True):
@@ -137,7 +139,8 @@ class Files:
         return [item.record for item in page.items]
 
     async def held(self, principal: Principal, conversation: str) -> Sequence[HeldFile]:
-        """The same, as tools read them."""
+        """Those whose content is there, as tools read them."""
+        there = {*await self.blobs.ids(principal.owner)}
         return [
             HeldFile(
                 file.id,
@@ -148,6 +151,7 @@ class Files:
                 file.made_as,
             )
             for file in await self.list(principal, conversation)
+            if file.id in there
         ]
 
     async def get(self, principal: Principal, file: str) -> tuple[File, Path]:
@@ -176,14 +180,16 @@ class Files:
             raise UnknownId(message)
         return tuple(known[id].attachment for id in ids)
 
-    async def saying(self, owner: str, says: Callable[[str], bool]) -> list[Change]:
-        """The changes by which every file goes whose text `says` it."""
-        gone: list[Change] = []
+    async def forget(self, owner: str, says: Callable[[str], bool]) -> list[Change]:
+        """The changes by which every file goes whose text `says` it, and every name that does."""
+        changes: list[Change] = []
         async for file in self._all(owner):
             path = self.blobs.path(owner, file.id)
-            if file.size > _MAX_READ or await anyio.to_thread.run_sync(_says, path, says):
-                gone.append(Delete(FILES, file.id))
-        return gone
+            if await anyio.to_thread.run_sync(_says, path, says):
+                changes.append(Delete(FILES, file.id))
+            elif says(file.name):
+                changes.append(Put(FILES, msgspec.structs.replace(file, name=_unnamed(file.name))))
+        return changes
 
     async def sweep(self, owner: str) -> None:
         """Remove the contents that no record names any more.
@@ -208,9 +214,14 @@ class Files:
 
 def text_of(content: bytes) -> str | None:
     """A content as text, whatever its name says that it is; None for what is none."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return content.decode("utf-16", "replace")
-    return None if b"\0" in content[:_HEAD] else content.decode("utf-8", "replace")
+    encoding = _encoding(content[:_HEAD])
+    return encoding and content.decode(encoding, "replace")
+
+
+def _encoding(head: bytes) -> str | None:
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return None if b"\0" in head else "utf-8"
 
 
 def _is_older(other: File, file: NewFile) -> bool:
@@ -224,11 +235,30 @@ def removal(conversation: str) -> Change:
 
 
 def _says(path: Path, says: Callable[[str], bool]) -> bool:
+    """Whether a content is text and says it, read by the part, however long it is."""
     try:
-        text = text_of(path.read_bytes())
+        with path.open("rb") as file:
+            encoding = _encoding(file.read(_HEAD))
+            if encoding is None:
+                return False
+            file.seek(0)
+            reader = codecs.getreader(encoding)(file, "replace")
+            rest = ""
+            while part := reader.read(_PART):
+                whole, _, rest = (rest + part).rpartition("\n")
+                # A line without an end is read in parts that overlap by half.
+                if says(whole or rest):
+                    return True
+                rest = rest[-_PART // 2 :]
+            return says(rest)
     except FileNotFoundError:
         return False
-    return text is not None and says(text)
+
+
+def _unnamed(name: str) -> str:
+    """A name that tells no more than what kind of file it is."""
+    _, dot, ending = name.rpartition(".")
+    return f"forgotten{dot}{ending}" if dot and len(ending) <= _MAX_ENDING else "forgotten"
 
 
 def _fit(name: str) -> str:

@@ -138,7 +138,7 @@ async def test_a_conversation_goes_with_its_files(tmp_path: Path) -> None:
 
 
 def contents(root: Path) -> list[str]:
-    return [path.read_text() for path in root.rglob("*") if path.is_file()]
+    return [path.read_text(errors="replace") for path in root.rglob("*") if path.is_file()]
 
 
 async def test_a_file_that_says_what_is_forgotten_goes_whole(tmp_path: Path) -> None:
@@ -146,16 +146,54 @@ async def test_a_file_that_says_what_is_forgotten_goes_whole(tmp_path: Path) -> 
     async with open_house(ports=ports) as house:
         conversation = await house.new()
         fact = await house.app.memory.add(house.me, NewFact("User is allergic to Brazil nuts"))
+        said = "Plans.\n\nThe user is allergic to Brazil nuts, so no cake.\n"
         for name, content in (
-            ("notes.md", "Plans.\n\nThe user is allergic to Brazil nuts, so no cake.\n"),
-            ("other.md", "Plans for a cake."),
+            ("notes.md", said.encode()),
+            ("wide.txt", said.encode("utf-16")),
+            ("long.csv", b"a line of no meaning\n" * 70_000 + said.encode()),
+            ("one line.json", b"x " * 700_000 + b'"the user is allergic to Brazil nuts" ' + b"y " * 700_000),
+            ("Allergic to Brazil nuts.pdf", b"%PDF \0"),
+            ("other.md", b"Plans for a cake."),
         ):
-            await house.app.files.add(
-                house.me, conversation, NewFile(name, "text/markdown", content.encode())
-            )
+            file = NewFile(name, "application/octet-stream", content)
+            await house.app.files.add(house.me, conversation, file)
         await house.app.forgetting.forget(house.me, [fact.fact.id])
-        assert contents(tmp_path) == ["Plans for a cake."]
-        assert [file.name for file in await house.app.files.list(house.me, conversation)] == ["other.md"]
+        assert sorted(contents(tmp_path)) == ["%PDF \0", "Plans for a cake."]
+        names = [file.name for file in await house.app.files.list(house.me, conversation)]
+        assert names == ["forgotten.pdf", "other.md"]
+
+
+async def test_a_large_file_that_is_no_text_stays_whatever_is_forgotten() -> None:
+    async with open_house() as house:
+        conversation = await house.new()
+        fact = await house.app.memory.add(house.me, NewFact("User is allergic to Brazil nuts"))
+        await house.app.files.add(house.me, conversation, NewFile("a.mp4", "video/mp4", bytes(22_000_000)))
+        await house.app.forgetting.forget(house.me, [fact.fact.id])
+        assert len(await house.app.files.list(house.me, conversation)) == 1
+
+
+async def test_a_message_forgets_the_name_of_its_file() -> None:
+    async with open_house(ScriptedLlm(["I see."])) as house:
+        conversation = await house.new()
+        fact = await house.app.memory.add(house.me, NewFact("User is allergic to Brazil nuts"))
+        new = NewFile("User is allergic to Brazil nuts.pdf", "application/pdf", b"%PDF \0")
+        file = await house.app.files.add(house.me, conversation, new)
+        await house.events(await house.app.runs.start(house.me, conversation, "See", files=[file.id]))
+        await house.app.forgetting.forget(house.me, [fact.fact.id])
+        said = (await house.messages(conversation))[0].message
+        assert isinstance(said, UserMessage)
+        assert [attached.name for attached in said.attachments] == ["[forgotten]"]
+
+
+async def test_a_file_whose_content_never_came_holds_up_nobody(tmp_path: Path) -> None:
+    ports = ports_of(blobs=DirectoryBlobs(tmp_path))
+    async with open_house(ports=ports) as house:
+        conversation = await house.new()
+        for name in ("a", "b"):
+            await house.app.files.add(house.me, conversation, NewFile(name, "text/plain", name.encode()))
+        file = (await house.app.files.list(house.me, conversation))[0]
+        await anyio.Path(DirectoryBlobs(tmp_path).path(house.me.owner, file.id)).unlink()
+        assert [held.name for held in await house.app.files.held(house.me, conversation)] == ["b"]
 
 
 async def test_a_run_that_lives_keeps_no_file_of_what_was_forgotten() -> None:
@@ -210,13 +248,14 @@ async def test_an_upload_that_cannot_be_taken_is_told_why() -> None:
         conversation = await door.new()
         url = f"/conversations/{conversation}/files"
         large = await door.http.post(url, files={"file": ("a", b"x" * 1001, "text/plain")})
+        huge = await door.http.post(url, files={"file": ("a", b"x" * 100_000, "text/plain")})
         text_field = await door.http.post(url, data={"file": "text"})
         nowhere = await door.http.post("/conversations/none/files", files={"file": ("a", b"x", "text/plain")})
         missing = await door.http.get("/files/none")
         said = {"message": {"role": "user", "content": "See", "attachments": ["none"]}}
         unknown = await door.http.post(f"/conversations/{conversation}/chat", json=said)
-    statuses = [answer.status_code for answer in (large, text_field, nowhere, missing, unknown)]
-    assert statuses == [413, 422, 404, 404, 404]
+    statuses = [answer.status_code for answer in (large, huge, text_field, nowhere, missing, unknown)]
+    assert statuses == [413, 413, 422, 404, 404, 404]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from bethink.agent.deciding import Choice
+from bethink.agent.refusals import REJECTED
 from bethink.errors import BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, Event, MemoryChanged, RunDone, TextDelta
 from bethink.llm.script import ScriptedCall
@@ -100,14 +101,16 @@ async def test_a_call_that_waits_does_not_tell_what_was_forgotten_meanwhile() ->
         await house.app.forgetting.forget(house.me, [fact.id])
         assert SECRET not in await everything(house)
         run = (await house.messages(conversation))[-1].run
-        await house.app.runs.decide(house.me, run, call=needed.call, choice=Choice("approve"))
+        with pytest.raises(UnknownId):
+            await house.app.runs.decide(house.me, run, call=needed.call, choice=Choice("approve"))
+        await house.app.runs.deciding.tend()
         assert isinstance((await house.events(run))[-1], RunDone)
         results = [
             stored.message.content
             for stored in await house.messages(conversation)
             if isinstance(stored.message, ToolMessage)
         ]
-        assert results == ["Nothing was forgotten: there are no memories of this: [forgotten]"]
+        assert results == [REJECTED]
 
 
 @pytest.mark.requirement("R188")

@@ -17,7 +17,7 @@ import msgspec
 
 from bethink.across.common_words import COMMON_WORDS
 from bethink.index.analysis import Analyzer
-from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, Attachment, Message, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -135,8 +135,10 @@ class Redaction:
         """The message without it, still a valid message; the very same object where nothing goes."""
         match message:
             case UserMessage():
-                content, gone = self.cut(message.content, close=close)
-                changed: Message = msgspec.structs.replace(message, content=content)
+                content, said = self.cut(message.content, close=close)
+                attachments, named = self._files(message.attachments, close=close)
+                gone = (*said, *named)
+                changed: Message = msgspec.structs.replace(message, content=content, attachments=attachments)
             case AssistantMessage():
                 content, said = self.cut(message.content, close=close)
                 reasoning, thought = self.cut(message.reasoning, close=close)
@@ -146,9 +148,21 @@ class Redaction:
                     message, content=content, reasoning=reasoning, tool_calls=tuple(call for call, _ in calls)
                 )
             case ToolMessage():
-                content, gone = self.cut(message.content, close=close, blocks=True)
-                changed = msgspec.structs.replace(message, content=content)
+                content, said = self.cut(message.content, close=close, blocks=True)
+                attachments, named = self._files(message.attachments, close=close)
+                gone = (*said, *named)
+                changed = msgspec.structs.replace(message, content=content, attachments=attachments)
         return (changed, gone) if gone else (message, ())
+
+    def _files(
+        self, files: tuple[Attachment, ...], *, close: bool
+    ) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+        """Files without names that say it, and those names."""
+        told = tuple(file.name for file in files if self.spans(file.name, close=close))
+        kept = tuple(
+            msgspec.structs.replace(file, name=FORGOTTEN) if file.name in told else file for file in files
+        )
+        return kept, told
 
     def arguments(self, arguments: str, *, close: bool) -> Cut:
         """A call's arguments, still JSON: where one says it, every text among them goes."""

@@ -79,10 +79,13 @@ class Deciding:
     async def tend(self) -> None:
         """Go on with what was decided before a crash, and end what waited too long."""
         async for owner, run in self.stored.waiting():
-            if run.is_decided:
-                await self.go_on(Principal(owner), run.id)
-            else:
-                await self.stored.settle(Principal(owner), run.conversation)
+            try:
+                if run.is_decided:
+                    await self.go_on(Principal(owner), run.id)
+                else:
+                    await self.stored.settle(Principal(owner), run.conversation)
+            except BethinkError as error:
+                _log.info("run %s is left as it is: %s", run.id, error)
 
     async def tend_always(self) -> None:
         """Tend at once, and every few minutes."""

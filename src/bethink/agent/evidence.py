@@ -76,6 +76,8 @@ def evidence_of(request: RunRequest) -> Evidence:
         match message:
             case UserMessage():
                 said.append(message.content)
+                # A file that its owner gives may have been written, and named, by anybody.
+                untrusted += [file.name for file in message.attachments]
                 asked = answered
             case AssistantMessage():
                 answered = message.content

@@ -56,7 +56,7 @@ def _load(source: str, load: Callable[[], object], into: tuple[list[Tool], list[
     tools, faults = into
     try:
         found = [replace(tool, source=source) for tool in _tools_in(load())]
-    except Exception as error:  # noqa: BLE001 - somebody else's module may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
         faults.append(f"{source} cannot be loaded: {type(error).__name__}: {error}")
         return
     if not found:

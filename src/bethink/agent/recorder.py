@@ -99,6 +99,7 @@ class Recorder:
     async def begin(self, message: UserMessage) -> None:
         """Store the owner's message and that the run exists."""
         self._held.append(self._stored(message, self.run.message))
+        self._outside = bool(message.attachments)
         await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
 
     async def resume(self, version: int) -> None:

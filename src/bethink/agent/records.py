@@ -76,4 +76,6 @@ def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:
     arguments, _ = gone.arguments(call.arguments, close=True)
     label, _ = gone.cut(call.label, close=True)
     reason, _ = gone.cut(call.reason, close=True)
-    return msgspec.structs.replace(call, arguments=arguments, label=label, reason=reason)
+    # What waits now is not what its owner was shown: nobody may approve it.
+    decision = call.decision if arguments == call.arguments else "reject"
+    return msgspec.structs.replace(call, arguments=arguments, label=label, reason=reason, decision=decision)

@@ -270,10 +270,16 @@ class Runs:
             raise Busy from error
 
     async def _go_on(self, principal: Principal, run: str) -> None:
-        """Run a decided run to its end, unless it goes on elsewhere by now."""
+        """Run a decided run to its end.
+
+        Raises:
+            Conflict: it goes on elsewhere by now, or was ended.
+        """
         hush = await Hush.listening(principal.owner, self.forgettings)
         found = await self.stored.versioned(principal, run)
         record = found.record
+        if not record.is_decided:
+            raise Conflict
         held = await self.conversations.get(principal, record.conversation)
         history = await self._history(principal, held)
         stored = await self.stored.events(principal, record.id, Place(0))
@@ -283,10 +289,7 @@ class Runs:
         )
         ledger = Ledger({item.call: item.message for item in record.waiting if item.message})
         recorder = Recorder(principal, running, held, self.conversations, journal, hush, ledger=ledger)
-        try:
-            await recorder.resume(found.version)
-        except Conflict:
-            return
+        await recorder.resume(found.version)
         request = RunRequest(
             principal,
             record.conversation,

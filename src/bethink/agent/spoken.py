@@ -34,7 +34,7 @@ class Spoken:
 
     async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
         """The changes by which nothing that was said or made says it any more."""
-        saying = await self.files.saying(owner, partial(gone.says_in, close=False))
+        saying = await self.files.forget(owner, partial(gone.says_in, close=False))
         return [*await self.runs().stored.forget(owner, gone), *saying]
 
     async def scrub(self, owner: str) -> None:

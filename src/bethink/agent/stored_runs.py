@@ -21,7 +21,7 @@ from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, Run
 from bethink.agent.refusals import late, rejected
 from bethink.conversations import removal
-from bethink.errors import Busy, UnknownId
+from bethink.errors import Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, StopReason
 from bethink.files import removal as files_removal
 from bethink.messages import AssistantMessage, Message, ToolMessage
@@ -147,17 +147,18 @@ class StoredRuns:
         held = await self.conversations.get(principal, conversation)
         if (active := held.record.active_run) is None:
             return held
-        run = await self.get(principal, active)
+        found = await self.versioned(principal, active)
+        run = found.record
         if run.state == "running":
             if self.is_live(active) or await self._runs_elsewhere(run):
                 if rejecting:
                     raise Busy
                 return held
-            await self._finish(principal, held, run=run, reason="interrupted")
+            await self._finish(principal, held, found=found, reason="interrupted")
         elif run.state == "waiting":
             if not rejecting and not self._is_late(run):
                 return held
-            await self._finish(principal, held, run=run, reason="cancelled")
+            await self._finish(principal, held, found=found, reason="cancelled")
         return await self.conversations.get(principal, conversation)
 
     async def waiting(self) -> AsyncGenerator[tuple[str, Run]]:
@@ -243,10 +244,24 @@ class StoredRuns:
         return run.process != self.bus.process and await self.bus.is_alive(run.process)
 
     async def _finish(
-        self, principal: Principal, held: Versioned[Conversation], *, run: Run, reason: StopReason
+        self,
+        principal: Principal,
+        held: Versioned[Conversation],
+        *,
+        found: Versioned[Run],
+        reason: StopReason,
     ) -> None:
-        """End a run that nobody drives any more, with what its journal still holds of it."""
-        taken = msgspec.structs.replace(run, state="running")
+        """End a run that nobody drives any more, with what its journal still holds of it.
+
+        Raises:
+            Busy: it went on elsewhere, or is ended by somebody else.
+        """
+        run = found.record
+        taken = msgspec.structs.replace(run, state="running", process=self.bus.process)
+        try:
+            await self.conversations.store.commit(principal.owner, [Put(RUNS, taken, found.version)])
+        except Conflict as error:
+            raise Busy from error
         hush = await Hush.listening(principal.owner, self.forgettings)
         recorder = Recorder(principal, taken, held, self.conversations, Journal(), hush)
         for numbered in await self.events(principal, run.id, Place(0)):

@@ -24,10 +24,7 @@ router = APIRouter(tags=["files"], responses=documented(404))
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What a browser may show by itself; everything else is downloaded, since it could carry a script."""
-_SAFE = {
-    "content-security-policy": "default-src 'none'; sandbox",
-    "cache-control": "private, max-age=31536000, immutable",
-}
+_SAFE = {"content-security-policy": "default-src 'none'; sandbox"}
 
 
 class ConversationFile(BaseModel):

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 12 * 1024 * 1024
 """Room for the longest message in JSON's escapes; files travel otherwise."""
 
-_UNBOUNDED = re.compile(r"/memories/import|/conversations/[^/]+/files")
-"""Routes that take files: they count for themselves, by a setting."""
+_UNBOUNDED = "/memories/import"
+"""The route that counts for itself, by a setting."""
+_FILES = re.compile(r"/conversations/[^/]+/files")
+"""The route that takes files, as large as a setting says."""
+_FORM_BYTES = 64 * 1024
+"""What a form takes beside its file."""
 
 _FORWARDED = ("forwarded", "x-forwarded-", "x-real-ip")
 """What the names of headers begin with by which a proxy tells for whom it asks."""
@@ -70,17 +74,24 @@ class Guard:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
+        limit = self._limit(scope)
         try:
-            self._check(scope)
+            self._check(scope, limit)
         except BethinkError as error:
             await of_error(error)(scope, receive, send_safely)
         else:
-            limited = (
-                receive if _UNBOUNDED.fullmatch(scope["path"]) else _Limited(receive, self.max_body_bytes)
-            )
+            limited = receive if limit is None else _Limited(receive, limit)
             await self.app(scope, limited, send_safely)
 
-    def _check(self, scope: Scope) -> None:
+    def _limit(self, scope: Scope) -> int | None:
+        """The longest body of this route, in bytes; None where it counts for itself."""
+        if scope["path"] == _UNBOUNDED:
+            return None
+        if _FILES.fullmatch(scope["path"]) and "app" in scope.get("state", {}):
+            return scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES
+        return self.max_body_bytes
+
+    def _check(self, scope: Scope, limit: int | None) -> None:
         headers = Headers(scope=scope)
         if forwarded := next((name for name in headers if name.startswith(_FORWARDED)), None):
             message = (
@@ -91,9 +102,8 @@ class Guard:
         host = _checked_host(headers)
         _check_origin(headers, f"{scope['scheme']}://{host}".lower())
         length = headers.get("content-length", "0")
-        is_bounded = not _UNBOUNDED.fullmatch(scope["path"])
-        if is_bounded and length.isdecimal() and int(length) > self.max_body_bytes:
-            raise _too_large(self.max_body_bytes)
+        if limit is not None and length.isdecimal() and int(length) > limit:
+            raise _too_large(limit)
 
 
 @dataclass(slots=True)
@@ -114,7 +124,9 @@ class _Limited:
 
 
 def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"The request's body is larger than {limit // 1024 // 1024} MB. Send less, or in parts.")
+    return TooLarge(
+        f"The request's body is larger than {max(1, limit // 1024 // 1024)} MB. Send less, or in parts."
+    )
 
 
 def _checked_host(headers: Headers) -> str:
