@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from bethink.errors import BadInput
@@ -17,18 +18,11 @@ _BRIEF = 200
 def checker(schema: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
     """Checks JSON text against the schema; one that is no valid schema lets every object pass.
 
-    References lead inside the schema only: nothing is ever loaded for them.
+    References lead inside the schema only: nothing is ever loaded for them. The
+    schema is looked at when it is first needed: that takes a hundredth of a
+    second, and a server may have thousands of tools.
     """
-    import jsonschema
-    from jsonschema.validators import validator_for
-    from referencing import Registry
-
-    kind = validator_for(schema, default=jsonschema.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-        validator = kind(schema, registry=Registry())
-    except jsonschema.SchemaError:
-        validator = None
+    validator = cache(partial(_validator, schema))
 
     def check(written: str) -> dict[str, Any]:
         try:
@@ -40,12 +34,25 @@ def checker(schema: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
             message = "The arguments are not valid. An object is wanted."
             raise BadInput(message)
         given = cast("dict[str, Any]", arguments)
-        reasons = list(_reasons(validator, given)) if validator else []
+        reasons = list(_reasons(found, given)) if (found := validator()) else []
         if reasons:
             raise BadInput("The arguments are not valid. " + "; ".join(reasons))
         return given
 
     return check
+
+
+def _validator(schema: dict[str, Any]) -> Any:  # noqa: ANN401 - as below
+    import jsonschema
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    kind = validator_for(schema, default=jsonschema.Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+    except jsonschema.SchemaError:
+        return None
+    return kind(schema, registry=Registry())
 
 
 def _reasons(validator: Any, arguments: dict[str, Any]) -> Iterator[str]:  # noqa: ANN401 - jsonschema's Validator has no type of its own

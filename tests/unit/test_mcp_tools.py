@@ -18,6 +18,7 @@ from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
+from bethink.masking import masked
 from bethink.mcp_client.configured import configured
 from bethink.mcp_client.schemas import plain
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage
@@ -111,6 +112,21 @@ def test_a_huge_and_a_deep_schema_are_bounded() -> None:
         assert len(json.dumps(plain(schema))) <= 30_000
 
 
+@pytest.mark.parametrize("width", [1, 300, 2_000])
+def test_what_is_secret_in_a_foreign_schema_is_masked_however_much_of_it_is_cut(width: int) -> None:
+    deep: dict[str, Any] = {"type": "string", "writeOnly": True}
+    for _ in range(20):
+        deep = {"type": "object", "properties": {"in": deep}}
+    others = {f"p{n}": {"type": "string", "description": "x" * 100} for n in range(width)}
+    card = {"anyOf": [{"type": "string", "writeOnly": True}, {"type": "null"}]}
+    made = plain({"type": "object", "properties": {"code": card, **others, "deep": deep}})
+    value: Any = "hunter2"
+    for _ in range(20):
+        value = {"in": value}
+    shown = masked(json.dumps({"code": "hunter2", "deep": value}), made)
+    assert "hunter2" not in shown
+
+
 # --- which tools are offered
 
 
@@ -166,16 +182,27 @@ async def test_a_conversation_finds_a_tool_among_many_and_calls_it() -> None:
             "It is 42.",
         ]
     )
-    async with open_house(llm, mcp_servers=shape("crowded")) as house:
+    async with open_house(llm, mcp_servers=shape("crowded", effect="read")) as house:
         await known(house)
         events = await house.say("What is 41 and 1?")
         first, second = [event for event in events if isinstance(event, ToolFinished)]
         assert "- hostile__add: Adds numbers." in first.text
+        assert first.untrusted, "a server's words about its tools"
         assert second.text == "42"
     told = [{schema.name for schema in request.tools} for request in llm.requests]
     assert "hostile__add" not in told[0]
     assert "hostile__tool_7" not in told[1]
     assert "hostile__add" in told[1]
+
+
+async def test_the_reason_of_a_refused_call_is_the_servers_words() -> None:
+    llm = ScriptedLlm([[ScriptedCall("hostile__add", {"a": "x"})], "It wants a number."])
+    async with open_house(llm, mcp_servers=shape()) as house:
+        await known(house)
+        events = await house.say("Add x.")
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    assert finished.error == "invalid_arguments"
+    assert finished.untrusted
 
 
 # --- in the house

@@ -236,6 +236,7 @@ def _finished(result: ToolMessage) -> ToolFinished:
         text=result.content,
         duration_ms=result.duration_ms,
         error=result.error,
+        untrusted=result.untrusted,
     )
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from bethink.messages import AssistantMessage, ToolMessage
-from bethink.tool import ToolContext, tool
+from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ def search_tool(tools: Callable[[], Sequence[Tool]]) -> Tool:
         query: Annotated[
             str, Field(description="What the tool should do, in a few words.", min_length=1, max_length=500)
         ],
-    ) -> str:
+    ) -> ToolOutput:
         """Find more tools by what they do.
 
         There are more tools than those listed here. Call this when none of
@@ -87,9 +87,13 @@ def search_tool(tools: Callable[[], Sequence[Tool]]) -> Tool:
         del context
         best = found(tools(), query)
         if not best:
-            return "No tool fits. Try other words."
+            return ToolOutput("No tool fits. Try other words.")
         lines = [f"- {one.name}: {' '.join(one.description.split())[:_SHOWN_CHARS]}" for one in best]
-        return "\n".join(("These tools can be called now:", *lines))
+        return ToolOutput(
+            "\n".join(("These tools can be called now:", *lines)),
+            # What a server says of its tools are its words as much as what they answer.
+            untrusted=any(one.trust == "untrusted" for one in best),
+        )
 
     return find_tools
 

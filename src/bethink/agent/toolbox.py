@@ -135,7 +135,7 @@ class Toolbox:
         given = (self.tools, *(source() for source in self.sources))
         last = self._now.given
         if len(last) != len(given) or any(one is not other for one, other in zip(last, given, strict=True)):
-            object.__setattr__(self, "_now", _known(given))
+            object.__setattr__(self, "_now", _known(given, self._now))
         return self._now
 
     def get(self, name: str) -> Tool | None:
@@ -150,7 +150,14 @@ class Toolbox:
         try:
             arguments = tool.parse(call.arguments)
         except BadInput as error:
-            return ToolMessage(call.id, call.name, str(error), error="invalid_arguments")
+            # A foreign schema's words stand in the reason.
+            return ToolMessage(
+                call.id,
+                call.name,
+                str(error),
+                error="invalid_arguments",
+                untrusted=tool.trust == "untrusted" and bool(tool.source),
+            )
         return Prepared(self.shown(call), tool, arguments, tool.describe(arguments))
 
     def shown(self, call: ToolCall) -> ToolCall:
@@ -331,11 +338,18 @@ def _finish(
     )
 
 
-def _known(given: tuple[Sequence[Tool], ...]) -> _Known:
+def _known(given: tuple[Sequence[Tool], ...], last: _Known | None = None) -> _Known:
+    """All tools; what was worked out in `last` for one that is still there is not worked out again."""
     by_name: dict[str, Tool] = {}
     for tool in (tool for tools in given for tool in tools):
         by_name.setdefault(tool.name, tool)
-    single = {name: _alone(tool) for name, tool in by_name.items()}
+
+    def alone(name: str, tool: Tool) -> Offer:
+        if last is not None and last.by_name.get(name) is tool and name in last.schemas:
+            return last.schemas[name]
+        return _alone(tool)
+
+    single = {name: alone(name, tool) for name, tool in by_name.items()}
     few = [one for name, one in single.items() if name != FIND_TOOLS]
     aliases = {alias: by_name[of] for alias, of in _ALIASES.items() if of in by_name}
     offer = Offer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))

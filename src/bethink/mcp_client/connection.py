@@ -45,6 +45,8 @@ _SPACING_S = 1
 _PING_S = 10
 _COALESCE_S = 0.3
 """Changes within so short a time are read at once."""
+_CALM = 4
+"""So many times the last wait without a change, and the next wait is short again."""
 _MOMENT_S = 1
 _END_S = 6
 """For a session to end: its input closed, SIGTERM and SIGKILL take three seconds."""
@@ -79,6 +81,7 @@ class Connection:
         self._calls = 0
         self._wanted, self._kick, self._wake = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._changed = False
+        self._patience_s, self._read_at = _COALESCE_S, float("-inf")
         self._lost: str | None = None
         self._sign_in: SignIn | None = None
         self._settled: asyncio.Future[str | None] = _future()
@@ -245,9 +248,7 @@ class Connection:
         """Look after the session until it is lost."""
         while self._lost is None:
             if self._changed:
-                await asyncio.sleep(_COALESCE_S)
-                self._changed = False
-                await self._on_tools(self.config.name, await session.tools())
+                await self._look_again(session)
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.config.ping_every_s):
@@ -255,6 +256,20 @@ class Connection:
             self._wake.clear()
             if self._lost is None and not self._changed:
                 await self._check(session)
+
+    async def _look_again(self, session: Session) -> None:
+        """Read the list of tools, the more rarely the more often it is said to have changed."""
+        is_calm = monotonic() - self._read_at > _CALM * self._patience_s
+        self._patience_s = _COALESCE_S if is_calm else min(2 * self._patience_s, _LONGEST_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_s):
+                while self._lost is None:
+                    self._wake.clear()
+                    await self._wake.wait()
+        if self._lost is None:
+            self._changed = False
+            await self._on_tools(self.config.name, await session.tools())
+            self._read_at = monotonic()
 
     async def _check(self, session: Session) -> None:
         """A sign of life, or an end. A server that does one thing at a time cannot answer during a call."""

@@ -29,6 +29,8 @@ _NUMBERS = frozenset(
         "maxProperties",
     }
 )
+_SECRET: dict[str, Any] = {"writeOnly": True}
+"""What is secret is masked by it (`masking`): it stays, however much of the schema goes."""
 _MAX_BYTES = 24_000
 """A longer schema costs more than what it says is worth: about 7,000 tokens in every request."""
 _MAX_ENUM = 200
@@ -50,11 +52,31 @@ _BOUNDS = (_Bounds(10, 1_500, 600), _Bounds(4, 300, 120), _Bounds(1, 200, 60))
 def plain(schema: object) -> dict[str, Any]:
     """The schema of an object, for a model and for checking arguments."""
     made: dict[str, Any] = {}
+    cut = _SECRET if _has_secret(schema) else {}
     for bounds in _BOUNDS:
-        made = _Writer(schema, bounds).root()
+        made = _Writer(schema, bounds, cut).root()
         if len(msgspec.json.encode(made)) <= _MAX_BYTES:
             return made
-    return {"type": "object", "properties": {}}
+    if not cut:
+        return {"type": "object", "properties": {}}
+    given: object = cast("dict[str, Any]", schema).get("properties")
+    names = list(cast("dict[str, Any]", given)) if isinstance(given, dict) else []
+    return {"type": "object", "properties": dict.fromkeys(names, _SECRET)}
+
+
+def _has_secret(schema: object) -> bool:
+    """Whether something in it is secret; as deep as it may be, where `masking` takes what is plain."""
+    left = [schema]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            part = cast("dict[str, Any]", one)
+            if part.get("writeOnly") is True:
+                return True
+            left += part.values()
+        elif isinstance(one, list):
+            left += cast("list[Any]", one)
+    return False
 
 
 def _demanded(branches: list[dict[str, Any]], *, of_all: bool) -> list[str]:
@@ -69,8 +91,9 @@ def _demanded(branches: list[dict[str, Any]], *, of_all: bool) -> list[str]:
 class _Writer:
     """Writes one schema plainly."""
 
-    def __init__(self, schema: object, bounds: _Bounds) -> None:
+    def __init__(self, schema: object, bounds: _Bounds, cut: dict[str, Any]) -> None:
         self._document = schema
+        self._cut = cut
         self._bounds = bounds
         self._nodes = 0
 
@@ -99,7 +122,7 @@ class _Writer:
     def _written(self, schema: object, depth: int, within: tuple[str, ...]) -> dict[str, Any]:
         self._nodes += 1
         if not isinstance(schema, dict) or depth > self._bounds.depth or self._nodes > self._bounds.nodes:
-            return {}
+            return self._cut
         given = cast("dict[str, Any]", schema)
         if isinstance(reference := given.get("$ref"), str):
             target = {} if reference in within else self._found(reference)
@@ -151,6 +174,8 @@ class _Writer:
             for key in _NUMBERS & given.keys()
             if isinstance(given[key], int | float) and not isinstance(given[key], bool)
         }
+        if given.get("writeOnly") is True:
+            made |= _SECRET
         if isinstance(given.get("format"), str):
             made["format"] = given["format"]
         enum = given.get("enum")

@@ -161,7 +161,7 @@ class SdkSession:
         self.info = ServerInfo(
             client.protocol_version, known.name if known else "", known.version if known else ""
         )
-        self._promised: dict[str, Draft202012Validator] = {}
+        self._promised: dict[str, dict[str, Any]] = {}
 
     @property
     def is_modern(self) -> bool:
@@ -186,9 +186,7 @@ class SdkSession:
         except (MCPError, ValueError) as error:
             raise McpError(f"Its list of tools cannot be read: {_brief(error)}") from error
         tools = [_tool(tool) for tool in found[:_MAX_TOOLS]]
-        self._promised = {
-            tool.name: Draft202012Validator(plain(tool.output_schema)) for tool in tools if tool.output_schema
-        }
+        self._promised = {tool.name: tool.output_schema for tool in tools if tool.output_schema}
         return tools
 
     async def validate(self, name: str, result: CallToolResult) -> None:
@@ -239,9 +237,10 @@ class SdkSession:
         return f" ({self._link.refusal})" if self._link.refusal else ""
 
 
-def _fault(promised: Draft202012Validator, given: Any) -> str | None:  # noqa: ANN401 - JSON
+def _fault(promised: dict[str, Any], given: Any) -> str | None:  # noqa: ANN401 - JSON
     try:
-        errors = cast("Iterator[ValidationError]", promised.iter_errors(given))  # pyright: ignore[reportUnknownMemberType]
+        validator = Draft202012Validator(plain(promised))
+        errors = cast("Iterator[ValidationError]", validator.iter_errors(given))  # pyright: ignore[reportUnknownMemberType]
         error = next(errors, None)
     except (SchemaError, RecursionError):
         return None

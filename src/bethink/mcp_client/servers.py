@@ -13,8 +13,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
 
 from bethink.errors import BethinkError, Conflict, McpUnreachable, UnknownId
 from bethink.mcp_client import Pinned, ServerStatus, Waiting
@@ -42,22 +44,33 @@ class _Server:
     pinned: tuple[RemoteTool, ...] = ()
     is_known: bool = False
     task: asyncio.Task[None] | None = None
+    accepted: tuple[RemoteTool, ...] = ()
+    waiting: tuple[RemoteTool, ...] = ()
+    settling: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def accepted(self) -> list[RemoteTool]:
-        """What may be offered to a model: accepted definitions of what the server has, as far as is known."""
+    def sorted_out(self) -> tuple[tuple[RemoteTool, ...], tuple[RemoteTool, ...]]:
+        """What may be offered to a model, and what waits to be accepted.
+
+        The first are accepted definitions of what the server has, as far as is known.
+        """
         if self.offered is None:
-            return list(self.pinned)
+            return self.pinned, ()
+        if not self.config.pin:
+            return self.offered, ()
         digests = {tool.digest for tool in self.pinned}
-        return [tool for tool in self.offered if not self.config.pin or tool.digest in digests]
-
-    def waiting(self) -> list[RemoteTool]:
-        """What waits to be accepted."""
-        digests = {tool.digest for tool in self.pinned}
-        return [tool for tool in self.offered or () if self.config.pin and tool.digest not in digests]
+        known = {tool.name: tool.digest in digests for tool in self.offered}
+        return (
+            tuple(tool for tool in self.offered if known[tool.name]),
+            tuple(tool for tool in self.offered if not known[tool.name]),
+        )
 
 
 class Servers:
-    """The configured servers. `version` counts changes of what is offered."""
+    """The configured servers. `version` counts changes of what is offered.
+
+    `prepare` is called in a thread with what a server will be offering next: a
+    server may have thousands of tools.
+    """
 
     def __init__(
         self,
@@ -74,6 +87,7 @@ class Servers:
         self._servers: dict[str, _Server] = {}
         self._off: tuple[tuple[ServerConfig, str], ...] = ()
         self.version = 0
+        self.prepare: Callable[[ServerConfig, tuple[RemoteTool, ...]], None] = lambda _config, _tools: None
 
     @asynccontextmanager
     async def opened(
@@ -109,7 +123,11 @@ class Servers:
 
     def tools(self) -> list[tuple[ServerConfig, RemoteTool]]:
         """Every accepted tool and its server, in the order of the configuration."""
-        return [(server.config, tool) for server in self._servers.values() for tool in server.accepted()]
+        return [(config, tool) for config, tools in self.offers() for tool in tools]
+
+    def offers(self) -> list[tuple[ServerConfig, tuple[RemoteTool, ...]]]:
+        """Each server with its accepted tools: the very same tuple as long as they are the same."""
+        return [(server.config, server.accepted) for server in self._servers.values()]
 
     async def call(
         self, server: str, tool: str, *, arguments: dict[str, Any], on_progress: Progress
@@ -122,7 +140,7 @@ class Servers:
         found = self._found(server)
         before = self.version
         await found.connection.ready()
-        if before != self.version and all(known.name != tool for known in found.accepted()):
+        if before != self.version and all(known.name != tool for known in found.accepted):
             raise UnknownId(
                 f"The server {server} describes {tool} otherwise than when it was accepted: "
                 f"`bethink mcp-servers accept {server}` shows and accepts it."
@@ -132,12 +150,26 @@ class Servers:
     async def _learn(self, name: str, tools: list[RemoteTool]) -> None:
         """Take note of what a server offers now."""
         server = self._servers[name]
-        server.offered = _distinct(tools)
+        offered = _distinct(tools)
+        if server.is_known and server.offered == offered:
+            return
+        server.offered = offered
         if not server.is_known or not server.config.pin:
             await self._pin(server)
-        elif waiting := server.waiting():
-            _log.warning("%s: %d tools are new or changed, and wait to be accepted", name, len(waiting))
-        self.version += 1
+        await self._settle(server)
+        if server.waiting:
+            _log.warning(
+                "%s: %d tools are new or changed, and wait to be accepted", name, len(server.waiting)
+            )
+
+    async def _settle(self, server: _Server) -> None:
+        """Work out what is offered, and have it made ready, where nobody waits for it."""
+        async with server.settling:
+            accepted, server.waiting = await anyio.to_thread.run_sync(server.sorted_out)
+            if accepted != server.accepted:
+                await anyio.to_thread.run_sync(self.prepare, server.config, accepted)
+                server.accepted = accepted
+            self.version += 1
 
     async def _pin(self, server: _Server) -> None:
         server.pinned, server.is_known = server.offered or (), True
@@ -152,6 +184,7 @@ class Servers:
         found = await self._keeping.pinned(server.config.name)
         if found is not None and found.origin == server.config.origin:
             server.pinned, server.is_known = found.tools, True
+            await self._settle(server)
 
     async def look_again(self) -> None:
         """Hear of what another process accepted, and where somebody signed in there."""
@@ -159,7 +192,6 @@ class Servers:
             await self._read_pins(server)
             if server.connection.status.state == "sign_in":
                 server.connection.reconnect()
-        self.version += 1
 
     # --- what people see and do
 
@@ -212,10 +244,10 @@ class Servers:
         server = self._found(name)
         if server.offered is None:
             await server.connection.ready()
-        if digest is not None and digest != _digest(server.waiting()):
+        if digest is not None and digest != _digest(server.waiting):
             raise Conflict(f"{name} has changed its tools again: look at them once more.")
         await self._pin(server)
-        self.version += 1
+        await self._settle(server)
         if self._on_accept is not None:
             await self._on_accept()
         return self.status(name)
@@ -241,11 +273,11 @@ class Servers:
 
 
 def _status(server: _Server) -> ServerStatus:
-    waiting = server.waiting()
+    waiting = server.waiting
     known = {tool.name for tool in server.pinned}
     return replace(
         server.connection.status,
-        tools=tuple(tool.name for tool in server.accepted()),
+        tools=tuple(tool.name for tool in server.accepted),
         waiting=tuple(
             Waiting(tool.name, "changed" if tool.name in known else "new", tool.description[:_SHOWN_CHARS])
             for tool in waiting

@@ -44,12 +44,18 @@ _MAX_FILES = 20
 
 @dataclass(slots=True)
 class McpTools:
-    """The tools of all servers, made anew only when what is offered has changed."""
+    """The tools of all servers. Those of one are made anew, in a thread, when what it offers has changed."""
 
     servers: Servers
     rules: Mapping[str, McpServer]
     _made: tuple[Tool, ...] = ()
     _version: int = field(default=-1)
+    _ready: dict[str, tuple[tuple[RemoteTool, ...], tuple[Tool, ...]]] = field(
+        default_factory=dict[str, "tuple[tuple[RemoteTool, ...], tuple[Tool, ...]]"]
+    )
+
+    def __post_init__(self) -> None:
+        self.servers.prepare = self._prepare
 
     def source(self) -> Sequence[Tool]:
         """All tools; the same tuple as long as nothing changes."""
@@ -61,8 +67,24 @@ class McpTools:
     def _tools(self) -> list[Tool]:
         made: list[Tool] = []
         taken: set[str] = set()
-        for config, remote in self.servers.tools():
-            rules = self.rules.get(config.name)
+        for config, remote in self.servers.offers():
+            if config.name not in self._ready or self._ready[config.name][0] is not remote:
+                self._prepare(config, remote)
+            for one in self._ready[config.name][1]:
+                # Two servers may be called alike but for what stands in no name.
+                name = public_name(config.name, one.name, taken) if one.name in taken else one.name
+                made.append(one if name == one.name else one.renamed(name))
+                taken.add(name)
+        return made
+
+    def _prepare(self, config: ServerConfig, remote: tuple[RemoteTool, ...]) -> None:
+        self._ready[config.name] = (remote, tuple(self._of(config, remote)))
+
+    def _of(self, config: ServerConfig, remotes: tuple[RemoteTool, ...]) -> list[Tool]:
+        made: list[Tool] = []
+        taken: set[str] = set()
+        rules = self.rules.get(config.name)
+        for remote in remotes:
             rule = rules.tools.get(remote.name) if rules else None
             if rule is not None and not rule.enabled:
                 continue

@@ -1,0 +1,71 @@
+"""Servers with thousands of tools, and those that change them all the time: nobody is held up."""
+
+from __future__ import annotations
+
+from time import monotonic, process_time
+from typing import Any
+
+import anyio
+import pytest
+
+from bethink.agent.toolbox import Toolbox
+from bethink.clock import FakeClock
+from bethink.mcp_client import RemoteTool, ServerConfig
+from bethink.mcp_client.fake import Answer, FakeConnector, FakeServer, MemoryKeeping
+from bethink.mcp_client.servers import Servers
+from bethink.tools.mcp import McpTools
+from tests.tool_servers import until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+
+async def test_thousands_of_tools_and_a_change_of_one_hold_up_nobody() -> None:
+    properties = {f"p{n}": {"type": "string", "description": "Said of it.", "enum": ["a"]} for n in range(12)}
+    schema = {"type": "object", "properties": properties}
+    fake, other = FakeServer(), FakeServer()
+    for number in range(2_000):
+        fake.offer(RemoteTool(name=f"tool_{number}", input_schema=schema))
+    other.offer(RemoteTool(name="one"))
+    servers = Servers(FakeConnector({"many": fake, "other": other}), MemoryKeeping(), FakeClock())
+    tools = McpTools(servers, {})
+    box = Toolbox((), timeout_s=5, concurrency=4, max_result_chars=1000, sources=[tools.source])
+    configs = [ServerConfig(name, "http", url="http://x/", pin=False) for name in ("many", "other")]
+    async with servers.opened(configs):
+        await until(lambda: len(servers.status("many").tools) == 2_000)
+        await until(lambda: servers.status("other").tools)
+        start = process_time()
+        first = {tool.name: tool for tool in tools.source()}
+        box.offer_in([])
+        assert len(first) == 2_001
+        assert process_time() - start < 0.5, "what takes long was done in a thread"
+        other.offer(RemoteTool(name="two"))
+        assert other.hooks is not None
+        other.hooks.on_change()
+        await until(lambda: len(servers.status("other").tools) == 2)
+        second = {tool.name: tool for tool in tools.source()}
+        assert all(second[name] is tool for name, tool in first.items() if name.startswith("many"))
+
+
+async def test_a_flood_of_changes_that_change_nothing_is_read_ever_more_rarely() -> None:
+    fake = FakeServer()
+    fake.offer(RemoteTool(name="one"))
+    read: list[float] = []
+    servers = Servers(FakeConnector({"a": fake}), MemoryKeeping(), FakeClock())
+    async with servers.opened([ServerConfig("a", "http", url="http://x/")]):
+        await until(lambda: servers.status("a").tools)
+        before = servers.version
+        tools = fake.tools
+
+        class Counted(dict[str, tuple[RemoteTool, Answer]]):
+            def values(self) -> Any:  # noqa: ANN401 - a type that has no public name
+                read.append(monotonic())
+                return tools.values()
+
+        fake.tools = Counted()
+        assert fake.hooks is not None
+        with anyio.move_on_after(2.5):
+            while True:
+                fake.hooks.on_change()
+                await anyio.sleep(0.001)
+        assert 1 <= len(read) <= 3
+        assert servers.version == before
