@@ -279,6 +279,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         ],
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
+        keeper=given.keeper,
     )
     context = Context(
         memory,

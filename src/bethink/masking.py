@@ -69,6 +69,22 @@ def masked_value(value: Any, schema: Schema, root: Schema) -> Any:  # noqa: ANN4
             return value
 
 
+def restored(edited: Any, shown: Any, whole: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """What a person made of a masked value, with what stayed as it was `shown` as it is in the `whole`."""
+    if edited == shown:
+        return whole
+    match edited, shown, whole:
+        case dict(), dict(), dict():
+            return {
+                name: restored(part, shown[name], whole[name]) if name in shown and name in whole else part
+                for name, part in edited.items()  # pyright: ignore[reportUnknownVariableType] - JSON
+            }
+        case list(), list(), list() if len(edited) == len(shown) == len(whole):  # pyright: ignore[reportUnknownArgumentType] - JSON
+            return [restored(*parts) for parts in zip(edited, shown, whole, strict=True)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+        case _:
+            return edited
+
+
 def _parted(value: Any, shapes: list[Schema], root: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
     """A value with secret parts: of what does not have its shape nobody can tell which they are."""
     known = {name: part for shape in shapes for name, part in shape.get("properties", {}).items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -217,6 +218,49 @@ async def test_a_card_goes_in_and_nothing_of_it_is_kept_sent_on_or_shown() -> No
         assert not holds_card(repr(ada))
         exported = "".join([part async for part in house.app.portability.export(house.me, "jsonl")])
         assert not holds_card(exported)
+
+
+@pytest.mark.requirement("R77")
+@pytest.mark.parametrize("how", ["approve", "edit", "edit-card"])
+async def test_a_card_of_a_call_that_waits_is_sealed_until_it_is_made(how: str) -> None:
+    llm = ScriptedLlm([[ScriptedCall("create_user", ADA | {"credit_card": CARD})], "Ada is kept."])
+    async with open_house(llm, tool_policy={"create_user": "ask"}) as house:
+        run = await house.app.runs.start(house.me, await house.new(), "Keep Ada.")
+        events = await house.events(run)
+        (asked,) = [event for event in events if isinstance(event, ApprovalNeeded)]
+        (waiting,) = (await house.app.runs.stored.get(house.me, run)).waiting
+        assert waiting.sealed is not None
+        assert not holds_card(repr(events) + waiting.arguments)
+        assert NUMBER.encode() not in waiting.sealed
+        arguments = json.loads(asked.arguments)
+        if how == "edit":
+            arguments["surname"] = "King"
+        if how == "edit-card":
+            arguments["credit_card"]["num"] = "5555 5555 5555 4444"
+        choice = Choice("approve") if how == "approve" else Choice("edit", arguments)
+        assert await house.app.runs.decide(house.me, run, call=asked.call, choice=choice)
+        events = await house.events(run)
+        assert [event.error for event in events if isinstance(event, ToolFinished)] == [None]
+        assert not holds_card(repr(events))
+        assert not (await house.app.runs.stored.get(house.me, run)).waiting
+        (ada,) = (await house.app.people.search(house.me, Sought())).people
+        assert ada.surname == ("King" if how == "edit" else "Lovelace")
+        assert ada.credit_card is not None
+        assert ada.credit_card.last == ("4444" if how == "edit-card" else "1111")
+
+
+async def test_a_sealed_call_whose_key_is_gone_is_a_sentence_and_changes_nothing(tmp_path: Path) -> None:
+    llm = ScriptedLlm([[ScriptedCall("create_user", ADA | {"credit_card": CARD})], "It could not be done."])
+    ports = ports_of(llm)
+    rule = {"create_user": "ask"}
+    async with open_house(ports=ports, tool_policy=rule, data_dir=tmp_path, master_key="k" * 16) as house:
+        run = await house.app.runs.start(house.me, await house.new(), "Keep Ada.")
+        (asked,) = [event for event in await house.events(run) if isinstance(event, ApprovalNeeded)]
+    async with open_house(ports=ports, data_dir=tmp_path, master_key="o" * 16) as house:
+        assert await house.app.runs.decide(house.me, run, call=asked.call, choice=Choice("approve"))
+        (finished,) = [event for event in await house.events(run) if isinstance(event, ToolFinished)]
+        assert "another master key" in finished.text
+        assert not (await house.app.people.search(house.me, Sought())).people
 
 
 async def test_a_call_that_cannot_be_made_keeps_no_card_either() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +12,7 @@ import msgspec
 from bethink.agent.records import RUNS, Run
 from bethink.agent.request import Decided
 from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
+from bethink.masking import restored
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import Principal
 from bethink.store import Put
@@ -62,7 +64,7 @@ class Deciding:
             if choice.always and item.final:
                 message = f"{item.name} cannot be undone: it is asked about each time."
                 raise BadInput(message)
-            record = self._decided(found.record, item, choice)
+            record = await self._decided(found.record, item, choice)
             try:
                 await self.rules.store.commit(principal.owner, [Put(RUNS, record, found.version)])
             except Conflict:
@@ -96,17 +98,26 @@ class Deciding:
                 _log.error("runs that wait could not be tended: %s", error)
             await anyio.sleep(_TEND_S)
 
-    def _decided(self, run: Run, item: WaitingCall, choice: Choice) -> Run:
+    async def _decided(self, run: Run, item: WaitingCall, choice: Choice) -> Run:
         now = msgspec.structs.replace(item, decision=choice.decision)
         if choice.decision == "edit":
-            arguments = msgspec.json.encode(choice.arguments or {}).decode()
-            now = msgspec.structs.replace(now, arguments=arguments)
-            prepared = self.toolbox.prepare(ToolCall(item.call, item.name, arguments))
+            prepared = self.toolbox.prepare(await self._edited(item, choice.arguments or {}))
             if isinstance(prepared, ToolMessage):
                 raise BadInput(prepared.content)
-            now = msgspec.structs.replace(now, arguments=prepared.call.arguments)
+            sealed = await self.toolbox.sealed(prepared)
+            now = msgspec.structs.replace(now, arguments=prepared.call.arguments, sealed=sealed)
+        elif choice.decision == "reject":
+            now = msgspec.structs.replace(now, sealed=None)
         waiting = tuple(now if other.call == item.call else other for other in run.waiting)
         return msgspec.structs.replace(run, waiting=waiting)
+
+    async def _edited(self, item: WaitingCall, arguments: dict[str, Any]) -> ToolCall:
+        """The call as a person left it: who sees a secret masked, and leaves it so, means the secret."""
+        call = ToolCall(item.call, item.name, item.arguments)
+        if item.sealed is not None:
+            whole = (await self.toolbox.unsealed(call, item.sealed)).arguments
+            arguments = restored(arguments, json.loads(item.arguments), json.loads(whole))
+        return msgspec.structs.replace(call, arguments=msgspec.json.encode(arguments).decode())
 
 
 def decided_calls(run: Run) -> list[Decided]:
@@ -116,6 +127,7 @@ def decided_calls(run: Run) -> list[Decided]:
             ToolCall(item.call, item.name, item.arguments),
             approved=item.decision != "reject",
             edited=item.decision == "edit",
+            sealed=item.sealed,
         )
         for item in run.waiting
     ]

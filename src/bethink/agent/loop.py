@@ -177,6 +177,7 @@ class Loop:
                         automatic.append(asked)
                         continue
                     waiting.append(asked)
+                    request.seal(asked.call.id, await self.toolbox.sealed(asked))
                     yield _approval(asked, reason)
         async with aclosing(self._run(request, automatic, results)) as events:
             async for event in events:
@@ -198,7 +199,9 @@ class Loop:
             call = decided.call
             decision = ("edit" if decided.edited else "approve") if decided.approved else "reject"
             yield ApprovalDecided(call=call.id, decision=decision, arguments=call.arguments)
-            prepared = self.toolbox.prepare(call) if decided.approved else rejected(call)
+            prepared = (
+                await self.toolbox.resumed(call, decided.sealed) if decided.approved else rejected(call)
+            )
             if isinstance(prepared, Prepared):
                 approved.append(prepared)
             else:

@@ -79,6 +79,7 @@ class Recorder:
     hush: Hush
     aside: bool = False
     ledger: Ledger = field(default_factory=Ledger)
+    sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _written: Place = field(init=False)
     _held: list[StoredMessage] = field(default_factory=list[StoredMessage])
     _last: StoredMessage | None = None
@@ -144,6 +145,7 @@ class Recorder:
                     reason=event.reason,
                     final=event.final,
                     message=self._last.id if self._last else None,
+                    sealed=self.sealed.pop(event.call, None),
                 )
                 self.run = msgspec.structs.replace(self.run, waiting=(*self.run.waiting, call))
             case _:

@@ -18,6 +18,7 @@ class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that waits for the owner; `decision` is None until it comes.
 
     `message` is the assistant's message that asks for it, where that is known.
+    `arguments` are masked where something in them is secret: then they are `sealed` too.
     """
 
     call: str
@@ -28,6 +29,7 @@ class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
     final: bool = False
     message: str | None = None
     decision: Literal["approve", "reject", "edit"] | None = None
+    sealed: bytes | None = None
 
 
 class Run(Record, frozen=True, kw_only=True):
@@ -77,5 +79,12 @@ def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:
     label, _ = gone.cut(call.label, close=True)
     reason, _ = gone.cut(call.reason, close=True)
     # What waits now is not what its owner was shown: nobody may approve it.
-    decision = call.decision if arguments == call.arguments else "reject"
-    return msgspec.structs.replace(call, arguments=arguments, label=label, reason=reason, decision=decision)
+    is_same = arguments == call.arguments
+    return msgspec.structs.replace(
+        call,
+        arguments=arguments,
+        label=label,
+        reason=reason,
+        decision=call.decision if is_same else "reject",
+        sealed=call.sealed if is_same else None,
+    )

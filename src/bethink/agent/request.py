@@ -39,6 +39,7 @@ class Decided:
     call: ToolCall
     approved: bool
     edited: bool = False
+    sealed: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class RunRequest:
 
     `message` is that message's id. A run that goes on after an approval has the
     `decided` calls of its last assistant message. `outside` says whether
-    something from outside was read in the conversation before.
+    something from outside was read in the conversation before. `sealed` holds the
+    arguments of calls that are about to wait, by the call, for the run's record.
     """
 
     principal: Principal
@@ -71,6 +73,7 @@ class RunRequest:
     forgotten: Forgotten | None = None
     labels: Labels = field(default_factory=Labels)
     spent: Spent = field(default_factory=Spent)
+    sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _gone: tuple[Redaction, ...] = ()
 
     def add(self, *said: Message) -> None:
@@ -93,6 +96,11 @@ class RunRequest:
         """Tell the model nothing, and let no call store, what `hush` hears is forgotten."""
         self.forgotten = hush
         hush.tell(self.forget)
+
+    def seal(self, call: str, sealed: bytes | None) -> None:
+        """Have the run's record keep the sealed arguments of a call that waits, if it has such."""
+        if sealed is not None:
+            self.sealed[call] = sealed
 
     def forget(self, gone: Redaction) -> None:
         """Take what was forgotten out of what the model is told from now on."""

@@ -311,8 +311,8 @@ class Runs:
 
     def _launch(self, recorder: Recorder, request: RunRequest, said: str) -> None:
         request.heed(recorder.hush)
-        live = _Live(recorder, request, anyio.CancelScope())
-        self._live[recorder.run.id] = live
+        request.sealed = recorder.sealed
+        self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
         self.tally.started += 1
         self.on_start(recorder.principal.owner)
         self._tasks.start_soon(self._drive, live, self._events(request, said))

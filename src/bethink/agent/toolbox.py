@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from bethink.agent.limits import Limits
 from bethink.agent.offered import FIND_TOOLS, offered
-from bethink.errors import BadInput, BethinkError, RateLimited
+from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
 from bethink.events import ToolFinished
 from bethink.llm import ToolSchema
 from bethink.masking import masked
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bethink.events import Event
     from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
+    from bethink.secrets_at_rest import Keeper
     from bethink.tool import Effect
 
 ToolSource = Callable[[], Sequence[Tool]]
@@ -62,7 +63,12 @@ class Prepared:
     @property
     def shown(self) -> str:
         """The arguments as JSON, for a person: what is secret in them is masked."""
-        return discreet(self.tool, json.dumps(self.arguments, ensure_ascii=False, default=_plain))
+        return discreet(self.tool, self.whole)
+
+    @property
+    def whole(self) -> str:
+        """The arguments as JSON, with what is secret in them: only to be sealed."""
+        return json.dumps(self.arguments, ensure_ascii=False, default=_plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Toolbox:
     `concurrency` calls of one owner run at once; results longer than
     `max_result_chars` are cut with a note, and kept whole as a file. A model is
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
+    `keeper` seals what is secret in a call while it waits.
     """
 
     tools: Sequence[Tool]
@@ -104,6 +111,7 @@ class Toolbox:
     sources: Sequence[ToolSource] = ()
     enabled: bool = True
     most: int = 30
+    keeper: Keeper | None = field(default=None, repr=False)
     _limits: Limits = field(init=False, repr=False)
     _now: _Known = field(init=False, repr=False)
 
@@ -180,6 +188,33 @@ class Toolbox:
             return prepared, ""
         text = f"{reason}\n{foretold.text}" if foretold.text else ""
         return replace(prepared, arguments=foretold.arguments), text
+
+    async def sealed(self, prepared: Prepared) -> bytes | None:
+        """The arguments for as long as the call waits; None where nothing in them is secret.
+
+        Raises:
+            StorageError: the master key cannot be read.
+        """
+        if self.keeper is None or (whole := prepared.whole) == prepared.shown:
+            return None
+        return await self.keeper.seal(whole)
+
+    async def unsealed(self, call: ToolCall, sealed: bytes | None) -> ToolCall:
+        """A call that waited, with what is secret in it.
+
+        Raises:
+            StorageError: it was sealed with another key.
+        """
+        if self.keeper is None or sealed is None:
+            return call
+        return msgspec.structs.replace(call, arguments=await self.keeper.open(sealed))
+
+    async def resumed(self, call: ToolCall, sealed: bytes | None) -> Prepared | ToolMessage:
+        """An approved call made ready again, or the result that says why it cannot be."""
+        try:
+            return self.prepare(await self.unsealed(call, sealed))
+        except (StorageError, BadInput) as error:
+            return ToolMessage(call.id, call.name, str(error), error=error.code)
 
     def effect_of(self, name: str) -> Effect | None:
         """The strongest thing that the tool of this name can do; None where there is none."""
