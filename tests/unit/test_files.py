@@ -243,6 +243,15 @@ async def test_files_go_up_and_come_down_over_http() -> None:
         ]
 
 
+async def test_an_answer_in_one_piece_names_the_files_too() -> None:
+    llm = ScriptedLlm([[ScriptedCall("draw")], "Here it is."])
+    async with open_door(llm, tools=[draw]) as door:
+        answer = (await door.chat(await door.new(), "Draw it")).json()
+        ((file,),) = [run["attachments"] for run in answer["tools_run"]]
+        assert (file["name"], file["media_type"]) == ("chart.png", "image/png")
+        assert (await door.http.get(file["url"])).content == PICTURE
+
+
 async def test_an_upload_that_cannot_be_taken_is_told_why() -> None:
     async with open_door(None, max_file_bytes=1000) as door:
         conversation = await door.new()

@@ -101,6 +101,7 @@ async def test_a_message_has_the_fields_of_its_role() -> None:
             "call": "c1",
             "name": "store_memory",
             "error": None,
+            "untrusted": False,
             "attachments": [],
         }
     )

@@ -49,7 +49,8 @@ class Bubblewrap:
         program = self._found()
         if program is None:
             raise FileNotFoundError("bwrap")
-        arguments = [str(program), *_WALLS, *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
+        walls = [str(program), *_WALLS, *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
+        arguments = [*_dying_with_us(), *walls]
         return Command(
             [*arguments, *interpreter_arguments(places.interpreter())],
             orders(job, _WORK, _SCRATCH if job.scratch else None),
@@ -59,6 +60,12 @@ class Bubblewrap:
         if self.program is not None:
             return self.program
         return Path(found) if (found := shutil.which("bwrap")) else _from_the_wheel()
+
+
+def _dying_with_us() -> list[str]:
+    """What has `bwrap` end with this process from its first moment: its own way begins only later."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 def _openings(job: Job) -> list[str]:

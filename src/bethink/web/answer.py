@@ -24,11 +24,13 @@ from bethink.events import (
     Usage,
 )
 from bethink.web.messages import (
+    MessageAttachment,
     MessageChanged,
     MessageClaim,
     MessageMark,
     MessageRecalled,
     UsageTotal,
+    files,
     total,
     used,
 )
@@ -64,6 +66,8 @@ class ToolRun(BaseModel):
     text: str
     error: str | None
     duration_ms: float
+    untrusted: bool = Field(description="It came from outside: it is not the owner's own.")
+    attachments: list[MessageAttachment]
 
 
 class Waiting(BaseModel):
@@ -155,6 +159,8 @@ class _Collected:
                         text=event.text,
                         error=event.error,
                         duration_ms=event.duration_ms,
+                        untrusted=event.untrusted,
+                        attachments=files(event.attachments),
                     )
                 )
             case ApprovalNeeded():

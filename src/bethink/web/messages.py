@@ -132,7 +132,7 @@ def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
                 at=at,
                 run=stored.run,
                 content=said.content,
-                attachments=_files(said.attachments),
+                attachments=files(said.attachments),
             )
         case AssistantMessage():
             return ModelMessage(
@@ -166,7 +166,7 @@ def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
                 name=said.name,
                 error=said.error,
                 duration_ms=said.duration_ms,
-                attachments=_files(said.attachments),
+                attachments=files(said.attachments),
                 untrusted=said.untrusted,
             )
         case _:
@@ -201,7 +201,8 @@ def changed(refs: Iterable[ChangedRef]) -> list[MessageChanged]:
     return [MessageChanged(change=ref.change, ids=list(ref.ids), undo=ref.undo) for ref in refs]
 
 
-def _files(attachments: Iterable[Attachment]) -> list[MessageAttachment]:
+def files(attachments: Iterable[Attachment]) -> list[MessageAttachment]:
+    """Files of a message, as JSON."""
     return [
         MessageAttachment(name=file.name, media_type=file.media_type, url=file.url) for file in attachments
     ]

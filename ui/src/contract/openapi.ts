@@ -188,7 +188,7 @@ export type ToolRequested = { arguments: string; call: string; kind: "tool_reque
 
 export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string; untrusted: boolean };
 
-export type ToolRun = { arguments: string; call: string; duration_ms: number; error: string | null; name: string; text: string };
+export type ToolRun = { arguments: string; attachments: readonly MessageAttachment[]; call: string; duration_ms: number; error: string | null; name: string; text: string; untrusted: boolean };
 
 export type ToolShown = { description: string; effect: "read" | "write" | "destructive" | "egress"; name: string; parameters: Record<string, unknown>; rule: "auto" | "ask" | "deny" | null; source: string; trust: "owner" | "untrusted" };
 
