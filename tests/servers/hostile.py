@@ -57,6 +57,14 @@ def tools() -> list[dict[str, Any]]:
             outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
         ),
     ]
+    if "odd" in TRAITS:
+        found += [
+            tool("odd", "", {"type": "banana"}),
+            {"name": "bare"},
+            tool("fine"),
+            tool("half"),
+            tool("crumbs"),
+        ]
     if state["extra"]:
         found.append(tool("extra"))
     if "crowded" in TRAITS:
@@ -94,6 +102,14 @@ def huge(id: int, megabytes: int) -> None:
     sys.stdout.flush()
 
 
+def half(id: int) -> None:
+    """What JavaScript makes of a text that it cuts through an emoji."""
+    sys.stdout.write(
+        f'{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"a\\ud83db"}}]}}}}\n'
+    )
+    sys.stdout.flush()
+
+
 def flood() -> None:
     while True:
         notify("notifications/tools/list_changed")
@@ -114,6 +130,8 @@ CALLS: dict[str, Callable[[int, dict[str, Any]], dict[str, Any] | None]] = {
     "other_id": lambda *_: say({"id": 9_999, "result": text("stolen")}),
     "flood": lambda *_: flood(),
     "die": lambda *_: os.kill(os.getpid(), signal.SIGKILL),
+    "half": lambda id, _: half(id),
+    "crumbs": lambda *_: {"content": [{"type": "text", "text": "x"}] * 200_000},
     "steps": lambda _, params: steps(params.get("_meta", {}).get("progressToken")),
     "cancelled": lambda *_: text(json.dumps([id for id in held if id in cancelled])),
     "pid": lambda *_: text(os.getpid()),
@@ -133,7 +151,7 @@ def greeted() -> dict[str, Any] | None:
     if "mute" in TRAITS:
         return None
     if "dying" in TRAITS:
-        sys.stderr.write("no licence key\n")
+        sys.stderr.write(f"no licence key {os.environ.get('LICENCE_KEY', '')}\n")
         sys.exit(7)
     info = {"name": "hostile", "version": "6.6.6"}
     return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
@@ -164,6 +182,9 @@ def main() -> None:
     if "stubborn" in TRAITS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         child = subprocess.Popen(["sleep", "1000"])
+        state["description"] = str(child.pid)
+    if "forking" in TRAITS:
+        child = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=-3, stdout=-3, stderr=-3)
         state["description"] = str(child.pid)
     for line in sys.stdin:
         if "garbage" in TRAITS:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
+from time import monotonic
 
 import anyio
 import pytest
 
 from bethink.errors import Conflict, McpError, McpLost, McpTimeout, McpUnreachable, UnknownId
-from bethink.mcp_client import File, Link, Text
+from bethink.mcp_client import File, Link, ServerConfig, Text
 from bethink.mcp_client.fake import MemoryKeeping
+from bethink.mcp_client.hidden import Hidden
 from tests.tool_servers import called, hostile, is_running, open_servers, states, until, waiting
 
 # A process is started for each test, on machines where others are at work.
@@ -201,3 +204,73 @@ async def test_closing_ends_a_server_that_ignores_it_and_its_children() -> None:
         assert is_running(child)
     assert not is_running(pid)
     assert not is_running(child)
+
+
+async def test_a_child_that_leads_a_session_of_its_own_is_ended_too() -> None:
+    async with open_servers(hostile("forking")) as servers:
+        await called(servers, "hostile", "pid")
+        child = next(int(tool.description) for _, tool in servers.tools() if tool.name == "add")
+        assert is_running(child)
+    await until(lambda: not is_running(child))
+
+
+async def test_a_tool_that_breaks_the_protocol_costs_the_others_nothing_and_is_named() -> None:
+    async with open_servers(hostile("odd")) as servers:
+        await until(lambda: states(servers)["hostile"] == "ready", 20)
+        status = servers.status("hostile")
+        assert {"add", "fine"} <= set(status.tools)
+        assert not {"odd", "bare"} & set(status.tools)
+        assert status.reason == "2 of its tools are left out, since they break the protocol: odd, bare"
+
+
+async def test_half_an_emoji_is_the_sign_for_what_is_no_text() -> None:
+    async with open_servers(hostile("odd", call_timeout_s=10)) as servers:
+        assert (await called(servers, "hostile", "half")).text == "a\ufffdb"
+
+
+async def test_an_answer_of_200_000_parts_is_cut_and_holds_up_nobody() -> None:
+    async with open_servers(hostile("odd")) as servers:
+        await called(servers, "hostile", "add", a=1)
+        longest, last = 0.0, monotonic()
+        answer = asyncio.ensure_future(called(servers, "hostile", "crumbs"))
+        while not answer.done():
+            await asyncio.sleep(0.005)
+            longest, last = max(longest, monotonic() - last), monotonic()
+        parts = (await answer).result.parts
+        assert len(parts) == 1_001
+        assert parts[-1] == Text("[199,000 more parts, left out]")
+        assert longest < 1.5, "it was five seconds"
+
+
+async def test_a_servers_last_words_and_errors_hide_what_it_was_configured_with() -> None:
+    config = hostile("dying", env={"LICENCE_KEY": "s3cret-licence-key"})
+    async with open_servers(config) as servers:
+        await until(lambda: servers.status("hostile").last_error, 20)
+        status = servers.status("hostile")
+        assert "no licence key ***" in (status.last_error or "")
+        assert "s3cret" not in repr(status)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Authorization: Bearer abcdef123456 refused", "Authorization: *** refused"),
+        ("for url 'http://h/sse?token=tok%2Fen99'", "for url 'http://h/sse?***'"),
+        ("token tok/en99", "token ***"),
+        ("http://me:pass-word@h/x", "http://***@h/x"),
+        ("it breaks off: top-sec", "it breaks off: ***"),
+        ("--api-key=flagged-value", "--api-key=***"),
+        ("second line of a key", "*** of a key"),
+        ("it ended with code 1", "it ended with code 1"),
+    ],
+)
+def test_what_is_configured_is_hidden(said: str, shown: str) -> None:
+    config = ServerConfig(
+        "a",
+        "sse",
+        command=("x", "--api-key=flagged-value"),
+        env={"A": "top-secret", "B": "begin here\nsecond line\n", "C": "1"},
+        url="http://h/sse?token=tok%2Fen99",
+        headers={"Authorization": "Bearer abcdef123456"},
+    )
+    assert Hidden(config)(said) == shown

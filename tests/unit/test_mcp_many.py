@@ -1,4 +1,4 @@
-"""Servers with thousands of tools, and those that change them all the time: nobody is held up."""
+"""Servers with thousands of tools, those that change them all the time, and files that cannot be kept."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import pytest
 
 from bethink.agent.toolbox import Toolbox
 from bethink.clock import FakeClock
-from bethink.mcp_client import RemoteTool, ServerConfig
+from bethink.errors import DiskFull
+from bethink.mcp_client import CallResult, File, Progress, RemoteTool, ServerConfig, Text
 from bethink.mcp_client.fake import Answer, FakeConnector, FakeServer, MemoryKeeping
 from bethink.mcp_client.servers import Servers
+from bethink.messages import Attachment
+from bethink.principal import Principal
+from bethink.tool import NewFile, ToolContext, ToolOutput
 from bethink.tools.mcp import McpTools
 from tests.tool_servers import until
 
@@ -69,3 +73,22 @@ async def test_a_flood_of_changes_that_change_nothing_is_read_ever_more_rarely()
                 await anyio.sleep(0.001)
         assert 1 <= len(read) <= 3
         assert servers.version == before
+
+
+async def test_an_answer_outlives_a_file_that_cannot_be_kept() -> None:
+    async def answer(_arguments: dict[str, Any], _progress: Progress) -> CallResult:
+        return CallResult((Text("It is booked."), File("a.png", "image/png", b"\x00")))
+
+    async def keep(_file: NewFile) -> Attachment:
+        raise DiskFull
+
+    fake = FakeServer()
+    fake.offer(RemoteTool(name="book"), answer)
+    servers = Servers(FakeConnector({"a": fake}), MemoryKeeping(), FakeClock())
+    tools = McpTools(servers, {})
+    async with servers.opened([ServerConfig("a", "http", url="http://x/")]):
+        await until(tools.source)
+        output = await tools.source()[0].handler(ToolContext(Principal("me"), "c", "r", "m", keep=keep))
+    assert isinstance(output, ToolOutput)
+    assert output.text.startswith("It is booked.\n[file left out: ")
+    assert output.error is None

@@ -87,6 +87,18 @@ async def test_a_client_that_cannot_ask_gets_a_token_for_what_was_shown_and_for_
         assert done.structured_content == {"deleted": ada.id}
 
 
+async def test_a_confirmation_is_for_one_call() -> None:
+    async with open_house() as house, joined(house) as client:
+        await house.app.memory.add(house.me, NewFact("User's dog is called Rex"))
+        token = token_in(await client.call_tool("delete_all_memories", {}))
+        assert not (await client.call_tool("delete_all_memories", {"confirm": token})).is_error
+        await house.app.memory.add(house.me, NewFact("User's cat is called Tom"))
+        again = await client.call_tool("delete_all_memories", {"confirm": token})
+        assert again.is_error
+        assert token_in(again) != token
+        assert await house.app.memory.count(house.me) == 1
+
+
 async def test_forgetting_shows_first_what_would_go() -> None:
     async with open_house() as house, joined(house) as client:
         await house.app.memory.add(house.me, NewFact("User's dog is called Rex"))

@@ -165,6 +165,11 @@ class Session(Protocol):
         """Who answered."""
         ...
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What its last list of tools had that is no tool by the protocol, by name."""
+        ...
+
     async def tools(self) -> list[RemoteTool]:
         """All tools that the server offers now.
 

@@ -12,10 +12,12 @@ import random
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnreachable
 from bethink.mcp_client import Hooks, ServerStatus
+from bethink.mcp_client.hidden import Hidden
 from bethink.mcp_client.sign_in import WAIT_S
 from bethink.telemetry import log
 
@@ -44,10 +46,12 @@ _SPACING_S = 1
 """Between the beginnings of two attempts, also where a call asks for one."""
 _PING_S = 10
 _COALESCE_S = 0.3
+_SHOWN_CHARS = 200
 """Changes within so short a time are read at once."""
 _CALM = 4
 """So many times the last wait without a change, and the next wait is short again."""
 _MOMENT_S = 1
+_NAMED = 5
 _END_S = 6
 """For a session to end: its input closed, SIGTERM and SIGKILL take three seconds."""
 
@@ -74,6 +78,7 @@ class Connection:
         on_tools: Callable[[str, list[RemoteTool]], Awaitable[None]],
     ) -> None:
         self.config = config
+        self.hidden = Hidden(config)
         self._connector = connector
         self._clock = clock
         self._on_tools = on_tools
@@ -109,6 +114,7 @@ class Connection:
             begun = monotonic()
             self._say("connecting", attempts=self.status.attempts + 1)
             reason, was_open = await self._attempt()
+            reason = self.hidden(reason)
             held = monotonic() - begun
             delay = _FIRST_S if held > _STEADY_S else delay
             self._say("retrying", reason=reason, last_error=reason, sign_in=None)
@@ -134,9 +140,9 @@ class Connection:
         self._calls += 1
         try:
             return await self._bounded(opened, tool=tool, arguments=arguments, on_progress=on_progress)
-        except McpError:
+        except McpError as error:
             self._suspect(opened)
-            raise
+            raise type(error)(self.hidden(error.message)) from None
         finally:
             self._calls -= 1
 
@@ -158,7 +164,7 @@ class Connection:
 
         def progress(text: str, fraction: float | None) -> None:
             limit.reschedule(min(end, loop.time() + idle))
-            on_progress(text, fraction)
+            on_progress(self.hidden(text), fraction)
 
         try:
             async with limit:
@@ -210,7 +216,7 @@ class Connection:
         finally:
             self._close("the connection was closed")
             await _ended(task)
-        reason = _reason(task)
+        reason = self._reason(task)
         if self._lost is not None:
             reason = self._lost
         elif not is_up and (not task.done() or task.cancelled()):
@@ -238,8 +244,15 @@ class Connection:
             await self._on_tools(self.config.name, await session.tools())
             self._open = _Open(session, _future())
             info = session.info
-            server = f"{info.name} {info.version}".strip() or None
-            self._say("ready", reason=None, protocol=info.protocol, server=server, attempts=0, sign_in=None)
+            server = self.hidden(f"{info.name} {info.version}"[:_SHOWN_CHARS].strip()) or None
+            self._say(
+                "ready",
+                reason=self._left_out(session),
+                protocol=info.protocol,
+                server=server,
+                attempts=0,
+                sign_in=None,
+            )
             self._settle(None)
             self._wake.set()
             await self._watch(session)
@@ -270,6 +283,14 @@ class Connection:
             self._changed = False
             await self._on_tools(self.config.name, await session.tools())
             self._read_at = monotonic()
+            self._say(self.status.state, reason=self._left_out(session))
+
+    def _left_out(self, session: Session) -> str | None:
+        names = session.left_out
+        if not names:
+            return None
+        told = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+        return self.hidden(f"{len(names)} of its tools are left out, since they break the protocol: {told}")
 
     async def _check(self, session: Session) -> None:
         """A sign of life, or an end. A server that does one thing at a time cannot answer during a call."""
@@ -279,6 +300,21 @@ class Connection:
         except TimeoutError as error:
             if not self._calls:
                 raise McpUnreachable(f"It gave no sign of life within {_PING_S} s.") from error
+
+    def _reason(self, task: asyncio.Task[None]) -> str:
+        """Why a session's task ended."""
+        if not task.done():
+            return "it could not be ended"
+        if task.cancelled():
+            return "the connection was lost"
+        error = task.exception()
+        if error is None:
+            return "the connection ended"
+        if not isinstance(error, BethinkError):
+            # A background task: what nobody foresaw is recorded, and the server is tried again.
+            _log.error("MCP connection failed: %s", self.hidden("".join(format_exception(error))))
+            return f"{type(error).__name__}: {error}"
+        return error.message
 
     # --- what the session tells
 
@@ -356,19 +392,3 @@ async def _ended(task: asyncio.Task[None]) -> None:
         if not task.done():
             task.cancel()
             await asyncio.wait({task}, timeout=_END_S)
-
-
-def _reason(task: asyncio.Task[None]) -> str:
-    """Why a session's task ended."""
-    if not task.done():
-        return "it could not be ended"
-    if task.cancelled():
-        return "the connection was lost"
-    error = task.exception()
-    if error is None:
-        return "the connection ended"
-    if not isinstance(error, BethinkError):
-        # A background task: what nobody foresaw is recorded, and the server is tried again.
-        _log.error("MCP connection failed", exc_info=error)
-        return f"{type(error).__name__}: {error}"
-    return error.message

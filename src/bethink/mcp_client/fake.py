@@ -102,6 +102,8 @@ class _FakeSession:
     server: FakeServer
     info: ServerInfo = field(default_factory=lambda: ServerInfo("2026-07-28", "fake", "1"))
 
+    left_out: tuple[str, ...] = ()
+
     async def tools(self) -> list[RemoteTool]:
         return [tool for tool, _ in self.server.tools.values()]
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Link:
-    """A server, whom its session tells, what sessions share; `refusal` is the last HTTP status of refusal."""
+    """A server, whom its session tells, what sessions share; `refusal` is the last HTTP status of refusal.
+
+    `left_out` names tools in its last list that are none by the protocol.
+    """
 
     config: ServerConfig
     hooks: Hooks
@@ -24,3 +27,4 @@ class Link:
     keeping: Keeping
     refusal: str = ""
     flow: Flow = field(default_factory=Flow)
+    left_out: list[str] = field(default_factory=list[str])

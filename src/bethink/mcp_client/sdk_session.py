@@ -39,6 +39,7 @@ from bethink.mcp_client import CallResult, File, RemoteTool, ServerInfo, Text
 from bethink.mcp_client import Link as LinkPart
 from bethink.mcp_client.http_client import http_client
 from bethink.mcp_client.schemas import plain
+from bethink.mcp_client.sifted import Sifted
 from bethink.mcp_client.stdio import stdio_transport
 from bethink.telemetry import log
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from jsonschema import ValidationError
-    from mcp.client._transport import Transport
+    from mcp.client._transport import Transport, TransportStreams
     from mcp.client.session import IncomingMessage
 
     from bethink.mcp_client import Part, Progress
@@ -85,7 +86,7 @@ async def opened(link: Link, *, is_older: bool) -> AsyncGenerator[SdkSession]:
     """A session; the handshake of older revisions is made at once where `is_older`."""
     async with AsyncExitStack() as stack:
         client = Client(
-            await _transport(link, stack),
+            cast("Transport", _sifted(await _transport(link, stack), link)),
             read_timeout_seconds=min(_HANDSHAKE_S, link.config.connect_timeout_s),
             message_handler=partial(_hear, link),
             client_info=Implementation(name="bethink", version=__version__),
@@ -101,11 +102,15 @@ async def opened(link: Link, *, is_older: bool) -> AsyncGenerator[SdkSession]:
         yield session
 
 
+@asynccontextmanager
+async def _sifted(transport: Transport, link: Link) -> AsyncGenerator[TransportStreams]:
+    async with transport as (messages, answers):
+        yield Sifted(messages, link), answers
+
+
 async def _hear(link: Link, message: IncomingMessage) -> None:
     """What the server says without being asked."""
-    if link.flow.is_flood():
-        link.hooks.on_lost("it sends far more messages than anybody asked for")
-    elif isinstance(message, ToolListChangedNotification):
+    if isinstance(message, ToolListChangedNotification):
         link.hooks.on_change()
 
 
@@ -164,6 +169,11 @@ class SdkSession:
         self._promised: dict[str, dict[str, Any]] = {}
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Names of what is no tool; see the port."""
+        return tuple(self._link.left_out)
+
+    @property
     def is_modern(self) -> bool:
         """Whether the server speaks 2026-07-28 or newer: no handshake, no ping."""
         return self._client.session.initialize_result is None
@@ -175,6 +185,7 @@ class SdkSession:
         found: list[Tool] = []
         cursor: str | None = None
         seen: set[str] = set()
+        self._link.left_out.clear()
         try:
             for _ in range(_PAGES):
                 page = await self._client.list_tools(cursor=cursor)

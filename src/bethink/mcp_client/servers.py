@@ -273,13 +273,15 @@ class Servers:
 
 
 def _status(server: _Server) -> ServerStatus:
-    waiting = server.waiting
+    waiting, hidden = server.waiting, server.connection.hidden
     known = {tool.name for tool in server.pinned}
     return replace(
         server.connection.status,
         tools=tuple(tool.name for tool in server.accepted),
         waiting=tuple(
-            Waiting(tool.name, "changed" if tool.name in known else "new", tool.description[:_SHOWN_CHARS])
+            Waiting(
+                tool.name, "changed" if tool.name in known else "new", hidden(tool.description[:_SHOWN_CHARS])
+            )
             for tool in waiting
         ),
         digest=_digest(waiting) if waiting else None,

@@ -9,6 +9,7 @@ Bethink (`guard.py`). Source: "Transports: stdio" of the specification.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -23,7 +24,9 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from bethink.errors import McpUnreachable
+from bethink.mcp_client.descendants import descendants, end
 from bethink.mcp_client.flow import Flow
+from bethink.mcp_client.hidden import Hidden
 from bethink.mcp_client.lines import TooLong, lines
 from bethink.telemetry import log
 
@@ -43,6 +46,7 @@ _LAST_LINES = 12
 _LINE_CHARS = 300
 _IN_THREAD = 256 * 1024
 """A longer message is taken apart in a thread: the loop would stand still for milliseconds."""
+_HALF = rb"\ud"
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"]{1,64}")')
 
 
@@ -78,7 +82,10 @@ async def stdio_transport(
                 to_server.close()
                 for task in tasks[:2]:
                     task.cancel()
+                # One that leads a session of its own is in no group of ours, and nobody's child soon.
+                others = await anyio.to_thread.run_sync(descendants, process.pid)
                 await _ended(process)
+                await anyio.to_thread.run_sync(end, others)
                 tasks[2].cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
     finally:
@@ -119,6 +126,7 @@ class _Child:
         self._hooks = hooks
         self._process = process
         self._flow = Flow()
+        self._hidden = Hidden(config)
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         self._heard = asyncio.Event()
         self.is_ending = False
@@ -157,7 +165,11 @@ class _Child:
         """Remember the server's last words on standard error."""
         assert self._process.stderr is not None  # noqa: S101 - it was asked for
         async for line in lines(self._process.stderr, _IN_THREAD):
-            text = "" if isinstance(line, TooLong) else line.decode(errors="replace").strip()[:_LINE_CHARS]
+            text = (
+                ""
+                if isinstance(line, TooLong)
+                else self._hidden(line.decode(errors="replace").strip())[:_LINE_CHARS]
+            )
             if text:
                 self._last.append(text)
                 _log.debug("%s: %s", self._config.name, text)
@@ -196,12 +208,20 @@ async def _parsed(line: bytes) -> JSONRPCMessage | None:
         if len(line) > _IN_THREAD:
             return await anyio.to_thread.run_sync(_message, line)
         return _message(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _message(line: bytes) -> JSONRPCMessage:
-    return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        if _HALF not in line.lower():
+            raise
+    # JavaScript cuts texts through the middle of an emoji: the half becomes the sign for what is no text.
+    text = json.dumps(json.loads(line), ensure_ascii=False)
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return jsonrpc_message_adapter.validate_json(whole, by_name=False)
 
 
 async def _ended(process: Process) -> None:

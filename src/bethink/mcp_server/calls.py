@@ -36,6 +36,8 @@ CONFIRM = "confirm"
 """The argument that a call to be confirmed takes beside its own."""
 _VALID_S = 600
 """A confirmation is for what was just shown."""
+_AHEAD_S = 5
+"""A token may be dated ahead where the same was confirmed within one second."""
 
 Progress = Callable[[float | None, str], Awaitable[None]]
 
@@ -50,12 +52,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Makes calls. A confirmation holds as long as this process runs, ten minutes at most."""
+    """Makes calls. A confirmation is for one call, as long as this process runs, ten minutes at most."""
 
     app: App
     new_id: Ids
     now_s: Callable[[], float] = time.time
     _policy: Policy = field(init=False, repr=False)
+    _used: dict[str, int] = field(default_factory=dict[str, int], repr=False)
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def __post_init__(self) -> None:
@@ -146,13 +149,24 @@ class Calls:
         if not told:
             return ready
         if token and self._is_valid(token, self._seal(prepared, told, principal, at=_at(token))):
+            self._used[token] = _at(token)
             return ready
         at = int(self.now_s())
-        return Asked(f"{prepared.label}\n{told}", self._seal(prepared, told, principal, at=at))
+        seal = self._seal(prepared, told, principal, at=at)
+        while seal in self._used:
+            # The same was confirmed within this second.
+            at += 1
+            seal = self._seal(prepared, told, principal, at=at)
+        return Asked(f"{prepared.label}\n{told}", seal)
 
     def _is_valid(self, token: str, expected: str) -> bool:
-        age = self.now_s() - _at(token)
-        return hmac.compare_digest(token.encode(), expected.encode()) and 0 <= age <= _VALID_S
+        now = self.now_s()
+        for old in [used for used, at in self._used.items() if now - at > _VALID_S]:
+            del self._used[old]
+        age = now - _at(token)
+        if token in self._used:
+            return False
+        return hmac.compare_digest(token.encode(), expected.encode()) and -_AHEAD_S <= age <= _VALID_S
 
     def _seal(self, prepared: Prepared, told: str, principal: Principal, *, at: int) -> str:
         # A preview's own token holds the moment it was made: what would go is what must be the same.

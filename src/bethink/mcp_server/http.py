@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bethink.app import App
 
 
+_IDLE_S = 900
+"""A client that goes without a word leaves its session: a quarter of an hour later that ends."""
+
+
 class Endpoint:
     """An ASGI application for one path. `only` names the families that it offers, none for all."""
 
@@ -55,6 +59,7 @@ def _make(app: App, only: Sequence[str]) -> Any:  # noqa: ANN401 - a type of the
     names = ("127.0.0.1", "localhost", "[::1]")
     return StreamableHTTPSessionManager(
         app=Door(app, "http", only).server(),
+        session_idle_timeout=_IDLE_S,
         security_settings=TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
             allowed_hosts=[name + port for name in names for port in ("", ":*")],

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from bethink.errors import BadInput
+from bethink.errors import BethinkError
 from bethink.events import ToolProgress
 from bethink.mcp_client import File, Link, Text
 from bethink.mcp_client.schemas import plain
@@ -178,7 +178,7 @@ async def _kept(context: ToolContext, part: File, kept: list[Attachment]) -> str
     file = _file(part, len(kept) + 1)
     try:
         attachment = await context.keep(file)
-    except BadInput as error:
+    except BethinkError as error:
         return f"[file left out: {error}]"
     kept.append(attachment)
     return f"[file kept: {attachment.name}, {attachment.media_type}]"
