@@ -20,7 +20,7 @@ from bethink.events import ToolFinished
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.sandbox.channels import Content, Message, Parent
-from bethink.sandbox.interpreters import NOT_INSTALLED, Files, Interpreters, Options, Ran
+from bethink.sandbox.interpreters import NOT_INSTALLED, SWITCHED_OFF, Files, Interpreters, Options, Ran
 from bethink.sandbox.shown import Shown
 from bethink.sandbox.workplaces import Workplaces
 from bethink.tool import NewFile
@@ -141,6 +141,18 @@ async def test_nothing_outlives_a_killed_bethink(confinement: str, tmp_path: Pat
     async with at_work(tmp_path) as interpreters:
         await run(interpreters, "1")
         assert len(await anyio.to_thread.run_sync(os.listdir, tmp_path / "code" / "passing")) == 1
+
+
+async def test_switched_off_it_runs_nothing_and_wipes_what_was_left(tmp_path: Path) -> None:
+    left = anyio.Path(tmp_path / "code" / "work" / "alice" / "talk")
+    await left.mkdir(parents=True)
+    await (left / "notes.txt").write_text("what is to be forgotten")
+    options = Options(enabled=False)
+    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, options).opened() as interpreters:
+        assert (interpreters.state.status, interpreters.state.message) == ("off", SWITCHED_OFF)
+        assert code_source(interpreters, 30)() == ()
+        await interpreters.wipe("alice")
+    assert not await left.exists()
 
 
 async def test_without_its_packages_it_is_off_and_the_tool_is_not_offered(

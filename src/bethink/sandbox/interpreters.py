@@ -36,6 +36,7 @@ _MODULES: Final = ("ipykernel", "jupyter_client")
 NOT_INSTALLED: Final = (
     "Code cannot be run: install its parts with `pip install 'bethink[code]'`, then restart."
 )
+SWITCHED_OFF: Final = "Running code is switched off: BETHINK_CODE_ENABLED."
 _MOST_FILES_BACK: Final = 20
 _MOST_AT_ONCE: Final = 2
 """So many times the longest file is handed on of one call, in all."""
@@ -55,6 +56,7 @@ class Options:
     most: int = 4
     idle_s: float = 900
     prewarmed: int = 0
+    enabled: bool = True
     file_bytes: int = 20_000_000
 
 
@@ -128,7 +130,7 @@ class Interpreters:
         self._choice = asyncio.get_running_loop().create_future()
         self._is_open = True
         are_there = await anyio.to_thread.run_sync(lambda: all(find_spec(name) for name in _MODULES))
-        if not are_there:
+        if not (self.options.enabled and are_there):
             self._choice.set_result(Choice(None))
             yield self
             return
@@ -157,7 +159,7 @@ class Interpreters:
             beside = f" ({'; '.join(choice.reasons)})" if choice.reasons else ""
             return State("ok", f"Code runs in {choice.sandbox.name}{beside}.")
         if not choice.reasons:
-            return State("off", NOT_INSTALLED)
+            return State("off", NOT_INSTALLED if self.options.enabled else SWITCHED_OFF)
         return State("degraded", f"Code cannot be run: no sandbox holds here. {'; '.join(choice.reasons)}.")
 
     async def execute(
@@ -332,11 +334,11 @@ class Interpreters:
 
 
 @asynccontextmanager
-async def open_interpreters(settings: Settings) -> AsyncGenerator[Interpreters | None]:
-    """The interpreters that the settings ask for, at work; None where code is switched off."""
-    if not settings.code_enabled:
-        yield None
-        return
+async def open_interpreters(settings: Settings) -> AsyncGenerator[Interpreters]:
+    """The interpreters that the settings ask for, at work.
+
+    Where code is switched off they run nothing, and still wipe what it left.
+    """
     limits = Limits(
         timeout_s=settings.code_timeout_s,
         memory_bytes=settings.code_memory_mb * MIB,
@@ -349,6 +351,7 @@ async def open_interpreters(settings: Settings) -> AsyncGenerator[Interpreters |
         most=settings.code_interpreters,
         idle_s=settings.code_idle_s,
         prewarmed=settings.code_prewarmed,
+        enabled=settings.code_enabled,
         file_bytes=settings.max_file_bytes,
     )
     places = Workplaces(settings.data_dir / "code")

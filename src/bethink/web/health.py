@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from bethink import __version__
 from bethink.agent.commands import MODEL_HELP
 from bethink.errors import StorageError
+from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.web.caller import Caller, Served
 
 if TYPE_CHECKING:
@@ -161,6 +162,6 @@ def _sandbox(app: App) -> Part:
     """Not installed is no fault; a machine on which no sandbox holds is told of."""
     interpreters = app.ports.interpreters
     if interpreters is None:
-        return Part(status="off", message="Running code is switched off: BETHINK_CODE_ENABLED.")
+        return Part(status="off", message=SWITCHED_OFF)
     state = interpreters.state
     return Part(status=state.status, message=state.message)
