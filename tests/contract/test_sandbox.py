@@ -34,6 +34,7 @@ async def test_what_code_prints_is_its_text(sandbox: Sandbox, tmp_path: Path) ->
 
 
 @pytest.mark.requirement("R122")
+@pytest.mark.requirement("R165")
 async def test_an_error_is_shown_with_its_line_and_nothing_of_ours(sandbox: Sandbox, tmp_path: Path) -> None:
     outcome = await sandbox.run("import json\njson.loads('{')", tmp_path, SMALL)
     assert outcome.text.splitlines()[1:3] == ['  File "<code>", line 2, in <module>', "    json.loads('{')"]

@@ -39,6 +39,7 @@ def tool_of(parameters: dict[str, Any], description: str = "Tells the weather.")
     )
 
 
+@pytest.mark.requirement("R143")
 def test_arguments_that_fit_come_as_they_are() -> None:
     forecast = tool_of(SCHEMA)
     assert forecast.parse('{"city": "Oslo", "who": {"name": "Ann"}}') == {

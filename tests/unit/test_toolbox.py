@@ -134,6 +134,7 @@ async def test_waiting_for_a_place_does_not_count_as_the_call_s_time() -> None:
     assert begun == 20
 
 
+@pytest.mark.requirement("R179")
 async def test_a_tool_s_own_time_out_is_not_taken_for_ours() -> None:
     async def refuse(context: ToolContext) -> str:
         raise TimeoutError("the door did not open")

@@ -285,6 +285,7 @@ async def test_every_call_is_in_the_log_with_who_let_it() -> None:
     assert {call["arguments"] for call in after} == {None}
 
 
+@pytest.mark.requirement("R116")
 async def test_tools_are_listed_and_ruled_over_http() -> None:
     async with open_door(None, tools=[open_page]) as door:
         items = (await door.http.get("/tools")).json()["items"]
