@@ -13,7 +13,7 @@ import typing
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack
 
 from pydantic import ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -193,7 +193,8 @@ class Tool:
     call what it would do, `gives` what of an egress call leaves this machine.
     What a `public` tool returns is for anybody to read, and where it sends things
     is the owner's choice. `source` names the server or plug-in that a tool comes
-    from, "" for Bethink's own. At most `concurrency` calls of one owner run at once.
+    from, "" for Bethink's own; `origin` is what exactly answers under its name there.
+    At most `concurrency` calls of one owner run at once.
     `secret` says that some argument is to be masked wherever a call is kept or shown.
     """
 
@@ -212,6 +213,7 @@ class Tool:
     rate: Rate | None = None
     concurrency: int | None = None
     source: str = ""
+    origin: str = ""
     secret: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -299,6 +301,7 @@ class Foreign(TypedDict):
     trust: Trust
     label: str
     source: str
+    origin: NotRequired[str]
     timeout_s: float | None
 
 
@@ -320,6 +323,7 @@ def foreign_tool(handler: Handler, **said: Unpack[Foreign]) -> Tool:
         timeout_s=said["timeout_s"],
         label=said["label"].replace("{", "{{").replace("}", "}}"),
         source=said["source"],
+        origin=said.get("origin", ""),
         check=checker(said["parameters"]),
         handler=handler,
         gives=leaves,

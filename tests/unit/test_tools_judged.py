@@ -98,6 +98,24 @@ async def test_an_owner_decides_about_a_tool_for_always(decision: str, text: str
         assert await house.app.rules.list(house.me) == []
 
 
+@pytest.mark.parametrize(("rule", "asks"), [("auto", True), ("deny", False)])
+async def test_what_is_decided_holds_for_no_other_tool_that_takes_the_name(rule: str, asks: bool) -> None:  # noqa: FBT001 - a parameter
+    first, other = replace(open_page, origin="one"), replace(open_page, origin="two")
+    page = opening("https://example.com/a")
+    llm = ScriptedLlm([page, opening(f"{EVIL}1"), page, opening(f"{EVIL}2"), "No."])
+    ports = ports_of(llm)
+    async with open_house(ports=ports, tools=[first]) as house:
+        run, events = await run_of(house, "Read https://example.com/a")
+        (asked,) = asked_in(events)
+        choice = Choice("approve" if rule == "auto" else "reject", always=True)
+        await replace(house.app.runs.deciding, go_on=_nowhere).decide(
+            house.me, run, call=asked.call, choice=choice
+        )
+    async with open_house(ports=ports, tools=[other]) as house:
+        _, events = await run_of(house, "Read https://example.com/a")
+    assert bool(asked_in(events)) is asks
+
+
 async def test_what_cannot_be_undone_is_never_decided_for_always() -> None:
     llm = ScriptedLlm([[ScriptedCall("delete_all_memories")], "Done."])
     async with open_house(llm) as house:

@@ -72,7 +72,8 @@ class Deciding:
             if choice.always:
                 tool = self.toolbox.get(item.name)
                 rule = "deny" if choice.decision == "reject" else "auto"
-                await self.rules.set(principal, tool.name if tool else item.name, rule)
+                name, origin = (tool.name, tool.origin) if tool else (item.name, "")
+                await self.rules.set(principal, name, rule, origin=origin)
             if record.is_decided:
                 await self.go_on(principal, run)
             return record.is_decided

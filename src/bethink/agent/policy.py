@@ -62,7 +62,7 @@ class Policy:
         """A verdict over each call, in order."""
         if not calls:
             return []
-        own = await self.rules.among(request.principal, {call.tool.name for call in calls})
+        own = await self.rules.among(request.principal, [call.tool for call in calls])
         return [
             judge(
                 call.tool,
@@ -76,7 +76,7 @@ class Policy:
 
     async def verdict(self, principal: Principal, call: Prepared) -> Verdict:
         """A verdict over a call that another program makes for its owner: of its context nothing is known."""
-        own = await self.rules.among(principal, {call.tool.name})
+        own = await self.rules.among(principal, [call.tool])
         return judge(call.tool, call.arguments, principal, rule=self._rule(call.tool, own))
 
     def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:

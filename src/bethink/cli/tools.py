@@ -57,8 +57,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _list(session: Session, screen: Screen, options: argparse.Namespace) -> int:
-    rules = {rule.id: rule.decision for rule in session.call(session.app.rules.list, session.principal)}
-    for tool in session.call(_tools, session.app):
+    tools = session.call(_tools, session.app)
+    rules = session.call(session.app.rules.among, session.principal, tools)
+    for tool in tools:
         if options.json:
             document = {
                 "name": tool.name,
@@ -93,7 +94,8 @@ def _rule(session: Session, screen: Screen, options: argparse.Namespace) -> int:
         message = f"There is no tool {options.tool!r}: `bethink tools list` shows them."
         raise UnknownId(message)
     name = tool.name if tool else options.tool
-    session.call(session.app.rules.set, session.principal, name, _RULES[options.rule])
+    origin = tool.origin if tool else ""
+    session.call(session.app.rules.set, session.principal, name, _RULES[options.rule], origin=origin)
     if options.json:
         screen.line(msgspec.json.encode({"tool": name, "rule": _RULES[options.rule]}).decode())
         return Exit.OK

@@ -100,6 +100,7 @@ class McpTools:
                     trust=(rule and rule.trust) or (rules.trust if rules else "untrusted"),
                     label=f"{config.name}: {remote.title or remote.name}"[:120],
                     source=config.name,
+                    origin=f"{config.origin}:{remote.digest}",
                     timeout_s=config.connect_timeout_s + config.call_timeout_s + _MARGIN_S,
                 )
             )

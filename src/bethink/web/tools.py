@@ -70,7 +70,8 @@ class CallPage(BaseModel):
 @router.get("")
 async def list_tools(app: Served, caller: Caller) -> ToolList:
     """The tools that the agent may be offered now, Bethink's own first."""
-    rules: dict[str, Decision] = {rule.id: rule.decision for rule in await app.rules.list(caller)}
+    tools = app.toolbox.all
+    rules = await app.rules.among(caller, tools)
     return ToolList(
         items=[
             ToolShown(
@@ -82,7 +83,7 @@ async def list_tools(app: Served, caller: Caller) -> ToolList:
                 source=tool.source,
                 rule=rules.get(tool.name),
             )
-            for tool in app.toolbox.all
+            for tool in tools
         ]
     )
 
@@ -126,4 +127,5 @@ async def set_rule(tool: str, body: RuleBody, app: Served, caller: Caller) -> No
     if known is None and tool not in rules:
         message = f"There is no tool {tool[:80]!r}: GET /tools lists them."
         raise UnknownId(message)
-    await app.rules.set(caller, known.name if known else tool, body.rule)
+    name, origin = (known.name, known.origin) if known else (tool, "")
+    await app.rules.set(caller, name, body.rule, origin=origin)
