@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from bethink.cli.exits import Exit
-from bethink.clock import to_datetime
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
@@ -57,6 +54,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _list(session: Session, screen: Screen, options: argparse.Namespace) -> int:
+    import msgspec
+
     tools = session.call(_tools, session.app)
     rules = session.call(session.app.rules.among, session.principal, tools)
     for tool in tools:
@@ -88,6 +87,8 @@ async def _tool(app: App, name: str) -> Tool | None:
 
 
 def _rule(session: Session, screen: Screen, options: argparse.Namespace) -> int:
+    import msgspec
+
     tool = session.call(_tool, session.app, options.tool)
     rules = session.call(session.app.rules.list, session.principal)
     if tool is None and options.tool not in {rule.id for rule in rules}:
@@ -106,6 +107,8 @@ def _rule(session: Session, screen: Screen, options: argparse.Namespace) -> int:
 
 
 def _log(session: Session, screen: Screen, options: argparse.Namespace) -> int:
+    import msgspec
+
     if options.limit < 1:
         message = f"--limit is {options.limit}: give a number from 1."
         raise BadInput(message)
@@ -134,6 +137,8 @@ def _show(screen: Screen, called: Called) -> None:
 
 
 def _moment(called: Called) -> str:
+    from bethink.clock import to_datetime
+
     return f"{to_datetime(called.use.at):%Y-%m-%dT%H:%M:%SZ}"
 
 
