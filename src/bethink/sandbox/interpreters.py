@@ -37,6 +37,8 @@ NOT_INSTALLED: Final = (
     "Code cannot be run: install its parts with `pip install 'bethink[code]'`, then restart."
 )
 SWITCHED_OFF: Final = "Running code is switched off: BETHINK_CODE_ENABLED."
+_STOP_S: Final = 3
+_STOP_TRIES: Final = 3
 _MOST_FILES_BACK: Final = 20
 _MOST_AT_ONCE: Final = 2
 """So many times the longest file is handed on of one call, in all."""
@@ -143,10 +145,9 @@ class Interpreters:
             self._is_open = False
             with anyio.CancelScope(shield=True):
                 if self._working is not None:
-                    self._working.cancel()
-                    await asyncio.wait({self._working})
+                    await _stopped(self._working)
                 if self._wiping:
-                    await asyncio.wait(self._wiping)
+                    await asyncio.wait(self._wiping, timeout=_STOP_S)
 
     @property
     def state(self) -> State:
@@ -331,6 +332,16 @@ class Interpreters:
             most_files=self.options.limits.files,
             bounds=Bounds(_MOST_FILES_BACK, most, _MOST_AT_ONCE * most),
         )
+
+
+async def _stopped(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it ends: whatever one cancellation leaves it waiting for, the next one ends."""
+    for _ in range(_STOP_TRIES):
+        task.cancel()
+        await asyncio.wait({task}, timeout=_STOP_S)
+        if task.done():
+            return
+    _log.error("the sandbox does not end: a process that it began may be left over")
 
 
 @asynccontextmanager
