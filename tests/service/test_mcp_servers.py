@@ -87,10 +87,16 @@ def child_of(servers: Servers, name: str) -> int:
     """The process of a server, found as an administrator would."""
     config = next(config for config, _ in servers.tools() if config.name == name)
     return next(
-        pid
-        for pid in children_of(os.getpid())
-        if config.command[-1].encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        pid for pid in children_of(os.getpid()) if config.command[-1].encode() in command_of(pid).split(b"\0")
     )
+
+
+def command_of(pid: int) -> bytes:
+    """What a process was started with; nothing where it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 @pytest.mark.requirement("R68", "R69")
