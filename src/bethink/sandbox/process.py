@@ -127,8 +127,9 @@ class ConfinedProcess:
             return
         self.ending = self.ending or ending
         self.signal(signal.SIGKILL)
+        # The whole group: what `bwrap` has just begun does not end with it yet, and would hold the output.
         with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def find_inner(self) -> None:
         """Find the interpreter behind what confines it, for `signal`: once it has printed something."""
