@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -228,4 +229,4 @@ async def test_a_card_that_a_client_gives_comes_back_masked() -> None:
     for result in (made, found, one):
         assert not result.is_error
         assert "4111111111111111" not in repr(result)
-        assert "987" not in text_of(result).replace(made.structured_content["id"], "")
+        assert not re.search(r"(?<![\w.])987(?!\w)", text_of(result))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ ADA = {"name": "Ada", "surname": "Lovelace", "email": "ada@example.org", "about_
 
 
 def holds_card(text: str) -> bool:
-    return NUMBER in text.replace("-", "").replace(" ", "") or CVV in text
+    """Whether a text holds the number, however it is parted, or the code, which is no part of an id."""
+    code = re.search(rf"(?<![\w.]){CVV}(?!\w)", text)
+    return NUMBER in text.replace("-", "").replace(" ", "") or code is not None
 
 
 @pytest.mark.requirement("U8")
