@@ -21,7 +21,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model real-model servers serve test test-python test-ui check $(CHECKS) \
+.PHONY: help setup python ui model real-model servers clients serve test test-python test-ui check $(CHECKS) \
 	format lock upgrade package check-package clean
 
 help: ## what there is to make
@@ -102,6 +102,19 @@ $(SERVERS)/node/.installed: tests/servers/package.json tests/servers/package-loc
 
 $(SERVERS)/python/.installed: requirements/mcp-servers.txt | .venv/packages.stamp
 	@echo "== foreign MCP servers, for Python"
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $< \
+		|| { echo "uv could not; the same with pip"; \
+			$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; }
+	@touch $@
+
+# Clients that others wrote, for the tests of Bethink's doors: some want an `openai` older than ours.
+CLIENTS := $(CURDIR)/.clients
+
+clients: $(CLIENTS)/.installed ## foreign clients, for the tests of the doors
+
+$(CLIENTS)/.installed: requirements/clients.txt | .venv/packages.stamp
+	@echo "== foreign clients"
 	@$(BIN)/python -m venv --clear $(@D)
 	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $< \
 		|| { echo "uv could not; the same with pip"; \
@@ -206,11 +219,13 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt
-	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra web --extra code -o requirements/dev.txt
+	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra web --extra code --extra dial --extra redis \
+		--extra documents -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
 	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
 	@printf 'mcp-server-time\nmcp-server-git\nmcp-server-fetch\n' | $(COMPILE) - -o requirements/mcp-servers.txt
+	@printf 'openai<3\naidial-client\nlangchain-openai\nllm\n' | $(COMPILE) - -o requirements/clients.txt
 
 upgrade: ## the same, with the newest releases that are a week old
 	@$(MAKE) --no-print-directory lock UPGRADE=--upgrade
