@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Header, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from bethink.agent.toolbox import Prepared
@@ -15,6 +15,7 @@ from bethink.web.answer import ChatAnswer, Waiting, collected
 from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Served
 from bethink.web.contract import event_stream
 from bethink.web.messages import Message, shown
+from bethink.web.openai_frames import OpenAiFrames, asks_for_profile
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream
 
@@ -163,13 +164,25 @@ async def delete_conversation(conversation: str, app: Served, caller: Caller) ->
         **documented(404, 409, 507),
     },
 )
-async def chat(conversation: str, body: ChatBody, app: Served, caller: Caller) -> Response | ChatAnswer:
-    """Say something and get the answer; a client that leaves does not end it."""
+async def chat(
+    conversation: str,
+    body: ChatBody,
+    app: Served,
+    caller: Caller,
+    *,
+    accept: Annotated[str | None, Header(include_in_schema=False)] = None,
+) -> Response | ChatAnswer:
+    """Say something and get the answer; a client that leaves does not end it.
+
+    With `Accept: text/event-stream; profile=openai` the stream is the
+    conversation's id, and then `chat.completion.chunk` objects as OpenAI sends them.
+    """
     said = body.message
     run = await app.runs.start(caller, conversation, said.content, files=said.attachments)
     batches = app.runs.follow(caller, run)
     if body.stream:
-        return EventStream(batches)
+        frames = OpenAiFrames(conversation, run) if asks_for_profile(accept) else None
+        return EventStream(batches, frames)
     return await collected(batches, conversation=conversation, run=run)
 
 

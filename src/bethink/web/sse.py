@@ -8,7 +8,7 @@ back with `Last-Event-ID` gets exactly what it missed. The stream ends with
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import msgspec
@@ -33,17 +33,46 @@ _DONE = b"data: [DONE]\n\n"
 _log = log("web")
 
 
+class Frames(Protocol):
+    """How events are written for one reader."""
+
+    def written(self, batch: Sequence[Numbered]) -> bytes:
+        """The frames of some events; none where they mean nothing to the reader."""
+        ...
+
+    def broken(self, error: BethinkError) -> bytes:
+        """The last frame of a stream that broke off."""
+        ...
+
+
+class OwnFrames:
+    """Our events as they are, each with the reader's place after it."""
+
+    def written(self, batch: Sequence[Numbered]) -> bytes:
+        """A frame an event."""
+        return b"".join(_frame(item.event, str(item.place)) for item in batch)
+
+    def broken(self, error: BethinkError) -> bytes:
+        """A warning."""
+        return _frame(Warned(part="events", message=error.message))
+
+
 class EventStream(Response):
     """A run's events to one reader. The reader may leave at any time: the run goes on."""
 
     media_type = "text/event-stream"
 
     def __init__(
-        self, batches: AsyncGenerator[Sequence[Numbered], None], *, keep_alive_s: float = KEEP_ALIVE_S
+        self,
+        batches: AsyncGenerator[Sequence[Numbered], None],
+        frames: Frames | None = None,
+        *,
+        keep_alive_s: float = KEEP_ALIVE_S,
     ) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._batches = batches
+        self._frames = frames or OwnFrames()
         self._keep_alive_s = keep_alive_s
         self._sent_at = 0.0
 
@@ -60,12 +89,13 @@ class EventStream(Response):
     async def _send_all(self, send: Send) -> None:
         try:
             async for batch in self._batches:
-                self._sent_at = anyio.current_time()
-                await _body(send, b"".join(_frame(item.event, str(item.place)) for item in batch))
+                if frames := self._frames.written(batch):
+                    self._sent_at = anyio.current_time()
+                    await _body(send, frames)
         except BethinkError as error:
             # The answer has begun: what is left is to say so, and to let the reader come back.
             _log.warning("a stream of events broke off: %s", error)
-            await _body(send, _frame(Warned(part="events", message=error.message)), more=False)
+            await _body(send, self._frames.broken(error), more=False)
         else:
             await _body(send, _DONE, more=False)
 
