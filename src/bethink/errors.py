@@ -28,6 +28,11 @@ BethinkError
 │   ├── McpUnreachable
 │   ├── McpTimeout
 │   └── McpLost
+├── DialError                    DIAL Core did not do as asked
+│   ├── DialUnreachable
+│   ├── DialRefused
+│   ├── DialBusy
+│   └── DialChanged
 ├── EmbeddingsUnavailable
 └── SandboxUnavailable
 
@@ -258,6 +263,41 @@ class McpLost(McpError):
     """The server of this tool was lost during the call. It may or may not have happened: look first."""
 
     code = "mcp_lost"
+
+
+class DialError(BethinkError):
+    """DIAL Core answered with an error; its log says why."""
+
+    code = "dial_error"
+    status = 502
+
+
+class DialUnreachable(DialError):
+    """DIAL Core cannot be reached; check `url` of the setting `dial`, and that Core runs."""
+
+    code = "dial_unreachable"
+    status = 503
+
+
+class DialRefused(DialError):
+    """DIAL Core refuses the key of this request; it may have expired: ask again."""
+
+    code = "dial_refused"
+    status = 401
+
+
+class DialBusy(DialError):
+    """DIAL Core limits the rate of requests; try again later."""
+
+    code = "dial_busy"
+    status = 429
+
+
+class DialChanged(DialError):
+    """The file in DIAL was changed by somebody else meanwhile."""
+
+    code = "dial_changed"
+    status = 412
 
 
 class EmbeddingsUnavailable(BethinkError):

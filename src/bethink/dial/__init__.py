@@ -1,0 +1,7 @@
+"""Bethink as an application of DIAL (https://dialx.ai), and what a DIAL application needs.
+
+`web` mounts the door where the settings enable it. `core` speaks with DIAL
+Core, `facts_file` and `keeping` with the memory file in a user's bucket,
+`door` answers requests, `compat` has the names of spec 002, and `stand_in` is
+a small server that behaves as Core does, for tests and for trying it out.
+"""
