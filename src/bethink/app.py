@@ -36,6 +36,7 @@ from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
 from bethink.agent.loop import Loop
 from bethink.agent.offered import search_tool
+from bethink.agent.passing import Passing
 from bethink.agent.plugins import FOLDER, Plugged, plugged_in
 from bethink.agent.policy import Policy
 from bethink.agent.prompts import Prompts, read_prompts
@@ -351,7 +352,9 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
         statistics=Statistics(memory, recall, settings.data_dir),
         tidying=Tidying(
-            memory, retention, forgetting, ports.bus, accounts, merges=settings.memory_consolidation
+            *(memory, retention, forgetting, ports.bus, accounts),
+            let_go=Passing(lambda: runs),
+            merges=settings.memory_consolidation,
         ),
         toolbox=toolbox,
         rules=rules,

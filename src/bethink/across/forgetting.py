@@ -101,7 +101,7 @@ class Forgetting:
                 )
                 for item in found.messages
             ),
-            titles=tuple(found.titles),
+            titles=tuple(one.id for one in found.renamed),
             has_more=chosen.has_more,
             people=tuple(Told(one.now.id, one.name, one.gone) for one in found.people),
         )
@@ -207,7 +207,7 @@ class Forgetting:
             at=intent.at,
             facts=tuple(fact.record.id for fact in found.facts),
             messages=tuple(item.now.id for item in found.messages),
-            titles=tuple(found.titles),
+            titles=tuple(one.id for one in found.renamed),
             doubted=tuple(_doubted(parting, going)),
             people=tuple(one.now.id for one in found.people),
         )

@@ -67,8 +67,8 @@ class Turns:
     conversations: Conversations
 
     async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
-        """The mementos of these messages, in order; None for what is gone."""
-        return [said and _of_turn(said) for said in await self.conversations.said(principal, ids)]
+        """The mementos of these messages, in order; None for what is gone, or was taken back by an edit."""
+        return [said and _of_turn(said) for said in await self.conversations.recallable(principal, ids)]
 
 
 def _of_fact(fact: Fact) -> Memento | None:

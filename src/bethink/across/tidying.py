@@ -1,4 +1,4 @@
-"""The memory put in order in the background: duplicates merged, what is too old let go. `app` runs it.
+"""What is kept put in order in the background: duplicates merged, what is too old let go. `app` runs it.
 
 Never while something is stored or answered: some time after the start, and
 then every hour, for each owner by one process of those that share the data.
@@ -13,11 +13,14 @@ import anyio
 
 from bethink.across.forgettings import INTENTS
 from bethink.across.owners import owners_of
+from bethink.conversations import CONVERSATIONS
 from bethink.errors import BethinkError
 from bethink.memory import FACTS
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from bethink.accounts import Accounts
     from bethink.across.forgetting import Forgetting
     from bethink.across.retention import Retention
@@ -36,13 +39,17 @@ _log = log("tidying")
 
 @dataclass(frozen=True, slots=True)
 class Tidying:
-    """Puts the memory of all owners in order. `merges` where duplicates are merged by itself."""
+    """Puts the memory of all owners in order. `merges` where duplicates are merged by itself.
+
+    `let_go` removes what an owner wanted kept for a time only.
+    """
 
     memory: Memory
     retention: Retention
     forgetting: Forgetting
     bus: Bus
     accounts: Accounts
+    let_go: Callable[[Principal], Awaitable[None]]
     merges: bool = True
 
     async def keep_tidy(self, *, first_s: float = _FIRST_S) -> None:
@@ -61,7 +68,7 @@ class Tidying:
         Raises:
             StorageError: it cannot be said who they are.
         """
-        async for owner in owners_of(self.memory.store, FACTS, INTENTS):
+        async for owner in owners_of(self.memory.store, FACTS, INTENTS, CONVERSATIONS):
             try:
                 await self.tidy(self.accounts.on_behalf_of(owner, audience="tidying"))
             except Exception:  # noqa: BLE001 - a background task: recorded, and nothing is half done
@@ -78,6 +85,7 @@ class Tidying:
             return
         try:
             await self.forgetting.finish(principal.owner)
+            await self.let_go(principal)
             if self.merges and await self.memory.is_consolidation_due(principal):
                 merged = await self.memory.consolidate(principal)
                 _log.info("merged %d of %d facts into others", merged.gone, merged.facts)

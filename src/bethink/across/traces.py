@@ -67,7 +67,7 @@ class Found:
     facts: tuple[Versioned[Fact], ...]
     messages: tuple[Redacted, ...]
     conversations: Mapping[str, Versioned[Conversation]]
-    titles: Mapping[str, str]
+    renamed: tuple[Conversation, ...]
     redaction: Redaction
     people: tuple[Retold, ...] = ()
 
@@ -79,14 +79,7 @@ class Found:
             *(DeleteAll(SIGHTINGS, {"fact": fact.record.id}) for fact in self.facts),
             *(item.put(held.get(item.now.conversation)) for item in self.messages),
             *(one.put for one in self.people),
-            *(
-                Put(
-                    CONVERSATIONS,
-                    msgspec.structs.replace(held[id], title=title),
-                    if_version=self.conversations[id].version,
-                )
-                for id, title in self.titles.items()
-            ),
+            *(Put(CONVERSATIONS, now, if_version=self.conversations[now.id].version) for now in self.renamed),
         ]
 
 
@@ -187,10 +180,11 @@ class Traces:
             async for page in self._pages(owner, Scan(CONVERSATIONS, limit=_PAGE))
             for one in page
         }
-        titles = _titles([one.record for one in held.values()], sought, messages)
-        kept = {id: one for id, one in held.items() if id in places or id in titles}
+        renamed = _renamed([one.record for one in held.values()], sought, messages)
+        places |= {one.id for one in renamed}
+        kept = {id: one for id, one in held.items() if id in places}
         people = await retold(self.store, owner, sought.everything)
-        return Found(tuple(facts), messages, kept, titles, sought.everything, people)
+        return Found(tuple(facts), messages, kept, renamed, sought.everything, people)
 
     async def _more_known(
         self,
@@ -344,23 +338,32 @@ def _with(stored: StoredMessage, message: Message) -> StoredMessage:
     return msgspec.structs.replace(stored, message=message, used=(), unbacked=())
 
 
-def _titles(held: Sequence[Conversation], sought: _Sought, messages: Sequence[Redacted]) -> dict[str, str]:
-    """New titles of those that are named after what goes."""
-    first = {item.now.conversation: item for item in messages if item.now.position == 0}
+def _renamed(
+    held: Sequence[Conversation], sought: _Sought, messages: Sequence[Redacted]
+) -> tuple[Conversation, ...]:
+    """The conversations whose title, or whose system prompt, says what goes, without it."""
+    first: defaultdict[str, list[Redacted]] = defaultdict(list)
+    for item in messages:
+        if item.now.position == 0:
+            first[item.now.conversation].append(item)
     # A title is short: most of the fact's words say it, wherever it stands.
     anywhere = replace(sought.everything, marks=frozenset())
-    titles: dict[str, str] = {}
+    changed: list[Conversation] = []
     for one in held:
         known = sought.known.get(one.id)
-        titles[one.id] = _title(one, first.get(one.id), known.redaction if known else anywhere)
-    return {one.id: titles[one.id] for one in held if titles[one.id] != one.title}
+        gone = known.redaction if known else anywhere
+        title = _title(one, first[one.id], gone)
+        system, _ = gone.cut(one.system, close=True)
+        if (title, system) != (one.title, one.system):
+            changed.append(msgspec.structs.replace(one, title=title, system=system))
+    return tuple(changed)
 
 
-def _title(held: Conversation, first: Redacted | None, redaction: Redaction) -> str:
-    """A conversation's name without it: made anew where it came from the first message."""
-    if first is not None and isinstance(first.was.record.message, UserMessage):
-        was, now = first.was.record.message.content, first.now.message
-        if held.title == title_from(was) and isinstance(now, UserMessage):
+def _title(held: Conversation, first: Sequence[Redacted], redaction: Redaction) -> str:
+    """A conversation's name without it: made anew where it came from the first message of a branch."""
+    for item in first:
+        was, now = item.was.record.message, item.now.message
+        if isinstance(was, UserMessage) and held.title == title_from(was.content):
             return title_from(now.content)
     return redaction.cut(held.title, close=True)[0]
 

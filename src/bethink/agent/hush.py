@@ -85,7 +85,7 @@ class Hush:
         return any(gone.spans(text, close=True) for gone in self.gone)
 
     def title(self, title: str) -> str:
-        """A conversation's title without it."""
+        """A conversation's title, or its system prompt, without it."""
         return reduce(lambda title, gone: gone.cut(title, close=True)[0], self.gone, title)
 
     def _take(self, gone: Redaction) -> None:

@@ -194,8 +194,13 @@ class Recorder:
 
     @property
     def turn(self) -> Turn | None:
-        """What was said and answered, once that is stored; None where it is no talk or has no good end."""
-        if self.aside or self.run.reason != "answered" or self._last is None:
+        """What was said and answered, once that is stored; None where it is none, or no talk that lasts."""
+        if (
+            self.aside
+            or self.conversation.record.temporary
+            or self.run.reason != "answered"
+            or self._last is None
+        ):
             return None
         return Turn(self.principal, self.run.message, self._last.id)
 
@@ -290,7 +295,9 @@ class Recorder:
         """Append messages to the conversation, or have it taken or free."""
         held = self.conversation
         placed = [
-            msgspec.structs.replace(self.hush.said(message), position=held.record.count + offset)
+            msgspec.structs.replace(
+                self.hush.said(message), position=held.record.count + offset, branch=held.record.branch
+            )
             for offset, message in enumerate(messages)
         ]
         at = self.conversations.clock.now_us()
@@ -318,6 +325,9 @@ class Recorder:
         self.conversation = await self.conversations.get(self.principal, held.id)
         if self.conversation.record.active_run not in (held.active_run, self.run.id):
             raise Busy
+        if self.conversation.record.branch != held.branch:
+            # What this run was told stands on another line now.
+            raise Conflict
 
     async def _question(self, now: Conversation) -> list[Put[StoredMessage]]:
         """What the owner said, put once more: its turn has ended, so it is to be found from now on."""
@@ -344,7 +354,8 @@ class Recorder:
                 case Put(record=Run() as run):
                     kept.append(Put(RUNS, reduce(Run.without, self.hush.gone, run), change.if_version))
                 case Put(record=Conversation() as held):
-                    named = msgspec.structs.replace(held, title=self.hush.title(held.title))
+                    title, system = self.hush.title(held.title), self.hush.title(held.system)
+                    named = msgspec.structs.replace(held, title=title, system=system)
                     kept.append(Put(CONVERSATIONS, named, change.if_version))
                 case Put(record=JournalEntry()):
                     pass

@@ -368,7 +368,7 @@ class Runs:
         room = self.loop.llm.context_tokens if self.loop else 0
         if not held.record.count or not room:
             return []
-        return await self.stored.history(principal, held.record.id, tokens=room)
+        return await self.stored.history(principal, held.record, tokens=room)
 
     async def _flush_always(self) -> None:
         """Write what live runs said, every `FLUSH_S` while there is something."""

@@ -79,12 +79,12 @@ class StoredRuns:
             raise UnknownId(message)
         return found
 
-    async def history(self, principal: Principal, conversation: str, *, tokens: int) -> list[Message]:
-        """The newest messages of a conversation, oldest first: at least as many as `tokens` hold."""
+    async def history(self, principal: Principal, held: Conversation, *, tokens: int) -> list[Message]:
+        """The newest messages of the active line, oldest first: at least as many as `tokens` hold."""
         messages: list[Message] = []
         cursor: str | None = None
         while tokens > 0:
-            page = await self.conversations.messages(principal, conversation, limit=_PAGE, before=cursor)
+            page = await self.conversations.messages(principal, held, limit=_PAGE, before=cursor)
             messages += (unlabelled(item.record.message) for item in page.items)
             tokens -= sum(tokens_of(item.record.message) for item in page.items)
             if (cursor := page.cursor) is None:

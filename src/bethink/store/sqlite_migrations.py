@@ -244,6 +244,16 @@ CREATE INDEX tool_uses_conversation ON tool_uses (owner, conversation, at, id);
 CREATE INDEX tool_uses_at ON tool_uses (owner, at, id);
 """
 
+_BRANCHES = """
+ALTER TABLE messages ADD COLUMN branch INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX messages_branch ON messages (owner, conversation, branch, position, id);
+ALTER TABLE conversations ADD COLUMN temporary INTEGER NOT NULL DEFAULT 0;
+DROP INDEX conversations_archived;
+CREATE INDEX conversations_archived ON conversations (owner, temporary, archived, updated_at, id);
+CREATE INDEX conversations_project ON conversations (owner, temporary, archived, project, updated_at, id);
+CREATE INDEX conversations_temporary ON conversations (owner, temporary, updated_at, id);
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -254,4 +264,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _DOUBTED),
     partial(_statements, _PEOPLE),
     partial(_statements, _TOOLS),
+    partial(_statements, _BRANCHES),
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
+from bethink.conversations import Edit, Start
 from bethink.messages import ToolCall
 from bethink.web.answer import ChatAnswer, Waiting, collected
 from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Served
@@ -26,13 +27,18 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 
+_TAKEN_AWAY = ("model", "project")
+"""What null takes away; null for anything else leaves it as it is."""
 _INTERRUPTED = (
     "Bethink stopped while this was answered. What had come by then is kept; ask again for the rest."
 )
 
 
 class Conversation(BaseModel):
-    """One conversation; `active_run` is the run that answers in it, or that waits for an approval."""
+    """One conversation; `active_run` is the run that answers in it, or that waits for an approval.
+
+    `message_count` counts the messages of its active branch.
+    """
 
     id: str
     title: str
@@ -42,6 +48,15 @@ class Conversation(BaseModel):
     archived: bool
     project: str | None
     active_run: str | None
+    model: str | None = Field(
+        description="The model of its runs, `provider:name`; null is the settings' own."
+    )
+    system: str = Field(
+        description="What its runs are told beside Bethink's own system prompt; no part of its messages."
+    )
+    temporary: bool = Field(
+        description="Not listed, not searched, not recalled from, and removed a day after its last change."
+    )
 
 
 class ConversationPage(BaseModel):
@@ -49,6 +64,10 @@ class ConversationPage(BaseModel):
 
     items: list[Conversation]
     cursor: str | None = Field(description="Leads to the next page; null at the end.")
+    total: int = Field(description="How many there are on all pages.")
+
+
+Prompt = Annotated[str, Field(max_length=20_000, description="A system prompt; empty is none.")]
 
 
 class Interrupted(BaseModel):
@@ -75,13 +94,24 @@ class NewConversation(Body):
         str | None, Field(description="1 to 200 characters; by default the first words said in it.")
     ] = None
     project: Label | None = None
+    model: Label | None = None
+    system: Prompt = ""
+    temporary: Annotated[
+        bool,
+        Field(
+            description="Keep it out of lists, searches and recall; remove it a day after its last change."
+        ),
+    ] = False
 
 
 class ConversationPatch(Body):
-    """What to change; what is left out stays."""
+    """What to change; what is left out stays. A null `model` or `project` takes it away."""
 
     title: str | None = None
     archived: bool | None = None
+    project: Label | None = None
+    model: Label | None = None
+    system: Prompt | None = None
 
 
 class Said(BaseModel):
@@ -111,16 +141,37 @@ async def create_conversation(
 ) -> Conversation:
     """A new, empty conversation."""
     given = body or NewConversation()
-    return _conversation(await app.conversations.create(caller, title=given.title, project=given.project))
+    return _conversation(
+        await app.conversations.begin(
+            caller,
+            Start(
+                title=given.title,
+                project=given.project,
+                model=given.model,
+                system=given.system,
+                temporary=given.temporary,
+            ),
+        )
+    )
 
 
 @router.get("")
 async def list_conversations(
-    app: Served, caller: Caller, *, limit: Limit = 50, cursor: Cursor = None, archived: bool = False
+    app: Served,
+    caller: Caller,
+    *,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    archived: bool = False,
+    project: Annotated[str | None, Query(max_length=200, description="Only those of this project.")] = None,
 ) -> ConversationPage:
-    """Conversations, the last changed first."""
-    page = await app.conversations.list(caller, limit=limit, cursor=cursor, archived=archived)
-    return ConversationPage(items=[_conversation(item.record) for item in page.items], cursor=page.cursor)
+    """Conversations, the last changed first; the archived ones, or all others."""
+    page = await app.conversations.list(
+        caller, limit=limit, cursor=cursor, archived=archived, project=project
+    )
+    total = await app.conversations.count(caller, archived=archived, project=project)
+    items = [_conversation(item.record) for item in page.items]
+    return ConversationPage(items=items, cursor=page.cursor, total=total)
 
 
 @router.get("/{conversation}", responses=documented(404))
@@ -129,7 +180,7 @@ async def get_conversation(
 ) -> ConversationShown:
     """A conversation with its newest messages, or those before a cursor; oldest first."""
     held = (await app.runs.stored.settle(caller, conversation)).record
-    page = await app.conversations.messages(caller, conversation, limit=limit, before=before)
+    page = await app.conversations.messages(caller, held, limit=limit, before=before)
     messages = [item.record for item in page.items][::-1]
     return ConversationShown(
         **_conversation(held).model_dump(),
@@ -144,10 +195,12 @@ async def get_conversation(
 async def change_conversation(
     conversation: str, body: ConversationPatch, app: Served, caller: Caller
 ) -> Conversation:
-    """Rename, archive or bring back."""
-    return _conversation(
-        await app.conversations.change(caller, conversation, title=body.title, archived=body.archived)
-    )
+    """Rename, archive or bring back, move to a project, choose its model or its system prompt."""
+    given: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
+    changes: dict[str, Any] = {
+        name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
+    }
+    return _conversation(await app.conversations.edit(caller, conversation, Edit(**changes)))
 
 
 @router.delete("/{conversation}", status_code=204, response_class=Response, responses=documented(404, 409))
@@ -196,6 +249,9 @@ def _conversation(record: kept.Conversation) -> Conversation:
         archived=bool(record.archived),
         project=record.project,
         active_run=record.active_run,
+        model=record.model,
+        system=record.system,
+        temporary=bool(record.temporary),
     )
 
 

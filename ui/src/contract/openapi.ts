@@ -36,15 +36,15 @@ export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; und
 
 export type ConsolidationBody = { preview?: boolean; share?: number; threshold?: number };
 
-export type Conversation = { active_run: string | null; archived: boolean; created_at: string; id: string; message_count: number; project: string | null; title: string; updated_at: string };
+export type Conversation = { active_run: string | null; archived: boolean; created_at: string; id: string; message_count: number; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string };
 
 export type ConversationFile = { at: string; id: string; made_by: "owner" | "tool"; media_type: string; name: string; size: number; url: string };
 
-export type ConversationPage = { cursor: string | null; items: readonly Conversation[] };
+export type ConversationPage = { cursor: string | null; items: readonly Conversation[]; total: number };
 
-export type ConversationPatch = { archived?: boolean | null; title?: string | null };
+export type ConversationPatch = { archived?: boolean | null; model?: string | null; project?: string | null; system?: string | null; title?: string | null };
 
-export type ConversationShown = { active_run: string | null; archived: boolean; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; project: string | null; title: string; updated_at: string; waiting: readonly Waiting[] };
+export type ConversationShown = { active_run: string | null; archived: boolean; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[] };
 
 export type Decided = { goes_on: boolean; run: string };
 
@@ -130,7 +130,7 @@ export type MessageSaved = { id: string; kind: "message_saved"; role: "assistant
 
 export type ModelMessage = { at: string; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; stop_reason: "answered" | "awaiting_approval" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
 
-export type NewConversation = { project?: string | null; title?: string | null };
+export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
 
 export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; content: string; id: string; role?: "user"; run: string };
 

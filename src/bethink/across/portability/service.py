@@ -116,7 +116,11 @@ class Portability:
         last = await self.memory.consolidated_at(principal)
         consolidated_at = None if last is None else rfc3339(last)
         now = rfc3339(self.clock.now_us())
-        talks = await self.store.count(principal.owner, CONVERSATIONS, {}) if conversations else None
+        talks = (
+            await self.store.count(principal.owner, CONVERSATIONS, {"temporary": 0})
+            if conversations
+            else None
+        )
         yield writer.head(About(f"Bethink {__version__}", now, count, talks, consolidated_at))
         async for page in self._pages(principal, where, by_category=chosen.by_category):
             vectors = None

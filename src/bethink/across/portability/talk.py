@@ -23,15 +23,20 @@ from bethink.across.portability.records import (
 )
 from bethink.conversations import (
     CONVERSATIONS,
+    MAX_BRANCHES,
     MESSAGES,
     SIGHTINGS,
     Conversation,
     StoredMessage,
+    branch_of,
+    checked_system,
     checked_title,
+    grown,
     sighting,
+    switched,
     turn_of,
 )
-from bethink.errors import BadInput, Conflict
+from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.store import Put, Scan
 
 if TYPE_CHECKING:
@@ -48,6 +53,8 @@ _MAX_GAP = 10_000
 """Messages of a conversation that may be missing before one that is there."""
 _LEFT = ("active_run", "count")
 """Of a conversation: what runs now, and what its messages tell."""
+_OWN_LINE = range(MAX_BRANCHES)
+"""Numbers of the branches that people see; what is kept on others is made anew from these."""
 
 Kept = KeptConversation | KeptMessage
 
@@ -56,6 +63,8 @@ async def documents(store: Store, principal: Principal) -> AsyncGenerator[list[d
     """All conversations of the owner, oldest first, each before its messages; some lines at a time."""
     async for page in _pages(store, principal, Scan(CONVERSATIONS, limit=_PAGE)):
         for conversation in page:
+            if conversation.temporary:
+                continue
             where = {"conversation": conversation.id}
             shown = [
                 one.fact
@@ -63,24 +72,26 @@ async def documents(store: Store, principal: Principal) -> AsyncGenerator[list[d
                 for one in some
             ]
             yield [_document("conversation", conversation, but=_LEFT) | ({"shown": shown} if shown else {})]
-            said = Scan(MESSAGES, where, order="position", limit=_PAGE)
-            async for messages in _pages(store, principal, said):
-                yield [_document("message", message) for message in messages]
+            for branch in range(len(conversation.branches) or 1):
+                said = Scan(MESSAGES, where | {"branch": branch}, order="position", limit=_PAGE)
+                async for messages in _pages(store, principal, said):
+                    yield [_document("message", message) for message in messages]
 
 
 def conversation_from(line: int, document: Mapping[str, Any]) -> Line:
     """The conversation of an exported document, or why there is none."""
     try:
         timed = with_times(dict(document), time_of)
-        found = msgspec.convert({**timed, "active_run": None, "count": 0}, Conversation)
+        found = _emptied(msgspec.convert({**timed, "active_run": None, "count": 0}, Conversation))
         shown = msgspec.convert(document.get("shown", []), tuple[str, ...])
         for id in (found.id, *shown):
             checked_id(id)
         checked_project(found.project)
         title = checked_title(found.title.replace("\0", " "))
-    except (BadInput, msgspec.ValidationError) as error:
+        system = checked_system(found.system)
+    except (BadInput, UnknownId, msgspec.ValidationError) as error:
         return Bad(line, f"{error}")
-    return KeptConversation(line, msgspec.structs.replace(found, title=title), shown)
+    return KeptConversation(line, msgspec.structs.replace(found, title=title, system=system), shown)
 
 
 def message_from(line: int, document: Mapping[str, Any]) -> Line:
@@ -91,6 +102,8 @@ def message_from(line: int, document: Mapping[str, Any]) -> Line:
             checked_id(id)
         if not 0 <= found.position <= _MAX_POSITION:
             return Bad(line, f"position is {found.position}: give a number from 0 to {_MAX_POSITION:,}.")
+        if found.branch not in _OWN_LINE:
+            return Bad(line, f"branch is {found.branch}: give a number from 0 to {MAX_BRANCHES - 1}.")
     except (BadInput, msgspec.ValidationError) as error:
         return Bad(line, f"{error}")
     return KeptMessage(line, found)
@@ -180,13 +193,16 @@ class _Draft:
             return "known" if here == line.message else "differing"
         if held is None:
             return Bad(line.line, "its conversation is not here, and on no line before it.")
-        if line.message.position > held.count + _MAX_GAP:
-            return Bad(line.line, f"position is {line.message.position:,}, behind {held.count:,} messages.")
-        if line.message.position < held.count or held.active_run is not None:
+        try:
+            count = branch_of(held, line.message.branch).count
+        except UnknownId as error:
+            return Bad(line.line, str(error))
+        if line.message.position > count + _MAX_GAP:
+            return Bad(line.line, f"position is {line.message.position:,}, behind {count:,} messages.")
+        if line.message.position < count or held.active_run is not None:
             return "differing"
         now = msgspec.structs.replace(
-            held,
-            count=line.message.position + 1,
+            grown(held, line.message.position + 1, branch=line.message.branch),
             updated_at=max(held.updated_at, line.message.at),
         )
         self.held[line.place] = self.last = now
@@ -194,6 +210,26 @@ class _Draft:
         self.said[line.message.id] = line.message
         self.changes.append(Put(MESSAGES, line.message, 0, turn_of(now, line.message)))
         return "said"
+
+
+def _emptied(conversation: Conversation) -> Conversation:
+    """The conversation before its messages: each of its branches as it was when it began.
+
+    Raises:
+        BadInput: its branches are none that a conversation can have.
+        UnknownId: the active one is not among them.
+    """
+    branches = conversation.branches
+    for number, one in enumerate(branches):
+        is_first = number == 0 and one.parent is None
+        if not (is_first or one.parent is None or 0 <= one.parent < number) or one.start < 0:
+            message = f"branch {number} does not leave one before it."
+            raise BadInput(message)
+    if len(branches) > MAX_BRANCHES:
+        message = f"there are {len(branches)} branches: at most {MAX_BRANCHES} are kept."
+        raise BadInput(message)
+    begun = tuple(msgspec.structs.replace(one, count=one.start) for one in branches)
+    return switched(msgspec.structs.replace(conversation, branches=begun, count=0), conversation.branch)
 
 
 def _named(conversation: Conversation) -> tuple[object, ...]:

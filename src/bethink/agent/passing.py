@@ -1,0 +1,33 @@
+"""Temporary conversations, removed when their time is over. `across/tidying` calls it, `app` wires it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bethink.errors import Busy, UnknownId
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bethink.agent.runs import Runs
+    from bethink.principal import Principal
+
+_log = log("passing")
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Lets temporary conversations go; runs are made after what calls it."""
+
+    runs: Callable[[], Runs]
+
+    async def __call__(self, principal: Principal) -> None:
+        """Remove the owner's that have not changed for a day, with all that was said in them."""
+        runs = self.runs()
+        for conversation in await runs.conversations.passed(principal):
+            try:
+                await runs.delete_conversation(principal, conversation)
+            except (Busy, UnknownId) as error:
+                _log.info("a temporary conversation is not removed now: %s", error)

@@ -1,0 +1,259 @@
+"""What is kept of conversations: the records, what of them is searchable, and what text is fit for them.
+
+Two collections hold all of it. A `Conversation` is small; a `StoredMessage` has
+the `branch` that it belongs to and its `position` on that branch's line, so
+that the messages of the active line are found by (conversation, branch,
+position) alone: `branches.line` tells the ranges, from the record, and a
+conversation that was never edited has one range, branch 0. What was said in a
+finished turn is searchable (`turn_of`): a message and what it is found by are
+one record, deleted together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.clock import to_datetime
+from bethink.errors import BadInput, TooLarge
+from bethink.events import ClaimKind, Mark, StopReason, Usage
+from bethink.index import IndexItem
+from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from bethink.store import Collection, Delete, DeleteAll, Put, Record
+
+if TYPE_CHECKING:
+    from bethink.store import Change
+
+NEW_TITLE = "New conversation"
+KIND = "turn"
+"""Of messages, in the index and in recall."""
+OWNER, ASSISTANT = "owner", "assistant"
+"""Who speaks in a conversation with Bethink."""
+_TITLE_CHARS = 60
+_MAX_TITLE_CHARS = 200
+MAX_SYSTEM_CHARS = 20_000
+
+
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a conversation from where it left another: see `branches`.
+
+    Its own messages have the positions `start` (inclusive) to `count` (exclusive); what stands before
+    them belongs to `parent`, a branch's number, None for a line that began by itself.
+    """
+
+    parent: int | None
+    start: int
+    count: int
+
+
+class Conversation(Record, frozen=True, kw_only=True):
+    """One conversation. Times are microseconds UTC.
+
+    `count` is how many messages its active line has, the next message's
+    position too. `active_run` is the run that is answering, or that waits for an approval.
+    `outside` says that something from outside was read in it.
+
+    `branch` is the number of the branch that is active, `branches` are all of
+    them in the order of their numbers; empty while there is none but 0. `named`
+    says that a person chose the title. `model` and `system` are what its runs
+    use beside the settings; `system` is never part of its messages. One that is
+    `temporary` is not listed, not searched and not recalled from, and is
+    removed a day after its last change.
+    """
+
+    title: str
+    created_at: int
+    updated_at: int
+    count: int = 0
+    archived: int = 0
+    titled: bool = False
+    active_run: str | None = None
+    project: str | None = None
+    outside: bool = False
+    branch: int = 0
+    branches: tuple[Branch, ...] = ()
+    named: bool = False
+    model: str | None = None
+    system: str = ""
+    temporary: int = 0
+
+
+class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that was given to the model; its text stays where it is kept."""
+
+    id: str
+    kind: str
+    score: float
+
+
+class ChangedRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of memory made in a run; what changed stays where it is kept."""
+
+    change: str
+    ids: tuple[str, ...]
+    undo: str | None = None
+
+
+class UnbackedRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim in the message's text that nothing backs: its kind, and the sentence from `start` to `end`."""
+
+    claim: ClaimKind
+    start: int
+    end: int
+
+
+class StoredMessage(Record, frozen=True, kw_only=True):
+    """A message at its place in a conversation: a `position` on the line of its `branch`.
+
+    `speaker` names who said it in a conversation that came from elsewhere. `aside`
+    is what belongs to a slash command: no talk, so not recalled. An answer is
+    `untrusted` for which something from outside was read. `stop_reason`,
+    `note` (what went wrong, for a person), `recalled`, `used`, `unbacked`,
+    `changed` and `usage` are what a run left on its last assistant message. The
+    places of `used` and `unbacked` are characters of its text: what changes the
+    text drops them.
+    """
+
+    conversation: str
+    position: int
+    branch: int = 0
+    at: int
+    run: str
+    message: Message
+    speaker: str | None = None
+    aside: bool = False
+    untrusted: bool = False
+    stop_reason: StopReason | None = None
+    note: str | None = None
+    recalled: tuple[RecalledRef, ...] = ()
+    used: tuple[Mark, ...] = ()
+    unbacked: tuple[UnbackedRef, ...] = ()
+    changed: tuple[ChangedRef, ...] = ()
+    usage: tuple[Usage, ...] = ()
+
+
+class Sighting(Record, frozen=True, kw_only=True):
+    """That a memory was shown in a conversation: recalled, found or told there.
+
+    What was said of it then is found by this when it is forgotten. `fact` is
+    the fact, or the message of another conversation.
+    """
+
+    fact: str
+    conversation: str
+
+
+SIGHTINGS = Collection("sightings", Sighting, ("fact", "conversation"), searchable=False)
+CONVERSATIONS = Collection(
+    "conversations", Conversation, ("archived", "updated_at", "project", "temporary"), searchable=False
+)
+MESSAGES = Collection("messages", StoredMessage, ("conversation", "position", "branch"))
+
+
+def title_from(text: str) -> str:
+    """A title from the first words of a message: one line, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= _TITLE_CHARS:
+        return line or NEW_TITLE
+    return line[:_TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",.;:") + "…"
+
+
+def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | None:
+    """What a message is found by: its text with its date; None where it is not to be found.
+
+    That are tools' results, calls, slash commands, everything of a run that
+    has not ended, and everything of a temporary conversation: `conversation` is
+    the record beside which the message is committed. The vector is filled in
+    later (`across.vectors`).
+    """
+    if conversation.temporary:
+        return None
+    text = "" if isinstance(stored.message, ToolMessage) else stored.message.content
+    calls = isinstance(stored.message, AssistantMessage) and stored.message.tool_calls
+    if stored.aside or calls or not text.strip() or conversation.active_run == stored.run:
+        return None
+    return IndexItem(
+        kind=KIND,
+        text=_told(stored, text),
+        at=stored.at,
+        conversation=stored.conversation,
+        project=conversation.project,
+        speaker=speaker_of(stored),
+    )
+
+
+def _told(stored: StoredMessage, text: str) -> str:
+    """The text with its date and, where it has a name, its speaker, in the form that embeds best."""
+    date = f"{to_datetime(stored.at):%-d %B %Y}"
+    return f'{stored.speaker} ({date}): "{text}"' if stored.speaker else f"{date}: {text}"
+
+
+def speaker_of(stored: StoredMessage) -> str:
+    """Who said it: a name, else `OWNER` or `ASSISTANT`."""
+    return stored.speaker or (OWNER if isinstance(stored.message, UserMessage) else ASSISTANT)
+
+
+def removal(conversation: str) -> list[Change]:
+    """The changes that remove a conversation with all its messages; `agent/stored_runs` commits them."""
+    return [
+        DeleteAll(MESSAGES, {"conversation": conversation}),
+        DeleteAll(SIGHTINGS, {"conversation": conversation}),
+        Delete(CONVERSATIONS, conversation),
+    ]
+
+
+def sighting(fact: str, conversation: str) -> Put[Sighting]:
+    """Remembers that a fact or message was shown in the conversation; doing so again changes nothing."""
+    return Put(SIGHTINGS, Sighting(id=f"{conversation}:{fact}", fact=fact, conversation=conversation))
+
+
+def checked_content(content: str, max_chars: int) -> str:
+    """What a person typed, fit to be kept.
+
+    Control characters other than line breaks and tabs are dropped: they mean
+    nothing in a message, and some of them (NUL) break what reads it later.
+
+    Raises:
+        TooLarge: longer than `max_chars`.
+        BadInput: nothing is left.
+    """
+    if len(content) > max_chars:
+        message = (
+            f"The message has {len(content):,} characters; at most {max_chars:,} are accepted. Attach a file."
+        )
+        raise TooLarge(message)
+    kept = "".join(
+        char for char in content if char in "\n\t" or (char >= " " and not "\x7f" <= char <= "\x9f")
+    )
+    text = kept.encode("utf-8", "ignore").decode()
+    if not text.strip():
+        message = "The message is empty: write something."
+        raise BadInput(message)
+    return text
+
+
+def checked_title(title: str) -> str:
+    """A title as one line.
+
+    Raises:
+        BadInput: it is empty or longer than 200 characters.
+    """
+    line = " ".join(title.split())
+    if not 0 < len(line) <= _MAX_TITLE_CHARS:
+        message = f"A title has 1 to {_MAX_TITLE_CHARS} characters."
+        raise BadInput(message)
+    return line
+
+
+def checked_system(system: str) -> str:
+    """A conversation's own system prompt, as it is kept.
+
+    Raises:
+        BadInput: it is longer than `MAX_SYSTEM_CHARS`.
+    """
+    kept = system.replace("\0", "").strip()
+    if len(kept) > MAX_SYSTEM_CHARS:
+        message = f"A system prompt has at most {MAX_SYSTEM_CHARS:,} characters; this one has {len(kept):,}."
+        raise BadInput(message)
+    return kept

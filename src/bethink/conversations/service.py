@@ -1,0 +1,332 @@
+"""The few ways to change and to read conversations. Doors and `agent` call them for one principal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from bethink.conversations.branches import appended, is_on_line, line, switched
+from bethink.conversations.records import (
+    CONVERSATIONS,
+    MESSAGES,
+    NEW_TITLE,
+    Conversation,
+    StoredMessage,
+    checked_system,
+    checked_title,
+    turn_of,
+)
+from bethink.errors import BadInput, Busy, Conflict, UnknownId
+from bethink.messages import AssistantMessage, UserMessage
+from bethink.store import Page, Put, Scan, Versioned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.clock import Clock, Ids
+    from bethink.principal import Principal
+    from bethink.store import Key, Store
+
+TEMPORARY_US = 86_400 * 1_000_000
+"""How long a temporary conversation is kept after its last change: a day."""
+_CONFLICT_TRIES = 5
+_POSITION_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a conversation that took place elsewhere. `at` is microseconds UTC.
+
+    `speaker` is a person's name, or None for the owner and the assistant.
+    """
+
+    text: str
+    at: int
+    role: Literal["user", "assistant"] = "user"
+    speaker: str | None = None
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation begins with. `model` is `provider:name`; the settings' own where it is None."""
+
+    title: str | None = None
+    project: str | None = None
+    model: str | None = None
+    system: str = ""
+    temporary: bool = False
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """What changes of a conversation's record; what is UNSET stays. A `branch` is made the active one."""
+
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    archived: bool | msgspec.UnsetType = msgspec.UNSET
+    project: str | msgspec.UnsetType | None = msgspec.UNSET
+    model: str | msgspec.UnsetType | None = msgspec.UNSET
+    system: str | msgspec.UnsetType = msgspec.UNSET
+    branch: int | msgspec.UnsetType = msgspec.UNSET
+
+    def of(self, held: Conversation) -> Conversation:
+        """The record, changed.
+
+        Raises:
+            BadInput: the title or the system prompt is not fit.
+            UnknownId: there is no such branch.
+            Busy: another branch is asked for while it is being answered.
+        """
+        given = msgspec.structs.asdict(self)
+        changes = {name: value for name, value in given.items() if value is not msgspec.UNSET}
+        branch = changes.pop("branch", held.branch)
+        if "title" in changes:
+            changes |= {"title": checked_title(changes["title"]), "titled": True, "named": True}
+        if "archived" in changes:
+            changes["archived"] = int(changes["archived"])
+        if "system" in changes:
+            changes["system"] = checked_system(changes["system"])
+        if branch != held.branch:
+            if held.active_run is not None:
+                raise Busy
+            held = switched(held, branch)
+        return msgspec.structs.replace(held, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """The conversations of all owners; every call acts for one principal."""
+
+    store: Store
+    clock: Clock
+    new_id: Ids
+
+    async def create(
+        self, principal: Principal, *, title: str | None = None, project: str | None = None
+    ) -> Conversation:
+        """A new, empty conversation.
+
+        Raises:
+            BadInput: the title is empty or longer than 200 characters.
+        """
+        return await self.begin(principal, Start(title=title, project=project))
+
+    async def begin(self, principal: Principal, start: Start) -> Conversation:
+        """A new, empty conversation with all that it may begin with.
+
+        Raises:
+            BadInput: the title is empty or longer than 200 characters, or the system prompt too long.
+        """
+        now, title = self.clock.now_us(), start.title
+        conversation = Conversation(
+            id=self.new_id(),
+            title=NEW_TITLE if title is None else checked_title(title),
+            titled=title is not None,
+            named=title is not None,
+            created_at=now,
+            updated_at=now,
+            project=start.project,
+            model=start.model,
+            system=checked_system(start.system),
+            temporary=int(start.temporary),
+        )
+        await self.store.commit(principal.owner, [Put(CONVERSATIONS, conversation, if_version=0)])
+        return conversation
+
+    async def list(
+        self,
+        principal: Principal,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        archived: bool = False,
+        project: str | None = None,
+    ) -> Page[Conversation]:
+        """One page of conversations, the last changed first; those of one `project`, or all."""
+        where = self._listed(archived=archived, project=project)
+        scan = Scan(CONVERSATIONS, where=where, order="updated_at", reverse=True, limit=limit, after=cursor)
+        return await self.store.scan(principal.owner, scan)
+
+    async def count(self, principal: Principal, *, archived: bool = False, project: str | None = None) -> int:
+        """How many `list` lists."""
+        where = self._listed(archived=archived, project=project)
+        return await self.store.count(principal.owner, CONVERSATIONS, where)
+
+    def _listed(self, *, archived: bool, project: str | None) -> dict[str, Key]:
+        where: dict[str, Key] = {"temporary": 0, "archived": int(archived)}
+        return where if project is None else where | {"project": project}
+
+    async def get(self, principal: Principal, conversation: str) -> Versioned[Conversation]:
+        """The conversation with its version.
+
+        Raises:
+            UnknownId: this owner has none with that id.
+        """
+        (found,) = await self.store.get(CONVERSATIONS, principal.owner, [conversation])
+        if found is None:
+            message = "Conversation not found: it may have been deleted."
+            raise UnknownId(message)
+        return found
+
+    async def passed(self, principal: Principal, *, limit: int = 100) -> Sequence[str]:
+        """Temporary conversations whose time is over; at most `limit`, the oldest first."""
+        until = self.clock.now_us() - TEMPORARY_US
+        where: dict[str, Key] = {"temporary": 1}
+        scan = Scan(CONVERSATIONS, where, order="updated_at", low=0, high=until, limit=limit)
+        return [item.record.id for item in (await self.store.scan(principal.owner, scan)).items]
+
+    async def has(self, principal: Principal, conversation: str) -> bool:
+        """Whether the owner has it."""
+        (found,) = await self.store.get(CONVERSATIONS, principal.owner, [conversation])
+        return found is not None
+
+    async def messages(
+        self,
+        principal: Principal,
+        conversation: str | Conversation,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+    ) -> Page[StoredMessage]:
+        """The newest messages of the active line, newest first; `before` is the cursor of the newer page.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            BadInput: `before` is no cursor.
+        """
+        if isinstance(conversation, str):
+            conversation = (await self.get(principal, conversation)).record
+        return await self.line(principal, conversation, limit=limit, before=_position(before))
+
+    async def line(
+        self,
+        principal: Principal,
+        held: Conversation,
+        *,
+        limit: int,
+        before: int | None,
+        branch: int | None = None,
+    ) -> Page[StoredMessage]:
+        """The last messages before a position on a line, newest first; on the active one by default."""
+        items: list[Versioned[StoredMessage]] = []
+        for stretch in line(held, branch):
+            end = stretch.end if before is None else min(before, stretch.end)
+            if end <= stretch.start:
+                continue
+            where: dict[str, Key] = {"conversation": held.id, "branch": stretch.branch}
+            page = await self.store.scan(
+                principal.owner,
+                Scan(
+                    MESSAGES,
+                    where,
+                    order="position",
+                    low=stretch.start,
+                    high=end,
+                    reverse=True,
+                    limit=limit - len(items),
+                ),
+            )
+            items += page.items
+            if len(items) == limit:
+                break
+        first = items[-1].record.position if items else 0
+        return Page(tuple(items), str(first) if first and len(items) == limit else None)
+
+    async def said(self, principal: Principal, ids: Sequence[str]) -> Sequence[StoredMessage | None]:
+        """The messages with these ids, in their order, None where there is none."""
+        found = await self.store.get(MESSAGES, principal.owner, ids)
+        return [message and message.record for message in found]
+
+    async def recallable(self, principal: Principal, ids: Sequence[str]) -> Sequence[StoredMessage | None]:
+        """As `said`, but None also for what stands on no active line: its owner took it back."""
+        found = await self.said(principal, ids)
+        places = list({stored.conversation for stored in found if stored is not None})
+        held = await self.store.get(CONVERSATIONS, principal.owner, places)
+        by_id = {one.record.id: one.record for one in held if one is not None}
+        return [
+            stored
+            if stored is not None
+            and (place := by_id.get(stored.conversation)) is not None
+            and is_on_line(place, stored)
+            else None
+            for stored in found
+        ]
+
+    async def take_over(self, principal: Principal, conversation: str, said: Sequence[Said]) -> Sequence[str]:
+        """Add what was said elsewhere behind the last message, recallable at once; the messages' ids.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+            Conflict: something else was said in it meanwhile.
+        """
+        held = await self.get(principal, conversation)
+        at = self.clock.now_us()
+        messages = [
+            StoredMessage(
+                id=self.new_id(),
+                conversation=conversation,
+                position=position,
+                branch=held.record.branch,
+                at=one.at,
+                run="",
+                message=UserMessage(one.text) if one.role == "user" else AssistantMessage(one.text),
+                speaker=one.speaker,
+            )
+            for position, one in enumerate(said, held.record.count)
+        ]
+        now = appended(held.record, messages, at=at, active_run=held.record.active_run)
+        await self.store.commit(
+            principal.owner,
+            [
+                Put(CONVERSATIONS, now, if_version=held.version),
+                *(Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in messages),
+            ],
+        )
+        return [message.id for message in messages]
+
+    async def change(
+        self,
+        principal: Principal,
+        conversation: str,
+        *,
+        title: str | None = None,
+        archived: bool | None = None,
+    ) -> Conversation:
+        """Rename, archive or bring back; what is None stays. See `edit`."""
+        unset = msgspec.UNSET
+        edit = Edit(title=unset if title is None else title, archived=unset if archived is None else archived)
+        return await self.edit(principal, conversation, edit)
+
+    async def edit(self, principal: Principal, conversation: str, edit: Edit) -> Conversation:
+        """Change what belongs to the record.
+
+        Raises:
+            UnknownId: this owner has none with that id, or it has no such branch.
+            BadInput: the title or the system prompt is not fit.
+            Busy: another branch is asked for while it is being answered.
+            Conflict: others keep changing it.
+        """
+        for _ in range(_CONFLICT_TRIES):
+            found = await self.get(principal, conversation)
+            changed = edit.of(found.record)
+            try:
+                await self.store.commit(
+                    principal.owner, [Put(CONVERSATIONS, changed, if_version=found.version)]
+                )
+            except Conflict:
+                continue
+            return changed
+        raise Conflict
+
+
+def _position(cursor: str | None) -> int | None:
+    """The position that a cursor of `messages` names.
+
+    Raises:
+        BadInput: it names none.
+    """
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _POSITION_DIGITS):
+        message = "The cursor cannot be read; begin again with the first page."
+        raise BadInput(message)
+    return int(cursor)
