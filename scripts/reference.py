@@ -18,9 +18,12 @@ import msgspec
 from pydantic import SecretStr
 
 from bethink import errors, events
+from bethink.across.passages import Passages
+from bethink.documents import Extraction
 from bethink.messages import Attachment
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
 from bethink.tools.code import code_tools
+from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
@@ -176,7 +179,8 @@ def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
     own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
-    return [*own, *web_tools(unused, 0, 0), *code_tools(unused, 0)]
+    reading = Passages(Extraction(), unused, unused)
+    return [*own, *document_tools(reading), *web_tools(unused, 0, 0), *code_tools(unused, 0)]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -20,6 +20,7 @@ from bethink.across.forgetting import Forgetting
 from bethink.across.forgettings import Forgettings
 from bethink.across.health import Health
 from bethink.across.mementos import Facts, Turns
+from bethink.across.passages import passages_of
 from bethink.across.portability import Portability
 from bethink.across.recall import Recall
 from bethink.across.retention import Keep, Retention
@@ -28,7 +29,7 @@ from bethink.across.tidying import Tidying
 from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
-from bethink.agent.answer import Bounds
+from bethink.agent.answer import bounds_of
 from bethink.agent.audit import Audit
 from bethink.agent.between_turns import BetweenTurns
 from bethink.agent.commands import Commands
@@ -62,6 +63,7 @@ from bethink.secrets_at_rest import Keeper
 from bethink.store.sqlite import open_database
 from bethink.telemetry import log
 from bethink.tools.code import code_source
+from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.mcp_opened import open_mcp
 from bethink.tools.memory import memory_tools
@@ -71,6 +73,7 @@ from bethink.tools.web import web_tools
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
+    from bethink.across.passages import Passages
     from bethink.agent.request import Turn
     from bethink.blobs import Blobs
     from bethink.bus import Bus
@@ -119,6 +122,7 @@ class App:
     files: Files
     memory: Memory
     people: People
+    passages: Passages
     recall: Recall
     forgetting: Forgetting
     portability: Portability
@@ -247,6 +251,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         on_missing=background.ask_vectors,
     )
     people = People(ports.store, ports.clock, new_id)
+    passages = passages_of(settings, ports.embeddings, ports.clock)
     traces = Traces(ports.store)
     forgettings = Forgettings(ports.store, traces)
     forgetting = Forgetting(
@@ -254,7 +259,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         Choosing(ports.store, recall, settings.recall_min_score),
         traces,
         forgettings,
-        Spoken(lambda: runs, files, ports.interpreters),
+        Spoken(lambda: runs, files, ports.interpreters, passages),
         memory,
         ports.clock,
         new_id,
@@ -265,6 +270,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
                 *memory_tools(memory, recall, settings.recall_min_score),
                 *forgetting_tools(forgetting),
                 *people_tools(people),
+                *document_tools(passages if settings.documents_enabled else None),
                 *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
                 search_tool(lambda: toolbox.all),
             ),
@@ -294,7 +300,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         max_output_tokens=settings.model_max_output_tokens,
         temperature=settings.model_temperature,
     )
-    bounds, tally = _bounds(settings), Tally()
+    bounds, tally = bounds_of(settings), Tally()
     extraction = Extraction(
         settings.extraction,
         ports.llm,
@@ -312,6 +318,11 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         background.ask_vectors(owner)
         between_turns.go_on(owner, turn)
 
+    def gone(owner: str, conversation: str) -> None:
+        passages.leave(owner, conversation)
+        if ports.interpreters is not None:
+            ports.interpreters.wipe_soon(owner, conversation)
+
     runs = Runs(
         conversations,
         forgettings,
@@ -328,7 +339,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         max_wait_s=settings.approval_timeout_s,
         on_start=between_turns.pause,
         on_end=ended,
-        on_delete=ports.interpreters.wipe_soon if ports.interpreters else lambda _owner, _id: None,
+        on_delete=gone,
         tally=tally,
     )
     keep = Keep(
@@ -346,6 +357,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         files=files,
         memory=memory,
         people=people,
+        passages=passages,
         recall=recall,
         forgetting=forgetting,
         portability=Portability(memory, ports.store, ports.embeddings, ports.clock, background.ask_vectors),
@@ -370,18 +382,6 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
 
 def _with(tools: Sequence[Tool], more: Sequence[Tool]) -> list[Tool]:
     return list(({tool.name: tool for tool in tools} | {tool.name: tool for tool in more}).values())
-
-
-def _bounds(settings: Settings) -> Bounds:
-    return Bounds(
-        steps=settings.max_steps,
-        tool_calls=settings.max_tool_calls,
-        tokens=settings.max_run_tokens,
-        cost_usd=settings.max_run_cost_usd,
-        seconds=settings.max_run_s,
-        repeated_calls=settings.max_repeated_calls,
-        prices={name: (price.input, price.output) for name, price in settings.prices.items()},
-    )
 
 
 def _check_time_zone(name: str) -> None:

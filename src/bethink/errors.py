@@ -23,6 +23,7 @@ BethinkError
 │   └── Unreachable
 ├── WebError                     a page or a search gave nothing
 │   └── AddressRefused
+├── DocumentError
 ├── NotInstalled
 ├── McpError                     a server of tools did not do as it should
 │   ├── McpUnreachable
@@ -229,6 +230,13 @@ class AddressRefused(WebError):
 
     code = "address_refused"
     status = 403
+
+
+class DocumentError(BethinkError):
+    """This file cannot be read."""
+
+    code = "document_unreadable"
+    status = 422
 
 
 class NotInstalled(BethinkError):

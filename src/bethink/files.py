@@ -149,6 +149,7 @@ class Files:
                 file.size,
                 self.blobs.path(principal.owner, file.id),
                 file.made_as,
+                file.attachment.url,
             )
             for file in await self.list(principal, conversation)
             if file.id in there

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
-from bethink.settings_shapes import McpServer
+from bethink.settings_shapes import McpServer, Reading
 
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
@@ -70,7 +70,7 @@ def _as_object(value: object) -> object:
 _Directory = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
-class Settings(BaseModel):
+class Settings(Reading):
     """What a Bethink is told at its start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

@@ -70,3 +70,37 @@ class McpServer(BaseModel):
             message = f"the type {self.type} does not go with {'command' if self.command else 'url'}"
             raise ValueError(message)
         return self
+
+
+class Reading(BaseModel):
+    """How files of conversations are read, and what makes pictures: a family of `Settings`."""
+
+    documents_enabled: bool = Field(
+        default=True, description="Whether the model may read and search a conversation's files."
+    )
+    documents_timeout_s: float = Field(
+        default=30, gt=0, description="Longest reading of one file, in seconds."
+    )
+    documents_memory_mb: int = Field(
+        default=1024, ge=256, description="Memory of the process that reads a file."
+    )
+    documents_search_timeout_s: float = Field(
+        default=60,
+        gt=0,
+        description="Longest search of files, in seconds; what was not read by then is told.",
+    )
+    images_model: str = Field(
+        default="",
+        description="`provider:name` of a model that makes pictures, for example `openai:gpt-image-1`;"
+        " empty is none.",
+    )
+    images_base_url: str | None = Field(
+        default=None, description="Base URL of `images_model`, instead of its provider's own."
+    )
+    images_api_key: SecretStr | None = Field(
+        default=None, description="Key of `images_model`, instead of its provider's own."
+    )
+    images_timeout_s: float = Field(default=120, gt=0, description="Longest wait for a picture, in seconds.")
+    images_price_usd: float | None = Field(
+        default=None, ge=0, description="Dollars for one picture, where you know them."
+    )

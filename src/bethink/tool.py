@@ -75,7 +75,10 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class HeldFile:
-    """A file of a conversation; it is read at `path`, and never changed there. `size` is in bytes."""
+    """A file of a conversation; it is read at `path`, and never changed there. `size` is in bytes.
+
+    `url` is an address that a model may know it by.
+    """
 
     id: str
     name: str
@@ -83,6 +86,7 @@ class HeldFile:
     size: int
     path: Path
     made_as: str | None = None
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

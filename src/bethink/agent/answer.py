@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bethink.events import Event
+    from bethink.settings import Settings
 
 _MILLION = 1_000_000
 
@@ -36,6 +37,19 @@ class Bounds:
     seconds: float
     repeated_calls: int
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, "tuple[float, float]"])
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    """The bounds that the settings name."""
+    return Bounds(
+        steps=settings.max_steps,
+        tool_calls=settings.max_tool_calls,
+        tokens=settings.max_run_tokens,
+        cost_usd=settings.max_run_cost_usd,
+        seconds=settings.max_run_s,
+        repeated_calls=settings.max_repeated_calls,
+        prices={name: (price.input, price.output) for name, price in settings.prices.items()},
+    )
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bethink.across.passages import Passages
     from bethink.across.redaction import Redaction
     from bethink.agent.runs import Runs
     from bethink.files import Files
@@ -23,6 +24,7 @@ class Spoken:
     runs: Callable[[], Runs]
     files: Files
     interpreters: Interpreters | None
+    passages: Passages
 
     async def write(self, owner: str) -> None:
         """See `Runs.write`."""
@@ -38,7 +40,11 @@ class Spoken:
         return [*await self.runs().stored.forget(owner, gone), *saying]
 
     async def scrub(self, owner: str) -> None:
-        """Remove contents that no record names, and the files of code: nobody can say what is in them."""
+        """Remove contents that no record names, the files of code, and what was read of any.
+
+        Nobody can say what is in them.
+        """
+        self.passages.forget(owner)
         await self.files.sweep(owner)
         if self.interpreters is not None:
             await self.interpreters.wipe(owner)

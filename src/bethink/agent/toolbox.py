@@ -27,8 +27,7 @@ from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage, tokens_in
 from bethink.telemetry import log
 from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
-from bethink.tools.people import ALIASES as PEOPLE_ALIASES
-from bethink.tools.web import ALIASES as WEB_ALIASES
+from bethink.tools import documents, people, web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 ToolSource = Callable[[], Sequence[Tool]]
 """Gives tools that come and go: the very same sequence for as long as none did."""
 
-_ALIASES = {"search_memories": "search_memory"} | PEOPLE_ALIASES | WEB_ALIASES
+_ALIASES = {"search_memories": "search_memory"} | documents.ALIASES | people.ALIASES | web.ALIASES
 """Other names that the source documents and their code have for the same tools."""
 
 _MAX_NAME_CHARS = 80

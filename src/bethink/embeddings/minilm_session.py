@@ -47,7 +47,7 @@ class MiniLmSession:
 
     def __init__(self, path: Path) -> None:
         self._run = _open_model(path)
-        self._tokenizer = _open_tokenizer()
+        self._tokenizer = open_tokenizer()
 
     def embed_in_steps(self, texts: Sequence[str]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Indices into `texts` and their rows, one short step of work at a time, every index once.
@@ -143,7 +143,8 @@ def _verify(path: Path) -> None:
         raise EmbeddingsUnavailable(f"The embedding model {path} is damaged. {_REPAIR} again.")
 
 
-def _open_tokenizer() -> Tokenizer:
+def open_tokenizer() -> Tokenizer:
+    """The model's own tokenizer, which cuts at its window."""
     from tokenizers import Tokenizer
 
     tokenizer: Any = Tokenizer.from_str(lzma.decompress((_DATA / "tokenizer.json.xz").read_bytes()).decode())

@@ -1,0 +1,11 @@
+"""What people upload, read: a file's text and tables, page by page, and the passages in it.
+
+`across/passages` keeps for a while what was read, and searches it; `tools/documents` shows it.
+"""
+
+from __future__ import annotations
+
+from bethink.documents.extraction import Extraction
+from bethink.documents.told import Extracted
+
+__all__ = ["Extracted", "Extraction"]

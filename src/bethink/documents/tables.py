@@ -1,0 +1,111 @@
+"""Tables as Markdown: those of CSV files, and those that `pdf` and `docx` find."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from bethink.documents.pages import PAGE_CHARS
+from bethink.documents.told import MAX_CHARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SAMPLE: Final = 16_384
+_DELIMITERS: Final = ",;\t|"
+_MAX_CELL: Final = 1_000
+"""Characters of a cell that are shown."""
+_MAX_LINE: Final = 200_000
+"""Of a longer line, its beginning: it is none of a table."""
+_MAX_COLUMNS: Final = 200
+
+
+def as_markdown(rows: Sequence[Sequence[str | None]]) -> str:
+    """A table whose first row is its head; rows are as long as the longest."""
+    width = max((len(row) for row in rows), default=0)
+    if not width:
+        return ""
+    lines = [_line([*row, *[""] * (width - len(row))]) for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+
+def csv_pages(text: str, name: str) -> tuple[list[str], str]:
+    """A CSV file's pages, each a table under the file's own head, and what is not in them."""
+    csv.field_size_limit(_MAX_LINE)
+    rows = csv.reader(_lines(text), _dialect(text[:_SAMPLE], name))
+    try:
+        head = next((row for row in rows if any(row)), None)
+    except csv.Error:
+        return [], "This is no table that can be read."
+    if head is None:
+        return [], ""
+    notes: list[str] = []
+    pages = list(_pages(head[:_MAX_COLUMNS], rows, notes))
+    if len(head) > _MAX_COLUMNS:
+        notes.append(f"Only the first {_MAX_COLUMNS} of {len(head):,} columns are shown.")
+    if any(len(line) > _MAX_LINE for line in text.split("\n")):
+        notes.append(f"Lines are read to their {_MAX_LINE:,}th character.")
+    return pages, " ".join(notes)
+
+
+def _pages(head: list[str], rows: Iterator[list[str]], notes: list[str]) -> Iterator[str]:
+    """Pages of rows under their head; bounded in all."""
+    first, total = 1, 0
+    above = f"{_line(head)}\n|{' --- |' * len(head)}"
+    lines: list[str] = []
+    size = len(above)
+    for number in itertools.count(1):
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            notes.append(f"It is not read behind row {number - 1:,}: {error}.")
+            row = None
+        is_over = row is None or total > MAX_CHARS
+        line = "" if row is None else _line([*row, *[""] * (len(head) - len(row))][:_MAX_COLUMNS])
+        if is_over or (lines and size + len(line) > PAGE_CHARS):
+            if lines or first == 1:
+                yield "\n".join([f"Rows {first:,} to {number - 1:,}", "", above, *lines])
+            first, lines, size = number, [], len(above)
+        if is_over:
+            if row is not None:
+                notes.append(f"It is not read behind row {number - 1:,}: the table is too long.")
+            return
+        lines.append(line)
+        size += len(line) + 1
+        total += len(line)
+
+
+def _dialect(sample: str, name: str) -> type[csv.Dialect] | str:
+    if name.lower().endswith((".tsv", ".tab")):
+        return "excel-tab"
+    # Whole lines: the sniffer counts what every line has equally often.
+    whole = (
+        "\n".join(line[:_MAX_CELL] for line in sample.rpartition("\n")[0].split("\n")[:50])
+        or sample[:_MAX_CELL]
+    )
+    try:
+        found = csv.Sniffer().sniff(whole, _DELIMITERS)
+    except csv.Error:
+        return "excel"
+    # It guesses this one wrong where no cell of the sample is quoted.
+    found.doublequote = True
+    return found
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield text[start : min(end, start + _MAX_LINE)] + "\n"
+        start = end + 1
+
+
+def _line(row: Sequence[str | None]) -> str:
+    return "| " + " | ".join(_cell(cell) for cell in row) + " |"
+
+
+def _cell(cell: str | None) -> str:
+    text = " ".join((cell or "")[: 2 * _MAX_CELL].split()).replace("|", "\\|")
+    return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 1]}…"
