@@ -35,7 +35,7 @@ from bethink.agent.between_turns import BetweenTurns
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
-from bethink.agent.loop import Loop
+from bethink.agent.loops import Loops
 from bethink.agent.offered import search_tool
 from bethink.agent.passing import Passing
 from bethink.agent.plugins import FOLDER, Plugged, plugged_in
@@ -55,6 +55,7 @@ from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.errors import BadInput, BethinkError
 from bethink.files import Files
 from bethink.internet.connect import connect_internet
+from bethink.llm.offered import Models
 from bethink.llm.settled import connect_models, plain
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.people import People
@@ -117,6 +118,7 @@ class App:
 
     settings: Settings
     ports: Ports
+    models: Models
     accounts: Accounts
     conversations: Conversations
     files: Files
@@ -150,6 +152,7 @@ class _Given:
     plugged: Plugged
     keeper: Keeper
     mcp: McpTools
+    models: Models
 
 
 @asynccontextmanager
@@ -177,7 +180,9 @@ async def open_app(
         mcp = await stack.enter_async_context(
             open_mcp(settings, ports.store, ports.bus, clock=ports.clock, keeper=keeper)
         )
-        given = _Given(blobs, prompts, tools, plugged, keeper, mcp)
+        models = Models(settings, ports.llm)
+        stack.push_async_callback(models.close)
+        given = _Given(blobs, prompts, tools, plugged, keeper, mcp, models)
         app = _wire(settings, ports, background, given=given)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
@@ -328,12 +333,9 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         forgettings,
         ports.bus,
         Commands(toolbox, forgetting),
-        toolbox,
         rules,
         files,
-        Loop(ports.llm, toolbox, Policy(rules, toolbox, settings.tool_policy), files, context, bounds)
-        if ports.llm
-        else None,
+        Loops(given.models, Policy(rules, toolbox, settings.tool_policy), files, context, bounds),
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
         max_wait_s=settings.approval_timeout_s,
@@ -352,6 +354,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
     return App(
         settings=settings,
         ports=ports,
+        models=given.models,
         accounts=accounts,
         conversations=conversations,
         files=files,

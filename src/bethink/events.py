@@ -21,6 +21,7 @@ SCHEMA = 1
 StopReason = Literal[
     "answered",
     "awaiting_approval",
+    "client_tools",
     "cancelled",
     "failed",
     "interrupted",
@@ -34,7 +35,8 @@ StopReason = Literal[
     "content_filter",
 ]
 """Why a run ended. `length` and `content_filter` are the model's own ends;
-`interrupted` is said of a run whose process died."""
+`interrupted` is said of a run whose process died, `client_tools` of one that
+asked for tools that its client makes."""
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):

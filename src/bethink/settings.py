@@ -99,6 +99,9 @@ class Settings(Reading):
     model_fallbacks: Annotated[list[str], BeforeValidator(_as_list)] = Field(
         default=[], description="Models to try, in order, when the first one fails (comma-separated)."
     )
+    models_offered: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+        default=[], description="Models that may be chosen beside `model` (comma-separated)."
+    )
     model_base_url: str | None = Field(
         default=None, description="Base URL of `model`, instead of its provider's own."
     )

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bethink.agent.citations import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN, Context, recalled_block, tokens_of
+from bethink.agent.known import Offer
 from bethink.agent.prompts import read_prompts
-from bethink.agent.toolbox import Offer
 from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled

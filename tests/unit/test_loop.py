@@ -10,7 +10,7 @@ import pytest
 
 from bethink.agent.citations import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN
-from bethink.agent.toolbox import NO_TOOLS
+from bethink.agent.known import NO_TOOLS
 from bethink.errors import BadInput, InvalidResponse, RateLimited, TooLarge
 from bethink.events import (
     Event,
@@ -240,9 +240,7 @@ async def test_a_call_without_a_result_is_told_to_be_unknown() -> None:
         await house.say("I live in Paris", conversation)
         stored = await house.messages(conversation)
         history = [item.message for item in stored if not isinstance(item.message, ToolMessage)]
-        context = house.app.runs.loop
-        assert context is not None
-        asked = context.context.request(
+        asked = house.app.runs.loops.context.request(
             house.me,
             [*history, UserMessage("Did it work?")],
             recalled=(),

@@ -31,7 +31,7 @@ async def _recorder(house: House) -> Recorder:
     )
     hush = await Hush.listening(house.me.owner, house.app.forgetting.forgettings)
     recorder = Recorder(house.me, run, held, conversations, Journal(first=1), hush)
-    await recorder.begin(UserMessage("Where to?"))
+    await recorder.begin([UserMessage("Where to?")])
     return recorder
 
 

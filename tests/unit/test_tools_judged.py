@@ -9,6 +9,7 @@ import pytest
 
 from bethink.agent.deciding import Choice
 from bethink.agent.refusals import LATE
+from bethink.agent.wishes import Brought
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished
 from bethink.llm.script import ScriptedCall
@@ -192,9 +193,9 @@ async def test_an_approval_and_a_new_message_at_once_never_both_hold() -> None:
         run = await house.app.runs.start(house.me, conversation, "Delete everything")
         (asked,) = asked_in(list(await house.events(run)))
 
-        async def answered_elsewhere(principal: Principal, run: str) -> None:
+        async def answered_elsewhere(principal: Principal, run: str, brought: Brought) -> None:
             await house.app.runs.start(principal, conversation, "No, wait")
-            await house.app.runs.deciding.go_on(principal, run)
+            await house.app.runs.deciding.go_on(principal, run, brought)
 
         deciding = replace(house.app.runs.deciding, go_on=answered_elsewhere)
         with pytest.raises(BethinkError):
@@ -203,7 +204,7 @@ async def test_an_approval_and_a_new_message_at_once_never_both_hold() -> None:
         assert len((await house.app.memory.list(house.me)).items) == 1
 
 
-async def _nowhere(principal: Principal, run: str) -> None:
+async def _nowhere(principal: Principal, run: str, brought: Brought) -> None:
     """The process dies here."""
 
 

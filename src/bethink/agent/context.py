@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from bethink.across.mementos import doubt_of
 from bethink.across.recall import MAX_K
 from bethink.agent.selection import selected
+from bethink.agent.wishes import NO_WISHES
 from bethink.clock import to_datetime, to_us
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from bethink.across.recall import Hit, Recall
     from bethink.agent.citations import Labels
-    from bethink.agent.toolbox import Offer
+    from bethink.agent.known import Offer
+    from bethink.agent.wishes import Wishes
     from bethink.clock import Clock
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
@@ -37,7 +39,7 @@ _MAX_ONE_RECALLED_CHARS = 2_000
 """A longer memory is cut: one alone must not push out the others."""
 
 OUTCOME_UNKNOWN = (
-    "The outcome of this call is unknown: Bethink stopped while it ran. It may or may not have happened; "
+    "The outcome of this call is unknown: nobody saw how it ended. It may or may not have happened; "
     "look before you repeat it."
 )
 
@@ -47,7 +49,7 @@ class Context:
     """Builds requests. `limit` memories are recalled beside `profile_limit` important ones.
 
     A memory that scores less than `min_score` stays out; what is not found in
-    `recall_timeout_s` seconds is done without.
+    `recall_timeout_s` seconds is done without. `added` stands behind the `prompt`.
     """
 
     memory: Memory
@@ -60,10 +62,32 @@ class Context:
     recall_timeout_s: float = 5
     max_output_tokens: int | None = None
     temperature: float | None = None
+    response_format: dict[str, Any] | None = None
+    added: str = ""
     _fixed_tokens: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_fixed_tokens", tokens_in(self.prompt) + _NOW_TOKENS)
+        fixed = tokens_in(self.prompt) + tokens_in(self.added) + _NOW_TOKENS
+        object.__setattr__(self, "_fixed_tokens", fixed)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether anything is recalled at all."""
+        return bool(self.limit or self.profile_limit)
+
+    def wished(self, wishes: Wishes) -> Context:
+        """The same for one run that wishes something of its own."""
+        if wishes == NO_WISHES:
+            return self
+        return replace(
+            self,
+            limit=self.limit if wishes.memory else 0,
+            profile_limit=self.profile_limit if wishes.memory else 0,
+            max_output_tokens=wishes.max_output_tokens or self.max_output_tokens,
+            temperature=self.temperature if wishes.temperature is None else wishes.temperature,
+            response_format=wishes.response_format,
+            added=f"\n# What this conversation is for\n{wishes.system.strip()}\n" if wishes.system else "",
+        )
 
     async def recalled(
         self, principal: Principal, text: str, known: Collection[str] = ()
@@ -108,11 +132,12 @@ class Context:
         block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
         room = context_tokens - self._fixed_tokens - tools.tokens - answer - tokens_in(block)
         return LlmRequest(
-            system=f"{self.prompt}\n# Now\n{self._now(principal)}\n",
+            system=f"{self.prompt}{self.added}\n# Now\n{self._now(principal)}\n",
             messages=tuple(_with_files(_with_recalled(_fitting(_complete(messages), room), block))),
             tools=tools.schemas,
             temperature=self.temperature,
             max_output_tokens=self.max_output_tokens,
+            response_format=self.response_format,
         )
 
     def _now(self, principal: Principal) -> str:

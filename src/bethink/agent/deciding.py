@@ -11,6 +11,7 @@ import msgspec
 
 from bethink.agent.records import RUNS, Run
 from bethink.agent.request import Decided
+from bethink.agent.wishes import NOTHING
 from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
 from bethink.masking import restored
 from bethink.messages import ToolCall, ToolMessage
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bethink.agent.rules import Rules
     from bethink.agent.stored_runs import StoredRuns
     from bethink.agent.toolbox import Toolbox
+    from bethink.agent.wishes import Brought, Wishes
 
 _TRIES = 5
 _TEND_S = 300
@@ -46,12 +48,14 @@ class Deciding:
     """Decisions about the calls of all owners; `go_on` runs on what was decided."""
 
     stored: StoredRuns
-    toolbox: Toolbox
+    toolbox_of: Callable[[Wishes, Brought], Toolbox]
     rules: Rules
-    go_on: Callable[[Principal, str], Awaitable[None]]
+    go_on: Callable[[Principal, str, Brought], Awaitable[None]]
 
-    async def decide(self, principal: Principal, run: str, *, call: str, choice: Choice) -> bool:
-        """Keep the decision; True when it was the last one, and the run goes on.
+    async def decide(
+        self, principal: Principal, run: str, *, call: str, choice: Choice, brought: Brought = NOTHING
+    ) -> bool:
+        """Keep the decision; True when it was the last one, and the run goes on with what is `brought`.
 
         Raises:
             UnknownId: no such run, or the call does not wait.
@@ -64,18 +68,19 @@ class Deciding:
             if choice.always and item.final:
                 message = f"{item.name} cannot be undone: it is asked about each time."
                 raise BadInput(message)
-            record = await self._decided(found.record, item, choice)
+            toolbox = self.toolbox_of(found.record.wishes, brought)
+            record = await _decided(found.record, item, choice, toolbox=toolbox)
             try:
                 await self.rules.store.commit(principal.owner, [Put(RUNS, record, found.version)])
             except Conflict:
                 continue
             if choice.always:
-                tool = self.toolbox.get(item.name)
+                tool = toolbox.get(item.name)
                 rule = "deny" if choice.decision == "reject" else "auto"
                 name, origin = (tool.name, tool.origin) if tool else (item.name, "")
                 await self.rules.set(principal, name, rule, origin=origin)
             if record.is_decided:
-                await self.go_on(principal, run)
+                await self.go_on(principal, run, brought)
             return record.is_decided
         raise Conflict
 
@@ -84,7 +89,7 @@ class Deciding:
         async for owner, run in self.stored.waiting():
             try:
                 if run.is_decided:
-                    await self.go_on(Principal(owner), run.id)
+                    await self.go_on(Principal(owner), run.id, NOTHING)
                 else:
                     await self.stored.settle(Principal(owner), run.conversation)
             except BethinkError as error:
@@ -98,27 +103,6 @@ class Deciding:
             except BethinkError as error:
                 _log.error("runs that wait could not be tended: %s", error)
             await anyio.sleep(_TEND_S)
-
-    async def _decided(self, run: Run, item: WaitingCall, choice: Choice) -> Run:
-        now = msgspec.structs.replace(item, decision=choice.decision)
-        if choice.decision == "edit":
-            prepared = self.toolbox.prepare(await self._edited(item, choice.arguments or {}))
-            if isinstance(prepared, ToolMessage):
-                raise BadInput(prepared.content)
-            sealed = await self.toolbox.sealed(prepared)
-            now = msgspec.structs.replace(now, arguments=prepared.call.arguments, sealed=sealed)
-        elif choice.decision == "reject":
-            now = msgspec.structs.replace(now, sealed=None)
-        waiting = tuple(now if other.call == item.call else other for other in run.waiting)
-        return msgspec.structs.replace(run, waiting=waiting)
-
-    async def _edited(self, item: WaitingCall, arguments: dict[str, Any]) -> ToolCall:
-        """The call as a person left it: who sees a secret masked, and leaves it so, means the secret."""
-        call = ToolCall(item.call, item.name, item.arguments)
-        if item.sealed is not None:
-            whole = (await self.toolbox.unsealed(call, item.sealed)).arguments
-            arguments = restored(arguments, json.loads(item.arguments), json.loads(whole))
-        return msgspec.structs.replace(call, arguments=msgspec.json.encode(arguments).decode())
 
 
 def decided_calls(run: Run) -> list[Decided]:
@@ -140,3 +124,26 @@ def _waiting(run: Run, call: str) -> WaitingCall:
             return item
     message = "No call with this id waits for a decision: it was decided, or the run has ended."
     raise UnknownId(message)
+
+
+async def _decided(run: Run, item: WaitingCall, choice: Choice, *, toolbox: Toolbox) -> Run:
+    now = msgspec.structs.replace(item, decision=choice.decision)
+    if choice.decision == "edit":
+        prepared = toolbox.prepare(await _edited(item, choice.arguments or {}, toolbox))
+        if isinstance(prepared, ToolMessage):
+            raise BadInput(prepared.content)
+        sealed = await toolbox.sealed(prepared)
+        now = msgspec.structs.replace(now, arguments=prepared.call.arguments, sealed=sealed)
+    elif choice.decision == "reject":
+        now = msgspec.structs.replace(now, sealed=None)
+    waiting = tuple(now if other.call == item.call else other for other in run.waiting)
+    return msgspec.structs.replace(run, waiting=waiting)
+
+
+async def _edited(item: WaitingCall, arguments: dict[str, Any], toolbox: Toolbox) -> ToolCall:
+    """The call as a person left it: who sees a secret masked, and leaves it so, means the secret."""
+    call = ToolCall(item.call, item.name, item.arguments)
+    if item.sealed is not None:
+        whole = (await toolbox.unsealed(call, item.sealed)).arguments
+        arguments = restored(arguments, json.loads(item.arguments), json.loads(whole))
+    return msgspec.structs.replace(call, arguments=msgspec.json.encode(arguments).decode())

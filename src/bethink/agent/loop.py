@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING
 
 from bethink.agent.answer import Answer
 from bethink.agent.claims import receipts
+from bethink.agent.client_tools import is_clients
 from bethink.agent.evidence import tool_context
-from bethink.agent.refusals import denied, forgotten, rejected
+from bethink.agent.refusals import approval, denied, finished, forgotten, held_back, rejected
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import ContextTooLong, LlmError, StorageError
 from bethink.events import (
     ApprovalDecided,
-    ApprovalNeeded,
     Event,
     MemoryRecalled,
     MessageSaved,
     RunDone,
     RunFailed,
-    ToolFinished,
     ToolRequested,
     Warned,
 )
@@ -71,9 +70,8 @@ class Loop:
     async def _steps(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         async for event in self._recall(request):
             yield event
-        if request.decided:
-            async for event in self._resume(request):
-                yield event
+        async for event in self._resume(request):
+            yield event
         while (stop := request.spent.exceeded(self.bounds)) is None:
             answer = Answer(job="chat", prices=self.bounds.prices, labels=request.labels)
             async with aclosing(self._ask(request, answer)) as events:
@@ -92,15 +90,21 @@ class Loop:
                 yield RunDone(reason=answer.stop_reason, message=saved)
                 return
             waiting: list[Prepared] = []
-            async with aclosing(self._calls(request, asked.tool_calls, waiting)) as events:
+            theirs = [call for call in asked.tool_calls if is_clients(self.toolbox.get(call.name))]
+            mine = [call for call in asked.tool_calls if call not in theirs]
+            async with aclosing(self._calls(request, mine, waiting)) as events:
                 async for event in events:
                     yield event
-            if waiting:
-                yield RunDone(reason="awaiting_approval", message=saved)
+            async for event in self._hand_over(request, theirs, waiting):
+                yield event
+            if waiting or theirs:
+                yield RunDone(reason="awaiting_approval" if waiting else "client_tools", message=saved)
                 return
         yield RunDone(reason=stop)
 
     async def _recall(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        if not self.context.remembers:
+            return
         said = next(message for message in reversed(request.messages) if isinstance(message, UserMessage))
         try:
             async with asyncio.timeout(self.context.recall_timeout_s):
@@ -163,14 +167,14 @@ class Loop:
                 fit.append(prepared)
             else:
                 results[call.id] = prepared
-                yield _finished(prepared)
+                yield finished(prepared)
         for prepared, verdict in zip(fit, await self.policy.verdicts(request, fit), strict=True):
             match verdict.decision:
                 case "auto":
                     automatic.append(prepared)
                 case "deny":
                     results[prepared.call.id] = denied(prepared.call, verdict.reason)
-                    yield _finished(results[prepared.call.id])
+                    yield finished(results[prepared.call.id])
                 case "ask":
                     asked, reason = await self.toolbox.foretold(prepared, request.principal, verdict.reason)
                     if not reason:
@@ -178,11 +182,23 @@ class Loop:
                         continue
                     waiting.append(asked)
                     request.seal(asked.call.id, await self.toolbox.sealed(asked))
-                    yield _approval(asked, reason)
+                    yield approval(asked, reason)
         async with aclosing(self._run(request, automatic, results)) as events:
             async for event in events:
                 yield event
         async for event in self._save(request, [results[call.id] for call in calls if call.id in results]):
+            yield event
+
+    async def _hand_over(
+        self, request: RunRequest, calls: Sequence[ToolCall], waiting: Sequence[Prepared]
+    ) -> AsyncGenerator[Event, None]:
+        """Leave calls to the client; not where another call waits, since of that it would hear no result."""
+        for call in calls:
+            yield ToolRequested(call=call.id, name=call.name, arguments=call.arguments, label=call.name)
+        kept = [held_back(call) for call in calls if waiting]
+        for result in kept:
+            yield finished(result)
+        async for event in self._save(request, kept):
             yield event
 
     def _prepared(self, request: RunRequest, call: ToolCall) -> Prepared | ToolMessage:
@@ -206,7 +222,7 @@ class Loop:
                 approved.append(prepared)
             else:
                 results[call.id] = prepared
-                yield _finished(prepared)
+                yield finished(prepared)
         async with aclosing(self._run(request, approved, results)) as events:
             async for event in events:
                 yield event
@@ -230,25 +246,3 @@ class Loop:
         request.add(*results)
         for saved in await request.save(results) if results else ():
             yield MessageSaved(id=saved, role="tool")
-
-
-def _finished(result: ToolMessage) -> ToolFinished:
-    return ToolFinished(
-        call=result.call,
-        name=result.name,
-        text=result.content,
-        duration_ms=result.duration_ms,
-        error=result.error,
-        untrusted=result.untrusted,
-    )
-
-
-def _approval(prepared: Prepared, reason: str) -> ApprovalNeeded:
-    return ApprovalNeeded(
-        call=prepared.call.id,
-        name=prepared.call.name,
-        arguments=prepared.shown,
-        label=prepared.label,
-        reason=reason,
-        final=prepared.tool.effect == "destructive",
-    )

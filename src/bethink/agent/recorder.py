@@ -19,6 +19,7 @@ from bethink.agent.audit import TOOL_USES, Ledger
 from bethink.agent.journal import Journal, Numbered
 from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Run, WaitingCall
 from bethink.agent.request import Turn
+from bethink.agent.wishes import NO_WISHES, Wishes
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -50,7 +51,7 @@ from bethink.events import (
     ToolFinished,
     Usage,
 )
-from bethink.messages import AssistantMessage, Message, UserMessage
+from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.store import Put, Versioned
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ _TRIES = 5
 class Recorder:
     """Keeps one live run: what it yields, and what of that must survive.
 
-    `aside` marks a slash command's run, which is not recalled.
+    `aside` marks a run that is not to be recalled, such as a slash command's. Its
+    `wishes` are kept with it while it waits.
     """
 
     principal: Principal
@@ -78,6 +80,7 @@ class Recorder:
     journal: Journal
     hush: Hush
     aside: bool = False
+    wishes: Wishes = NO_WISHES
     ledger: Ledger = field(default_factory=Ledger)
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _written: Place = field(init=False)
@@ -97,10 +100,14 @@ class Recorder:
     def __post_init__(self) -> None:
         self._written = self.journal.place
 
-    async def begin(self, message: UserMessage) -> None:
-        """Store the owner's message and that the run exists."""
-        self._held.append(self._stored(message, self.run.message))
-        self._outside = bool(message.attachments)
+    async def begin(self, said: Sequence[UserMessage | ToolMessage]) -> None:
+        """Store the owner's message, or what a client's tools answered, and that the run exists."""
+        for message in said:
+            is_owners = isinstance(message, UserMessage)
+            self._held.append(
+                self._stored(message, self.run.message if is_owners else self.conversations.new_id())
+            )
+            self._outside |= bool(message.attachments) if is_owners else message.untrusted
         await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
 
     async def resume(self, version: int) -> None:
@@ -157,7 +164,7 @@ class Recorder:
         """Keep messages of the run; their ids. Unless `durably`, they are written with what comes next."""
         stored = [self._stored(message, self.conversations.new_id()) for message in messages]
         self._held += stored
-        self._last = stored[-1]
+        self._last = next((one for one in reversed(stored) if _is_answer(one)), self._last)
         if durably:
             await self.flush()
         return [message.id for message in stored]
@@ -166,13 +173,13 @@ class Recorder:
         """Store how the run ended, with the text that was not saved yet; then tell the readers.
 
         Every run leaves a last assistant message that says how it ended, empty
-        where no text came. One that awaits an approval is kept as waiting, and
-        its conversation stays taken.
+        where no text came, or the calls that it leaves to its client. One that
+        awaits an approval is kept as waiting, and its conversation stays taken.
         """
-        waits = done.reason == "awaiting_approval"
+        waits, is_left = done.reason == "awaiting_approval", done.reason == "client_tools"
         changes: list[Change] = []
         said = self.journal.unsaved()
-        if not waits and (said.text or not _is_final(self._last)):
+        if not (waits or is_left) and (said.text or not _is_final(self._last)):
             (partial,) = await self.save([AssistantMessage(said.text, (), said.reasoning)])
             done = RunDone(reason=done.reason, message=partial)
             self.journal.append(MessageSaved(id=partial, role="assistant"))
@@ -185,12 +192,18 @@ class Recorder:
             reason=done.reason,
             waiting=self.run.waiting if waits else (),
             waits_since=self.conversations.clock.now_us() if waits else None,
+            wishes=self.wishes if waits else NO_WISHES,
         )
         changes.append(Put(RUNS, ended))
         last = Numbered(Place(self.journal.place.sequence + 1), done)
         await self._write(changes, last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
+
+    @property
+    def outside(self) -> bool:
+        """Whether something from outside was read in the conversation by now."""
+        return self._outside or self.conversation.record.outside
 
     @property
     def turn(self) -> Turn | None:
@@ -216,7 +229,7 @@ class Recorder:
         """Write on the last message how the run ended."""
         final = msgspec.structs.replace(
             last,
-            untrusted=self._outside or self.conversation.record.outside,
+            untrusted=self.outside,
             stop_reason=reason,
             note=self._note,
             recalled=self._recalled,
@@ -225,8 +238,9 @@ class Recorder:
             changed=tuple(self._changed),
             usage=tuple(self._usage),
         )
-        if self._held and self._held[-1].id == last.id:
-            self._held[-1] = final
+        held = [one.id for one in self._held]
+        if last.id in held:
+            self._held[held.index(last.id)] = final
             return []
         after = msgspec.structs.replace(self.conversation.record, active_run=None)
         return [Put(MESSAGES, final, index=turn_of(after, final))]
@@ -367,6 +381,10 @@ class Recorder:
 def _place(claim: ClaimUnbacked, text: str) -> UnbackedRef:
     start = max(0, text.find(claim.text))
     return UnbackedRef(claim=claim.claim, start=start, end=start + len(claim.text))
+
+
+def _is_answer(stored: StoredMessage) -> bool:
+    return isinstance(stored.message, AssistantMessage)
 
 
 def _is_final(stored: StoredMessage | None) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from bethink.agent.journal import Numbered
+from bethink.agent.wishes import NO_WISHES, Wishes
 from bethink.events import StopReason
 from bethink.store import Collection, Record
 
@@ -35,7 +36,8 @@ class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
 class Run(Record, frozen=True, kw_only=True):
     """One run. Times are microseconds UTC. `process` is who runs it, by its name on the bus.
 
-    `dropped` is ended, and its journal is gone. It began to wait at `waits_since`.
+    `dropped` is ended, and its journal is gone. It began to wait at `waits_since`,
+    and goes on with the same `wishes`.
     """
 
     conversation: str
@@ -47,6 +49,7 @@ class Run(Record, frozen=True, kw_only=True):
     reason: StopReason | None = None
     waiting: tuple[WaitingCall, ...] = ()
     waits_since: int | None = None
+    wishes: Wishes = NO_WISHES
 
     @property
     def is_decided(self) -> bool:
@@ -55,7 +58,8 @@ class Run(Record, frozen=True, kw_only=True):
 
     def without(self, gone: Redaction) -> Run:
         """The record with nothing of what is forgotten in the calls that wait."""
-        return msgspec.structs.replace(self, waiting=tuple(_hushed_call(call, gone) for call in self.waiting))
+        waiting = tuple(_hushed_call(call, gone) for call in self.waiting)
+        return msgspec.structs.replace(self, waiting=waiting, wishes=self.wishes.without(gone))
 
     def without_journal(self) -> Run:
         """The record once its journal is dropped: not found among those to be dropped again."""

@@ -12,22 +12,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
-import msgspec
 
-from bethink.agent.audit import Ledger
-from bethink.agent.deciding import Deciding, decided_calls
+from bethink.agent.beginning import Beginning, Opening
+from bethink.agent.client_tools import open_calls, results_of
+from bethink.agent.deciding import Deciding
 from bethink.agent.elsewhere import Elsewhere
-from bethink.agent.hush import Hush
-from bethink.agent.journal import Journal, Numbered
-from bethink.agent.recorder import Recorder
-from bethink.agent.records import Run
-from bethink.agent.request import RunRequest, Turn
+from bethink.agent.flushing import Flusher
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
+from bethink.agent.wishes import NO_WISHES, NOTHING
 from bethink.conversations import checked_content
-from bethink.errors import BethinkError, Busy, Conflict
-from bethink.events import Place, RunDone, RunFailed, RunStarted, ToolFinished, Usage, Warned
-from bethink.messages import UserMessage
+from bethink.errors import BethinkError, Busy
+from bethink.events import Place, RunDone, RunFailed, ToolFinished, Usage
+from bethink.messages import ToolMessage, UserMessage
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -36,21 +33,21 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from bethink.across.forgettings import Forgettings
+    from bethink.agent.beginning import Begun
     from bethink.agent.commands import Commands
     from bethink.agent.deciding import Choice
-    from bethink.agent.loop import Loop
+    from bethink.agent.journal import Numbered
+    from bethink.agent.loops import Loops
+    from bethink.agent.recorder import Recorder
+    from bethink.agent.request import RunRequest, Turn
     from bethink.agent.rules import Rules
-    from bethink.agent.toolbox import Toolbox
+    from bethink.agent.wishes import Brought, Wishes
     from bethink.bus import Bus
-    from bethink.conversations import Conversation, Conversations
+    from bethink.conversations import Conversations
     from bethink.events import Event, StopReason
     from bethink.files import Files
-    from bethink.messages import Message
     from bethink.principal import Principal
-    from bethink.store import Versioned
 
-FLUSH_S = 0.05
-"""How much text a crash may cost, in seconds of streaming."""
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""
 
@@ -85,10 +82,9 @@ class Runs:
     forgettings: Forgettings
     bus: Bus
     commands: Commands
-    toolbox: Toolbox
     rules: Rules
     files: Files
-    loop: Loop | None
+    loops: Loops
     max_run_s: float
     max_message_chars: int
     max_wait_s: float
@@ -98,17 +94,19 @@ class Runs:
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     deciding: Deciding = field(init=False, repr=False)
+    beginning: Beginning = field(init=False, repr=False)
     _elsewhere: Elsewhere = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
-    _dirty: dict[str, Recorder] = field(default_factory=dict[str, Recorder], repr=False)
-    _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _flusher: Flusher = field(default_factory=Flusher, repr=False)
 
     def __post_init__(self) -> None:
         stored = StoredRuns(
             self.conversations, self.forgettings, self.bus, self._live.__contains__, self.max_wait_s
         )
-        deciding = Deciding(stored, self.toolbox, self.rules, self._go_on)
+        deciding = Deciding(stored, self.loops.toolbox, self.rules, self._go_on)
+        beginning = Beginning(stored, self.commands, self.loops)
+        object.__setattr__(self, "beginning", beginning)
         object.__setattr__(self, "stored", stored)
         object.__setattr__(self, "deciding", deciding)
         object.__setattr__(self, "_elsewhere", Elsewhere(self.bus, self.conversations.new_id))
@@ -123,7 +121,7 @@ class Runs:
         """Runs may be started inside; those that still run at the end are interrupted and kept."""
         async with anyio.create_task_group() as tasks:
             object.__setattr__(self, "_tasks", tasks)
-            tasks.start_soon(self._flush_always)
+            tasks.start_soon(self._flusher.flush_always)
             tasks.start_soon(self._elsewhere.cancel_for_others, self._cancel)
             tasks.start_soon(self._elsewhere.hush_for_others, self._hush)
             tasks.start_soon(self.deciding.tend_always)
@@ -133,7 +131,14 @@ class Runs:
                 tasks.cancel_scope.cancel()
 
     async def start(
-        self, principal: Principal, conversation: str, content: str, *, files: Sequence[str] = ()
+        self,
+        principal: Principal,
+        conversation: str,
+        content: str,
+        *,
+        files: Sequence[str] = (),
+        wishes: Wishes = NO_WISHES,
+        brought: Brought = NOTHING,
     ) -> str:
         """Begin to answer; the message is durable when the run's id comes back.
 
@@ -141,39 +146,35 @@ class Runs:
         Calls that still wait for an approval are taken as rejected.
 
         Raises:
-            UnknownId: this owner has no such conversation.
+            UnknownId: this owner has no such conversation, or the wished model is not offered.
             Busy: it is being answered now.
-            BadInput: the message is empty or too long.
+            BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
         """
         attached = await self.files.attachments(principal, conversation, files)
         said = UserMessage(checked_content(content, self.max_message_chars), attached)
-        hush = await Hush.listening(principal.owner, self.forgettings)
-        held = await self.stored.settle(principal, conversation, rejecting=True)
-        history = await self._history(principal, held)
-        new_id = self.conversations.new_id
-        run = Run(
-            id=new_id(),
-            conversation=conversation,
-            message=new_id(),
-            process=self.bus.process,
-            started_at=self.conversations.clock.now_us(),
-        )
-        aside = self.commands.match(said.content) is not None
-        recorder = Recorder(principal, run, held, self.conversations, Journal(), hush, aside=aside)
-        await recorder.begin(said)
-        messages = [*history, said]
-        request = RunRequest(principal, conversation, run.id, run.message, messages, recorder.save)
-        request.outside = held.record.outside
-        started = RunStarted(
-            run=run.id,
-            conversation=conversation,
-            message=run.message,
-            model=self.loop.llm.name if self.loop else None,
-            at=run.started_at,
-        )
-        recorder.take(started)
-        self._launch(recorder, request, said.content)
-        return run.id
+        opening = Opening(self.conversations.new_id(), [said], wishes, brought)
+        return self._launch(await self.beginning.new(principal, conversation, opening))
+
+    async def answer(
+        self,
+        principal: Principal,
+        conversation: str,
+        results: Sequence[ToolMessage],
+        *,
+        wishes: Wishes = NO_WISHES,
+        brought: Brought = NOTHING,
+    ) -> str:
+        """Go on with what a client's tools answered, in a run of its own; its id.
+
+        Raises:
+            UnknownId: this owner has no such conversation, or the wished model is not offered.
+            Busy: it is being answered now.
+            BadInput: a result answers no call that was left to the client.
+        """
+        asked = await open_calls(self.conversations, principal, conversation)
+        told = results_of(asked, results, self.max_message_chars)
+        opening = Opening(asked.message, told, wishes, brought)
+        return self._launch(await self.beginning.new(principal, conversation, opening))
 
     async def follow(
         self, principal: Principal, run: str, after: Place | None = None
@@ -249,9 +250,11 @@ class Runs:
         await self.files.sweep(principal.owner)
         self.on_delete(principal.owner, conversation)
 
-    async def decide(self, principal: Principal, run: str, *, call: str, choice: Choice) -> bool:
+    async def decide(
+        self, principal: Principal, run: str, *, call: str, choice: Choice, brought: Brought = NOTHING
+    ) -> bool:
         """See `Deciding.decide`."""
-        return await self.deciding.decide(principal, run, call=call, choice=choice)
+        return await self.deciding.decide(principal, run, call=call, choice=choice, brought=brought)
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)
@@ -269,53 +272,23 @@ class Runs:
         except TimeoutError as error:
             raise Busy from error
 
-    async def _go_on(self, principal: Principal, run: str) -> None:
+    async def _go_on(self, principal: Principal, run: str, brought: Brought) -> None:
         """Run a decided run to its end.
 
         Raises:
             Conflict: it goes on elsewhere by now, or was ended.
         """
-        hush = await Hush.listening(principal.owner, self.forgettings)
-        found = await self.stored.versioned(principal, run)
-        record = found.record
-        if not record.is_decided:
-            raise Conflict
-        held = await self.conversations.get(principal, record.conversation)
-        history = await self._history(principal, held)
-        stored = await self.stored.events(principal, record.id, Place(0))
-        journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
-        running = msgspec.structs.replace(
-            record, state="running", process=self.bus.process, waiting=(), reason=None
-        )
-        ledger = Ledger({item.call: item.message for item in record.waiting if item.message})
-        recorder = Recorder(principal, running, held, self.conversations, journal, hush, ledger=ledger)
-        await recorder.resume(found.version)
-        request = RunRequest(
-            principal,
-            record.conversation,
-            record.id,
-            record.message,
-            history,
-            recorder.save,
-            decided=decided_calls(record),
-            outside=held.record.outside,
-        )
-        self._launch(recorder, request, "")
+        self._launch(await self.beginning.decided(principal, run, brought))
 
-    def _events(self, request: RunRequest, said: str) -> AsyncGenerator[Event, None]:
-        if (command := self.commands.match(said)) is not None:
-            return self.commands.run(request, command)
-        if self.loop is None:
-            return self.commands.no_model()
-        return self.loop.run(request)
-
-    def _launch(self, recorder: Recorder, request: RunRequest, said: str) -> None:
+    def _launch(self, begun: Begun) -> str:
+        recorder, request = begun.recorder, begun.request
         request.heed(recorder.hush)
         request.sealed = recorder.sealed
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
         self.tally.started += 1
         self.on_start(recorder.principal.owner)
-        self._tasks.start_soon(self._drive, live, self._events(request, said))
+        self._tasks.start_soon(self._drive, live, begun.events)
+        return recorder.run.id
 
     async def _drive(self, live: _Live, events: AsyncGenerator[Event, None]) -> None:
         recorder = live.recorder
@@ -337,7 +310,6 @@ class Runs:
                 await self._end(recorder, done)
 
     async def _consume(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> RunDone:
-        run = recorder.run.id
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, RunDone):
@@ -345,9 +317,7 @@ class Runs:
                 recorder.take(event)
                 if isinstance(event, ToolFinished | Usage):
                     self.tally.take(event)
-                if run not in self._dirty:
-                    self._dirty[run] = recorder
-                    self._is_dirty.set()
+                self._flusher.soil(recorder)
         return RunDone(reason="failed")
 
     async def _end(self, recorder: Recorder, done: RunDone) -> None:
@@ -359,33 +329,10 @@ class Runs:
             recorder.take(RunFailed(code=error.code, message=f"The answer could not be stored: {error}"))
             recorder.journal.append(RunDone(reason="failed"))
         finally:
-            self._dirty.pop(recorder.run.id, None)
+            self._flusher.drop(recorder.run.id)
             self._live.pop(recorder.run.id, None)
             self.tally.ended[done.reason] += 1
             self.on_end(recorder.principal.owner, recorder.turn)
-
-    async def _history(self, principal: Principal, held: Versioned[Conversation]) -> list[Message]:
-        room = self.loop.llm.context_tokens if self.loop else 0
-        if not held.record.count or not room:
-            return []
-        return await self.stored.history(principal, held.record, tokens=room)
-
-    async def _flush_always(self) -> None:
-        """Write what live runs said, every `FLUSH_S` while there is something."""
-        while True:
-            await self._is_dirty.wait()
-            await anyio.sleep(FLUSH_S)
-            self._is_dirty.clear()
-            dirty = list(self._dirty.values())
-            self._dirty.clear()
-            await asyncio.gather(*(self._flush(recorder) for recorder in dirty))
-
-    async def _flush(self, recorder: Recorder) -> None:
-        try:
-            await recorder.flush()
-        except BethinkError as error:
-            _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
-            recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
 
     def _cancel(self, owner: str, run: str) -> bool:
         """End a run of this process; False where it has none."""

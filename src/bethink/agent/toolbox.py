@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic import BaseModel
 
+from bethink.agent.known import NO_TOOLS, Known, Offer, known
 from bethink.agent.limits import Limits
-from bethink.agent.offered import FIND_TOOLS, offered
+from bethink.agent.offered import offered
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
 from bethink.events import ToolFinished
-from bethink.llm import ToolSchema
 from bethink.masking import masked
-from bethink.messages import ToolCall, ToolMessage, tokens_in
+from bethink.messages import ToolCall, ToolMessage
 from bethink.telemetry import log
 from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
-from bethink.tools import documents, people, web
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable
 
     from bethink.events import Event
     from bethink.messages import AssistantMessage, Message
@@ -40,9 +39,6 @@ if TYPE_CHECKING:
 
 ToolSource = Callable[[], Sequence[Tool]]
 """Gives tools that come and go: the very same sequence for as long as none did."""
-
-_ALIASES = {"search_memories": "search_memory"} | documents.ALIASES | people.ALIASES | web.ALIASES
-"""Other names that the source documents and their code have for the same tools."""
 
 _MAX_NAME_CHARS = 80
 """What of an unknown tool's name is compared and quoted: a model may write anything there."""
@@ -71,27 +67,6 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """The tools that a model is told of in one request, and about how many tokens that takes."""
-
-    schemas: tuple[ToolSchema, ...] = ()
-    tokens: int = 0
-
-
-NO_TOOLS = Offer()
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """All tools as the sources gave them; made anew when one of them gives another tuple."""
-
-    given: tuple[Sequence[Tool], ...]
-    by_name: Mapping[str, Tool]
-    offer: Offer
-    schemas: Mapping[str, Offer]
-
-
-@dataclass(frozen=True, slots=True)
 class Toolbox:
     """The tools of this Bethink. `timeout_s` holds for tools that name none of their own.
 
@@ -112,17 +87,32 @@ class Toolbox:
     most: int = 30
     keeper: Keeper | None = field(default=None, repr=False)
     _limits: Limits = field(init=False, repr=False)
-    _now: _Known = field(init=False, repr=False)
+    _now: Known = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_limits", Limits(self.concurrency))
-        object.__setattr__(self, "_now", _known(()))
+        object.__setattr__(self, "_now", known(()))
+
+    def for_run(self, first: Sequence[Tool], keeps: Callable[[Tool], bool]) -> Toolbox:
+        """The toolbox of one run: `first`, then of this one's tools those that it `keeps`, now and later."""
+        kept: list[tuple[Known, Sequence[Tool]]] = []
+
+        def mine() -> Sequence[Tool]:
+            if not self.enabled:
+                return ()
+            if not kept or kept[0][0] is not self._known:
+                kept[:] = [(self._known, [tool for tool in self.all if keeps(tool)])]
+            return kept[0][1]
+
+        one = replace(self, tools=first, sources=(mine,), enabled=True)
+        object.__setattr__(one, "_limits", self._limits)
+        object.__setattr__(one, "_now", replace(self._known, given=()))
+        return one
 
     @property
     def all(self) -> Sequence[Tool]:
         """Every tool that there is now."""
-        known = self._known
-        return [tool for name, tool in known.by_name.items() if tool.name == name]
+        return [tool for name, tool in self._known.by_name.items() if tool.name == name]
 
     @property
     def offer(self) -> Offer:
@@ -131,18 +121,18 @@ class Toolbox:
 
     def offer_in(self, messages: Sequence[Message]) -> Offer:
         """The tools that a model is told of at this point of a conversation (`offered`)."""
-        known = self._known
-        if not self.enabled or len(known.offer.schemas) <= self.most:
+        now = self._known
+        if not self.enabled or len(now.offer.schemas) <= self.most:
             return self.offer
-        chosen = [known.schemas[tool.name] for tool in offered(self.all, messages, self.most)]
+        chosen = [now.schemas[tool.name] for tool in offered(self.all, messages, self.most)]
         return Offer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
 
     @property
-    def _known(self) -> _Known:
+    def _known(self) -> Known:
         given = (self.tools, *(source() for source in self.sources))
         last = self._now.given
         if len(last) != len(given) or any(one is not other for one, other in zip(last, given, strict=True)):
-            object.__setattr__(self, "_now", _known(given, self._now))
+            object.__setattr__(self, "_now", known(given, self._now))
         return self._now
 
     def get(self, name: str) -> Tool | None:
@@ -370,29 +360,6 @@ def _finish(
             addresses=output.addresses,
         )
     )
-
-
-def _known(given: tuple[Sequence[Tool], ...], last: _Known | None = None) -> _Known:
-    """All tools; what was worked out in `last` for one that is still there is not worked out again."""
-    by_name: dict[str, Tool] = {}
-    for tool in (tool for tools in given for tool in tools):
-        by_name.setdefault(tool.name, tool)
-
-    def alone(name: str, tool: Tool) -> Offer:
-        if last is not None and last.by_name.get(name) is tool and name in last.schemas:
-            return last.schemas[name]
-        return _alone(tool)
-
-    single = {name: alone(name, tool) for name, tool in by_name.items()}
-    few = [one for name, one in single.items() if name != FIND_TOOLS]
-    aliases = {alias: by_name[of] for alias, of in _ALIASES.items() if of in by_name}
-    offer = Offer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
-    return _Known(given, aliases | by_name, offer, single)
-
-
-def _alone(tool: Tool) -> Offer:
-    schema = ToolSchema(tool.name, tool.description, tool.parameters)
-    return Offer((schema,), tokens_in(str(schema.parameters) + schema.description))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -23,25 +23,35 @@ def connect_models(settings: Settings) -> Llm | None:
     """
     if not settings.model:
         return None
-    limits = Limits(
-        connect_s=settings.model_connect_timeout_s,
-        first_byte_s=settings.model_first_byte_timeout_s,
-        gap_s=settings.model_gap_timeout_s,
-    )
     own = Connection(
         base_url=settings.model_base_url,
         api_key=plain(settings.model_api_key),
         context_tokens=settings.model_context_tokens,
     )
     models = [
-        connect(spec, _connection(settings, spec, own=own if position == 0 else Connection(), limits=limits))
+        connect(spec, _connection(settings, spec, own=own if position == 0 else Connection()))
         for position, spec in enumerate((settings.model, *settings.model_fallbacks))
     ]
     return FallbackLlm(models, retries=Retries(attempts=settings.model_attempts))
 
 
-def _connection(settings: Settings, spec: str, *, own: Connection, limits: Limits) -> Connection:
+def connect_one(settings: Settings, spec: str) -> Llm:
+    """A model beside the usual one, with its provider's own address and key. Nothing is sent yet.
+
+    Raises:
+        BadInput: the name is not `provider:name`, its provider is unknown or needs an address.
+    """
+    model = connect(spec, _connection(settings, spec, own=Connection()))
+    return FallbackLlm([model], retries=Retries(attempts=settings.model_attempts))
+
+
+def _connection(settings: Settings, spec: str, *, own: Connection) -> Connection:
     provider, _ = split_spec(spec)
+    limits = Limits(
+        connect_s=settings.model_connect_timeout_s,
+        first_byte_s=settings.model_first_byte_timeout_s,
+        gap_s=settings.model_gap_timeout_s,
+    )
     return Connection(
         base_url=own.base_url or getattr(settings, f"{provider}_base_url", None),
         api_key=own.api_key or plain(getattr(settings, f"{provider}_api_key", None)),

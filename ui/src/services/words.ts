@@ -68,6 +68,7 @@ export function money(usd: number): string {
 export const ends: Record<StopReason, string | null> = {
   answered: null,
   awaiting_approval: null,
+  client_tools: null,
   cancelled: "You stopped this answer. What was said and done until then is kept.",
   failed: "The answer ended early. What was said and done until then is kept.",
   interrupted:

@@ -1,0 +1,156 @@
+"""What runs begin with: record, history, events. `agent/runs` launches them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.agent.audit import Ledger
+from bethink.agent.deciding import decided_calls
+from bethink.agent.hush import Hush
+from bethink.agent.journal import Journal
+from bethink.agent.recorder import Recorder
+from bethink.agent.records import Run
+from bethink.agent.request import RunRequest
+from bethink.errors import Conflict
+from bethink.events import Place, RunStarted
+from bethink.messages import UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.agent.commands import Commands
+    from bethink.agent.loop import Loop
+    from bethink.agent.loops import Loops
+    from bethink.agent.stored_runs import StoredRuns
+    from bethink.agent.wishes import Brought, Wishes
+    from bethink.conversations import Conversation
+    from bethink.events import Event
+    from bethink.messages import Message, ToolMessage
+    from bethink.principal import Principal
+    from bethink.store import Versioned
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a new run is to begin with.
+
+    `said` is the owner's message, or what a client's tools answered; the run
+    serves the owner's `message`, by its id.
+    """
+
+    message: str
+    said: Sequence[UserMessage | ToolMessage]
+    wishes: Wishes
+    brought: Brought
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that is stored and has still to be driven."""
+
+    recorder: Recorder
+    request: RunRequest
+    events: AsyncGenerator[Event, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Begins runs, and those that go on."""
+
+    stored: StoredRuns
+    commands: Commands
+    loops: Loops
+
+    async def new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
+        """A run of its own; what is said at its start is stored. Calls that still wait are rejected.
+
+        Raises:
+            UnknownId: this owner has no such conversation, or the wished model is not offered.
+            Busy: it is being answered now.
+            BadInput: a tool of the client's cannot be offered.
+        """
+        conversations, wishes = self.stored.conversations, opening.wishes
+        loop = self.loops.of(wishes, opening.brought)
+        hush = await Hush.listening(principal.owner, self.stored.forgettings)
+        held = await self.stored.settle(principal, conversation, rejecting=True)
+        history = await self._history(principal, held, loop)
+        run = Run(
+            id=conversations.new_id(),
+            conversation=conversation,
+            message=opening.message,
+            process=self.stored.bus.process,
+            started_at=conversations.clock.now_us(),
+        )
+        first = opening.said[0]
+        command = self.commands.match(first.content) if isinstance(first, UserMessage) else None
+        aside = command is not None or not wishes.memory
+        recorder = Recorder(principal, run, held, conversations, Journal(), hush, aside=aside, wishes=wishes)
+        await recorder.begin(opening.said)
+        messages = [*history, *opening.said]
+        request = RunRequest(principal, conversation, run.id, run.message, messages, recorder.save)
+        request.outside = recorder.outside
+        started = RunStarted(
+            run=run.id,
+            conversation=conversation,
+            message=run.message,
+            model=loop.llm.name if loop else None,
+            at=run.started_at,
+        )
+        recorder.take(started)
+        events = self.commands.run(request, command) if command else self._events(request, loop)
+        return Begun(recorder, request, events)
+
+    async def decided(self, principal: Principal, run: str, brought: Brought) -> Begun:
+        """A run that waited, going on with what was decided.
+
+        Raises:
+            Conflict: it goes on elsewhere by now, or was ended.
+        """
+        conversations = self.stored.conversations
+        hush = await Hush.listening(principal.owner, self.stored.forgettings)
+        found = await self.stored.versioned(principal, run)
+        record = found.record
+        if not record.is_decided:
+            raise Conflict
+        loop = self.loops.of(record.wishes, brought)
+        held = await conversations.get(principal, record.conversation)
+        history = await self._history(principal, held, loop)
+        stored = await self.stored.events(principal, record.id, Place(0))
+        journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
+        running = msgspec.structs.replace(
+            record, state="running", process=self.stored.bus.process, waiting=(), reason=None
+        )
+        ledger = Ledger({item.call: item.message for item in record.waiting if item.message})
+        aside = not record.wishes.memory
+        recorder = Recorder(
+            *(principal, running, held, conversations, journal, hush),
+            aside=aside,
+            wishes=record.wishes,
+            ledger=ledger,
+        )
+        await recorder.resume(found.version)
+        request = RunRequest(
+            principal,
+            record.conversation,
+            record.id,
+            record.message,
+            history,
+            recorder.save,
+            decided=decided_calls(record),
+            outside=held.record.outside,
+        )
+        return Begun(recorder, request, self._events(request, loop))
+
+    def _events(self, request: RunRequest, loop: Loop | None) -> AsyncGenerator[Event, None]:
+        return self.commands.no_model() if loop is None else loop.run(request)
+
+    async def _history(
+        self, principal: Principal, held: Versioned[Conversation], loop: Loop | None
+    ) -> list[Message]:
+        room = loop.llm.context_tokens if loop else 0
+        if not held.record.count or not room:
+            return []
+        return await self.stored.history(principal, held.record, tokens=room)

@@ -1,0 +1,202 @@
+"""Tools that a client makes itself: offered beside Bethink's, and called by the client.
+
+`agent/loops` offers them, `agent/loop` ends a run that calls one, and with the
+client's answers `agent/runs` goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+
+import msgspec
+
+from bethink.agent.context import unknown_outcome
+from bethink.agent.records import RUNS
+from bethink.errors import BadInput, TooLarge
+from bethink.messages import AssistantMessage, ToolMessage
+from bethink.tool import Tool, ToolContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.agent.toolbox import Toolbox
+    from bethink.conversations import Conversations
+    from bethink.llm import ToolSchema
+    from bethink.messages import ToolCall
+    from bethink.principal import Principal
+
+ORIGIN: Final = "client"
+"""The `origin` of a tool that the client calls."""
+MAX_TOOLS: Final = 128
+"""As many as OpenAI takes."""
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MAX_SCHEMA_BYTES: Final = 64 * 1024
+_TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
+_PARTS: Final = {
+    "properties": dict,
+    "required": list,
+    "enum": list,
+    "anyOf": list,
+    "allOf": list,
+    "oneOf": list,
+}
+_PAGE: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A client's calls that have no result yet; `message` is the owner's message that they serve."""
+
+    message: str
+    calls: Sequence[ToolCall]
+
+
+def client_tools(schemas: Sequence[ToolSchema], own: Toolbox) -> list[Tool]:
+    """The client's tools as a run offers them.
+
+    One may stand in the place of a tool of Bethink's that only reads. The name
+    of one that changes something it may not take: who asked for a memory to be
+    deleted would be told that it was, and it would not.
+
+    Raises:
+        BadInput: a name or a schema is none, or the name is taken.
+    """
+    if len(schemas) > MAX_TOOLS:
+        message = f"{len(schemas)} tools were given; at most {MAX_TOOLS} are taken."
+        raise BadInput(message)
+    for schema in schemas:
+        if (mine := own.get(schema.name)) is not None and mine.effect != "read":
+            message = (
+                f"Bethink has a tool {schema.name} of its own, which changes things: give yours another "
+                "name, or switch Bethink's tools off for this request."
+            )
+            raise BadInput(message)
+    names = [schema.name for schema in schemas]
+    if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
+        message = f"Two tools are called {twice}: give one of them another name."
+        raise BadInput(message)
+    return [_tool(schema) for schema in schemas]
+
+
+def is_clients(tool: Tool | None) -> bool:
+    """Whether a tool is made by the client."""
+    return tool is not None and tool.origin == ORIGIN
+
+
+async def open_calls(conversations: Conversations, principal: Principal, conversation: str) -> Open:
+    """The calls that the last answer of a conversation left to its client.
+
+    Raises:
+        BadInput: it left none.
+    """
+    page = await conversations.messages(principal, conversation, limit=_PAGE)
+    answered: set[str] = set()
+    for item in page.items:
+        match item.record.message:
+            case ToolMessage(call=call):
+                answered.add(call)
+            case AssistantMessage(tool_calls=calls) if item.record.stop_reason == "client_tools":
+                (run,) = await conversations.store.get(RUNS, principal.owner, [item.record.run])
+                left = [call for call in calls if call.id not in answered]
+                if run is not None and left:
+                    return Open(run.record.message, left)
+                break
+            case _:
+                break
+    message = "No call of this conversation waits for a result: its last answer asked for none."
+    raise BadInput(message)
+
+
+def results_of(asked: Open, given: Sequence[ToolMessage], max_chars: int) -> list[ToolMessage]:
+    """A result for each open call, in their order; one that the client left out is told to be unknown.
+
+    What a client's tool tells comes from outside.
+
+    Raises:
+        BadInput: a result answers no open call.
+        TooLarge: they are longer than `max_chars` together.
+    """
+    if sum(len(result.content) for result in given) > max_chars:
+        message = f"The tools' results have more than {max_chars:,} characters together: shorten them."
+        raise TooLarge(message)
+    answers = {result.call: result for result in given}
+    if unknown := sorted(answers.keys() - {call.id for call in asked.calls}):
+        message = f"No call {unknown[0]!r} of this conversation waits for a result."
+        raise BadInput(message)
+    return [
+        msgspec.structs.replace(answers[call.id], name=call.name, untrusted=True)
+        if call.id in answers
+        else unknown_outcome(call.id, call.name)
+        for call in asked.calls
+    ]
+
+
+def _tool(schema: ToolSchema) -> Tool:
+    if not _NAME.fullmatch(schema.name):
+        message = (
+            f"{schema.name[:80]!r} is no name for a tool: use 1 to 64 letters, digits, underscores or dashes."
+        )
+        raise BadInput(message)
+    _check_schema(schema)
+    return Tool(
+        name=schema.name,
+        description=schema.description,
+        parameters=schema.parameters,
+        effect="write",
+        trust="untrusted",
+        timeout_s=None,
+        label=schema.name,
+        check=_unchecked,
+        handler=_never,
+        origin=ORIGIN,
+    )
+
+
+def _check_schema(schema: ToolSchema) -> None:
+    if len(msgspec.json.encode(schema.parameters)) > _MAX_SCHEMA_BYTES:
+        message = f"The parameters of {schema.name} are larger than {_MAX_SCHEMA_BYTES // 1024} kB."
+        raise BadInput(message)
+    if schema.parameters.get("type", "object") != "object":
+        message = f'The parameters of {schema.name} are no object: they need "type": "object".'
+        raise BadInput(message)
+    if (fault := _fault(schema.parameters, "parameters")) is not None:
+        message = f"The schema of {schema.name} is not valid: {fault}."
+        raise BadInput(message)
+
+
+def _fault(schema: object, place: str) -> str | None:
+    """What is wrong with a JSON Schema, as far as models and their servers stumble over it."""
+    if isinstance(schema, bool):
+        return None
+    if not isinstance(schema, dict):
+        return f"{place} is no schema"
+    known = cast("dict[str, Any]", schema)
+    if not _are_types(known.get("type", [])):
+        return f"{place}.type is {known['type']!r}"
+    for name, kind in _PARTS.items():
+        if name in known and not isinstance(known[name], kind):
+            return f"{place}.{name} is no {'object' if kind is dict else 'list'}"
+    properties: dict[str, Any] = known.get("properties", {})
+    inner: list[tuple[str, object]] = [
+        (f"{place}.properties.{name}", one) for name, one in properties.items()
+    ]
+    inner += [(f"{place}.{name}", known[name]) for name in ("items", "additionalProperties") if name in known]
+    inner += [
+        (f"{place}.{name}", part) for name in ("anyOf", "allOf", "oneOf") for part in known.get(name, [])
+    ]
+    return next((fault for where, part in inner if (fault := _fault(part, where)) is not None), None)
+
+
+def _are_types(types: object) -> bool:
+    named = cast("list[object]", types) if isinstance(types, list) else [types]
+    return all(isinstance(name, str) and name in _TYPES for name in named)
+
+
+def _unchecked(written: str) -> NoReturn:
+    raise BadInput(written)
+
+
+async def _never(context: ToolContext) -> NoReturn:
+    raise BadInput(context.call)

@@ -1,0 +1,61 @@
+"""The models that a run may wish for, by name. `app` makes it, `agent/loops` asks, doors list."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from bethink.errors import UnknownId
+from bethink.llm.providers import split_spec
+from bethink.llm.settled import connect_one
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.llm import Llm
+    from bethink.settings import Settings
+
+
+class Models:
+    """The usual model, its fallbacks, and what `models_offered` names.
+
+    Raises:
+        BadInput: a name is not `provider:name`, or its provider is unknown.
+    """
+
+    def __init__(self, settings: Settings, usual: Llm | None) -> None:
+        self.usual = usual
+        self._settings = settings
+        self._connected: dict[str, Llm] = {}
+        others = (*settings.model_fallbacks, *settings.models_offered)
+        for spec in others:
+            split_spec(spec)
+        first = () if usual is None else (usual.name,)
+        self._names = tuple(dict.fromkeys((*first, *others)))
+
+    def names(self) -> Sequence[str]:
+        """`provider:name` of each, the usual one first."""
+        return self._names
+
+    def get(self, name: str | None = None) -> Llm | None:
+        """The model of this name, connected on first use; without a name the usual one, if there is one.
+
+        Raises:
+            UnknownId: it is not offered.
+            BadInput: its provider needs an address that no setting gives.
+        """
+        if name is None or (self.usual is not None and name == self.usual.name):
+            return self.usual
+        if name not in self._names:
+            offered = ", ".join(self._names) or "none"
+            message = f"There is no model {name[:80]!r}. Offered are: {offered}."
+            raise UnknownId(message)
+        if name not in self._connected:
+            self._connected[name] = connect_one(self._settings, name)
+        return self._connected[name]
+
+    async def close(self) -> None:
+        """Close what was connected here, whatever one of them says; the usual one is the ports'."""
+        async with AsyncExitStack() as stack:
+            for model in self._connected.values():
+                stack.push_async_callback(model.close)
