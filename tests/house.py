@@ -81,4 +81,4 @@ async def open_house(
     ports = ports or ports_of(llm)
     async with open_app(Settings(**settings), ports, tools=tools) as app:  # pyright: ignore[reportArgumentType] - by name
         assert isinstance(ports.clock, FakeClock)
-        yield House(app, app.accounts.authenticate(audience="test"), ports.clock)
+        yield House(app, await app.accounts.authenticate(audience="test"), ports.clock)

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import anyio
 import anyio.to_thread
 
-from bethink.accounts import Accounts
+from bethink.accounts import WRITE, Accounts, Register, is_loopback
 from bethink.across.background import Background
 from bethink.across.forgetting import Forgetting
 from bethink.across.forgettings import Forgettings
@@ -190,6 +190,7 @@ async def open_app(
         tasks.start_soon(app.tidying.keep_tidy)
         await stack.enter_async_context(app.between_turns.opened())
         await stack.enter_async_context(app.runs.opened())
+        await stack.enter_async_context(app.accounts.opened())
         await _finish_forgetting(app.forgetting)
         yield app
 
@@ -321,13 +322,19 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
 
     def ended(owner: str, turn: Turn | None) -> None:
         background.ask_vectors(owner)
-        between_turns.go_on(owner, turn)
+        # A key that may not write has nothing written for it afterwards either.
+        is_kept = turn is not None and WRITE in turn.principal.rights
+        between_turns.go_on(owner, turn if is_kept else None)
 
     def gone(owner: str, conversation: str) -> None:
         passages.leave(owner, conversation)
         if ports.interpreters is not None:
             ports.interpreters.wipe_soon(owner, conversation)
 
+    register = Register(ports.store, ports.clock, ports.bus, new_id)
+    accounts = Accounts(
+        register, settings.time_zone, settings.user, settings.needs_users or not is_loopback(settings.host)
+    )
     runs = Runs(
         conversations,
         forgettings,
@@ -342,6 +349,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         on_start=between_turns.pause,
         on_end=ended,
         on_delete=gone,
+        watched=accounts.watched,
         tally=tally,
     )
     keep = Keep(
@@ -350,7 +358,6 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         settings.memory_retention_forget_days,
     )
     retention = Retention(ports.store, memory, forgetting, ports.clock, keep)
-    accounts = Accounts(settings.time_zone)
     return App(
         settings=settings,
         ports=ports,

@@ -5,11 +5,13 @@ BethinkError
 │   ├── UnknownId
 │   ├── TooLarge
 │   ├── NotAllowed
+│   ├── NotSignedIn
 │   ├── HoldsSecret
 │   ├── EmailTaken
 │   └── JustForgotten
 ├── Conflict                     somebody else changed it first, or it is in use
 │   └── Busy
+├── TooManyRequests              this owner or key asks too often
 ├── StorageError                 the data directory cannot be used as asked
 │   ├── NewerSchema
 │   ├── CorruptDatabase
@@ -92,6 +94,13 @@ class NotAllowed(BadInput):
     status = 403
 
 
+class NotSignedIn(BadInput):
+    """This needs a key, or a sign-in."""
+
+    code = "not_signed_in"
+    status = 401
+
+
 class JustForgotten(BadInput):
     """Not stored: this has just been forgotten for good. Do not mention it again."""
 
@@ -136,6 +145,20 @@ class Busy(Conflict):
     """This conversation is being answered; wait for the end or stop it."""
 
     code = "busy"
+
+
+class TooManyRequests(BethinkError):
+    """This asks too often; wait a moment.
+
+    ``retry_after_s`` is how long, in seconds.
+    """
+
+    code = "too_many_requests"
+    status = 429
+
+    def __init__(self, message: str | None = None, *, retry_after_s: float = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class StorageError(BethinkError):

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
-from bethink.settings_shapes import McpServer, Reading
+from bethink.settings_shapes import Access, McpServer, Reading, as_list
 
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
@@ -55,10 +55,6 @@ class Price(BaseModel):
     output: float = Field(ge=0)
 
 
-def _as_list(value: object) -> object:
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
 def _as_object(value: object) -> object:
     try:
         return json.loads(value) if isinstance(value, str) else value
@@ -70,7 +66,7 @@ def _as_object(value: object) -> object:
 _Directory = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
-class Settings(Reading):
+class Settings(Access, Reading):
     """What a Bethink is told at its start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -96,7 +92,7 @@ class Settings(Reading):
     model: str = Field(
         default="", description="`provider:name`, for example `openai:gpt-4o`; empty is no model."
     )
-    model_fallbacks: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+    model_fallbacks: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[], description="Models to try, in order, when the first one fails (comma-separated)."
     )
     models_offered: Annotated[list[str], BeforeValidator(_as_list)] = Field(
@@ -162,7 +158,7 @@ class Settings(Reading):
     approval_timeout_s: float = Field(
         default=7 * 86_400, gt=0, description="Seconds after which a call that waits for approval is dropped."
     )
-    plugins: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+    plugins: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[],
         description="Entry points of `bethink.tools` to load, by their names; they have all rights.",
     )
@@ -257,10 +253,10 @@ class Settings(Reading):
     web_robots: bool = Field(
         default=True, description="Whether pages that a site's robots.txt forbids to programs are left alone."
     )
-    web_ports: Annotated[list[int], BeforeValidator(_as_list)] = Field(
+    web_ports: Annotated[list[int], BeforeValidator(as_list)] = Field(
         default=[80, 443, 8080, 8443], description="Ports of public hosts that are opened (comma-separated)."
     )
-    web_allow_private: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+    web_allow_private: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[],
         description="Addresses beside the public internet that may be opened: `127.0.0.1:8080`,"
         " `10.0.0.0/8`, `wiki.lan` (comma-separated).",

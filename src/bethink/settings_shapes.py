@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
 
 Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
@@ -104,3 +114,61 @@ class Reading(BaseModel):
     images_price_usd: float | None = Field(
         default=None, ge=0, description="Dollars for one picture, where you know them."
     )
+
+
+def as_list(value: object) -> object:
+    """What a comma-separated text lists; anything else as it is."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _origins(urls: list[str]) -> list[str]:
+    return [_origin(url) for url in urls]
+
+
+def _origin(url: str) -> str:
+    """An origin (RFC 6454) as browsers send it.
+
+    Raises:
+        ValueError: it has a path, or no scheme.
+    """
+    parts = urlsplit(url.strip().rstrip("/"))
+    if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
+        message = f"{url!r} is no address of a site: give a scheme and a name, as https://bethink.example"
+        raise ValueError(message)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (
+        f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
+    )
+
+
+_PORTS = {"http": 80, "https": 443}
+_Origins = Annotated[list[str], AfterValidator(_origins), BeforeValidator(as_list)]
+
+
+class Access(BaseModel):
+    """Who may come in, from where, and how often: a family of `Settings`."""
+
+    user: str = Field(
+        default="",
+        description="User whose data the command line and `bethink mcp` act on; empty is the first one.",
+    )
+    public_urls: _Origins = Field(
+        default=[],
+        description="Addresses at which people reach this Bethink, such as `https://bethink.example`"
+        " (comma-separated): what a proxy in front of it answers to. Needs a user with a key.",
+    )
+    cors_origins: _Origins = Field(
+        default=[],
+        description="Pages of other sites that may send requests with a key, such as `https://app.example`"
+        " (comma-separated).",
+    )
+    trusted_proxies: Annotated[list[str], BeforeValidator(as_list)] = Field(
+        default=[],
+        description="Addresses of proxies whose `X-Forwarded-For` is believed (comma-separated): failed"
+        " sign-ins are counted by it.",
+    )
+
+    @property
+    def needs_users(self) -> bool:
+        """Whether nobody comes in over the network without a key, also while there are no users."""
+        return bool(self.public_urls)

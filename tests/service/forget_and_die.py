@@ -57,7 +57,7 @@ async def main(directory: str, fact: str, writes: str, after: str) -> None:
             ),
         ) as app,
     ):
-        await app.forgetting.forget(app.accounts.authenticate(audience="test"), [fact])
+        await app.forgetting.forget(await app.accounts.authenticate(audience="test"), [fact])
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -96,7 +96,7 @@ async def lived_in(directory: Path) -> str:
     stored = ScriptedCall("store_memory", {"content": "User was a clerk at Zembrovia"})
     llm = ScriptedLlm([Reply(tool_calls=(stored,)), "So you worked at Zembrovia. Noted."])
     async with opened(directory, llm) as app:
-        me = app.accounts.authenticate(audience="test")
+        me = await app.accounts.authenticate(audience="test")
         conversation = await app.conversations.create(me)
         run = await app.runs.start(me, conversation.id, "I was a clerk at Zembrovia. It rained.")
         async for _ in app.runs.follow(me, run):
@@ -125,7 +125,7 @@ async def test_a_power_cut_at_any_step_leaves_nothing_undone_at_the_next_start(
         ended = await forgets_and_dies(directory, fact, steps, after)
         begun = steps > 0 or after == "after"
         async with opened(directory) as app:
-            me = app.accounts.authenticate(audience="test")
+            me = await app.accounts.authenticate(audience="test")
             assert await app.memory.count(me) == (0 if begun else 2)
         assert bool(left_of(WORDS, directory)) is not begun
         if ended == 0:

@@ -25,7 +25,7 @@ from bethink.settings import load_settings
 
 async def main():
     async with open_app(load_settings(data_dir=sys.argv[1])) as app:
-        me = app.accounts.authenticate(audience="test")
+        me = await app.accounts.authenticate(audience="test")
         print("ready", flush=True)
         while True:
             done = await app.memory.consolidate(me, share=1)

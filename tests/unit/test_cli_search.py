@@ -25,7 +25,7 @@ def told(plain: CommandLine, *said: Said) -> str:
 
     async def keep() -> str:
         async with open_app(load_settings(data_dir=plain.data, model="")) as app:
-            me = app.accounts.authenticate(audience="test")
+            me = await app.accounts.authenticate(audience="test")
             conversation = await app.conversations.create(me, title="Before")
             await app.conversations.take_over(me, conversation.id, said)
             return conversation.id
@@ -118,7 +118,7 @@ def test_the_last_day_of_all_calendars_is_shown_in_utc_where_the_owner_s_zone_ha
 ) -> None:
     async def keep() -> None:
         async with open_app(load_settings(data_dir=plain.data, model="")) as app:
-            me = app.accounts.authenticate(audience="test")
+            me = await app.accounts.authenticate(audience="test")
             last = to_us(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))
             await app.memory.add(me, NewFact("User keeps bees", valid_until=last))
 

@@ -40,9 +40,9 @@ serve(load_settings())
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104 - it is refused
-def test_an_address_that_others_reach_is_not_bound(host: str) -> None:
+def test_an_address_that_others_reach_is_not_bound(host: str, tmp_path: Path) -> None:
     with pytest.raises(NotAllowed, match="Refusing to listen on"):
-        serve(Settings(host=host))
+        serve(Settings(host=host, data_dir=tmp_path))
 
 
 def test_a_taken_port_is_named() -> None:

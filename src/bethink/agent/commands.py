@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bethink.across.wanted import is_token
+from bethink.agent.policy import READ_ONLY
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import Conflict, NoModel
 from bethink.events import (
@@ -78,6 +79,8 @@ class Commands:
     async def run(self, request: RunRequest, command: Command) -> AsyncGenerator[Event, None]:
         """The events of a command's run."""
         match command:
+            case Command("remember" | "forget") if "write" not in request.principal.rights:
+                answer = _say(READ_ONLY)
             case Command("remember", rest) if rest:
                 answer = self._call(request, "store_memory", {"content": rest})
             case Command("recall", rest) if rest:

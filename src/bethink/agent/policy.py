@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.tool import Tool
 
-_READ_ONLY = "This key may only read."
+READ_ONLY = "This key may only read."
 _FINAL = "This cannot be undone."
 _ASKED = "You chose to be asked about this tool."
 _SENDS = "Something from outside stands in this conversation, and this would send out of this machine: {}"
@@ -112,7 +112,7 @@ def judge(
     A rule cannot let by itself run what destroys, nor what the key may not do.
     """
     if tool.effect in ("write", "destructive") and "write" not in principal.rights:
-        return Verdict("deny", _READ_ONLY)
+        return Verdict("deny", READ_ONLY)
     if rule == "deny":
         return Verdict("deny", f"{tool.name} is not allowed here.")
     if tool.effect == "destructive":

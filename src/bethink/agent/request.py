@@ -10,7 +10,8 @@ from bethink.agent.answer import Spent
 from bethink.agent.citations import Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from bethink.across.redaction import Redaction
     from bethink.agent.hush import Hush
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
     from bethink.tool import Forgotten
+
+    Watched = Callable[[Principal, Callable[[], None]], AbstractContextManager[None]]
 
 
 class Save(Protocol):

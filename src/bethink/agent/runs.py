@@ -7,7 +7,7 @@ when its conversation is next opened, and its end is told then.
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bethink.agent.journal import Numbered
     from bethink.agent.loops import Loops
     from bethink.agent.recorder import Recorder
-    from bethink.agent.request import RunRequest, Turn
+    from bethink.agent.request import RunRequest, Turn, Watched
     from bethink.agent.rules import Rules
     from bethink.agent.wishes import Brought, Wishes
     from bethink.bus import Bus
@@ -76,6 +76,7 @@ class Runs:
     A call that the owner did not decide about in `max_wait_s` seconds is not made.
     `on_start` is told of an owner who is answered from now on, `on_end` of one
     who was, with the turn if there is a whole one, `on_delete` of a conversation that is no more.
+    `watched` ends the run of who may not come in any more.
     """
 
     conversations: Conversations
@@ -91,6 +92,7 @@ class Runs:
     on_start: Callable[[str], None] = lambda _owner: None
     on_end: Callable[[str, Turn | None], None] = lambda _owner, _turn: None
     on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
+    watched: Watched = lambda _principal, _end: nullcontext()
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     deciding: Deciding = field(init=False, repr=False)
@@ -294,7 +296,7 @@ class Runs:
         recorder = live.recorder
         done = RunDone(reason="interrupted")
         try:
-            with live.scope:
+            with live.scope, self.watched(recorder.principal, lambda: live.end("cancelled")):
                 live.scope.deadline = anyio.current_time() + self.max_run_s
                 done = await self._consume(recorder, events)
             if live.scope.cancelled_caught:

@@ -285,7 +285,7 @@ class _Later:
 
 def _way(app: App) -> Way:
     app.background.vectors = replace(app.background.vectors, embeddings=_Later(app.ports.embeddings))
-    me: Principal = app.accounts.authenticate(audience="bench")
+    me: Principal = app.accounts.on_behalf_of(LOCAL_OWNER, audience="bench")
 
     async def new() -> str:
         return (await app.conversations.create(me)).id

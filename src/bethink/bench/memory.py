@@ -27,6 +27,7 @@ from bethink.errors import EmbeddingsUnavailable
 from bethink.index import IndexQuery
 from bethink.memory import NewFact
 from bethink.memory.writing import text_of
+from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
 from bethink.store.sqlite import open_database
 
@@ -218,7 +219,7 @@ async def _opened(directory: Path, embeddings: Embeddings) -> AsyncGenerator[tup
     async with open_database(directory) as database:
         ports = Ports(database.store, database.index, MemoryBus(), embeddings, None)
         async with open_app(settings, ports) as app:
-            yield app, app.accounts.authenticate(audience="bench")
+            yield app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="bench")
 
 
 async def _ms(work: Awaitable[object]) -> float:

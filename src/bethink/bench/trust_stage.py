@@ -12,6 +12,7 @@ from bethink.clock import FakeClock, to_datetime
 from bethink.index.memory import MemoryIndex
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
+from bethink.principal import LOCAL_OWNER
 from bethink.settings import Settings
 from bethink.store.memory import MemoryStore
 
@@ -88,6 +89,6 @@ async def staged(case: Case, embeddings: Embeddings) -> AsyncGenerator[Stage]:
     llm = ScriptedLlm(case.script) if case.script else None
     ports = Ports(MemoryStore(index), index, MemoryBus(), embeddings, llm, clock)
     async with open_app(Settings(), ports, tools=case.tools) as app:
-        me = app.accounts.authenticate(audience="bench")
+        me = app.accounts.on_behalf_of(LOCAL_OWNER, audience="bench")
         conversation = await app.conversations.create(me)
         yield Stage(app, me, clock, conversation.id)

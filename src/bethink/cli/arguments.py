@@ -9,7 +9,7 @@ import argparse
 from typing import Any
 
 from bethink import __version__
-from bethink.cli import bench, chat, dial, doctor, mcp, mcp_servers, memory, people, serve, tools
+from bethink.cli import bench, chat, dial, doctor, mcp, mcp_servers, memory, people, serve, tools, users
 from bethink.cli.commands import Commands
 
 _DESCRIPTION = "An agent that remembers, and whose memory you can read, correct, undo and take away."
@@ -27,7 +27,13 @@ def parse(words: list[str]) -> argparse.Namespace:
     return make_parser().parse_args(words, argparse.Namespace(**_COMMON_DEFAULTS))
 
 
-_COMMON_DEFAULTS: dict[str, Any] = {"data": None, "model": None, "log_level": None, "debug": False}
+_COMMON_DEFAULTS: dict[str, Any] = {
+    "data": None,
+    "model": None,
+    "log_level": None,
+    "user": None,
+    "debug": False,
+}
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -43,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"bethink {__version__}")
     commands = Commands(None, common).under(parser)
-    for family in (serve, chat, memory, people, mcp, mcp_servers, tools, dial, doctor, bench):
+    for family in (serve, chat, memory, people, users, mcp, mcp_servers, tools, dial, doctor, bench):
         family.register(commands)
     return parser
 
@@ -63,5 +69,6 @@ def _common() -> argparse.ArgumentParser:
     group.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), help="write the log to standard error"
     )
+    group.add_argument("--user", metavar="NAME", help="whose data, where there are users (BETHINK_USER)")
     group.add_argument("--debug", action="store_true", help="show where an error came from")
     return parser

@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from bethink.accounts import Accounts
 from bethink.agent.commands import MODEL_HELP
 from bethink.cli.check import Check, broken, off, ok
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
-from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed
+from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed, StorageError
 from bethink.llm.settled import connect_models
+from bethink.web.binding import check_bind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,8 +89,8 @@ def server(settings: Settings) -> Check:
     """Whether `serve` runs, or could."""
     place = f"{settings.host}:{settings.port}"
     try:
-        Accounts().check_bind(settings.host)
-    except NotAllowed as error:
+        asyncio.run(check_bind(settings))
+    except (NotAllowed, StorageError) as error:
         return broken("server", error.message)
     try:
         version = _answering(settings.host, settings.port)

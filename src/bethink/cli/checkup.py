@@ -77,7 +77,9 @@ def _python() -> Check:
 
 
 def _settings(options: argparse.Namespace) -> Check:
-    found = origins(data_dir=options.data, model=options.model, log_level=options.log_level)
+    found = origins(
+        data_dir=options.data, model=options.model, log_level=options.log_level, user=options.user
+    )
     told = ", ".join(f"{name} from {origin}" for name, origin in sorted(found.items()))
     if unknown := unknown_variables():
         return off("settings", f"{', '.join(unknown)} is no setting: mistyped? {told or 'All are defaults'}.")

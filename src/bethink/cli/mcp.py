@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
         data_dir=options.data,
         model=options.model,
         log_level=options.log_level,
+        user=options.user,
         host=options.host,
         port=options.http,
     )

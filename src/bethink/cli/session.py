@@ -82,7 +82,9 @@ def settings_of(options: argparse.Namespace) -> Settings:
     Raises:
         BadInput: one of them is not valid.
     """
-    return load_settings(data_dir=options.data, model=options.model, log_level=options.log_level)
+    return load_settings(
+        data_dir=options.data, model=options.model, log_level=options.log_level, user=options.user
+    )
 
 
 def log_if_asked(options: argparse.Namespace) -> None:
@@ -110,4 +112,4 @@ def opened(options: argparse.Namespace) -> Generator[Session]:
         app = manager.__enter__()
         # An error of the command is none of the app's: it closes as always.
         stack.callback(manager.__exit__, None, None, None)
-        yield Session(app, app.accounts.authenticate(audience="cli"), portal)
+        yield Session(app, portal.call(partial(app.accounts.authenticate, audience="cli")), portal)

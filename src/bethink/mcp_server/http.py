@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from bethink.accounts import is_loopback
+from bethink.principal import PRINCIPAL
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bethink.app import App
+    from bethink.principal import Principal
 
 
 _IDLE_S = 900
@@ -45,8 +50,21 @@ class Endpoint:
         """Answer one request."""
         self._asked.set()
         await self._ready.wait()
+        if (principal := scope.get("state", {}).get(PRINCIPAL)) is not None:
+            scope["user"] = _user(principal)
         if self._served is not None:
             await self._served(scope, receive, send)
+
+
+def _user(principal: Principal) -> AuthenticatedUser:
+    """Who asks, as the SDK compares it: a session serves only the key that began it."""
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    client = principal.sign_in or principal.key or principal.owner
+    return AuthenticatedUser(
+        AccessToken(token="", client_id=client, scopes=sorted(principal.rights), subject=principal.owner)
+    )
 
 
 def _make(app: App, only: Sequence[str]) -> Any:  # noqa: ANN401 - a type of the SDK, which is not imported yet
@@ -56,12 +74,14 @@ def _make(app: App, only: Sequence[str]) -> Any:  # noqa: ANN401 - a type of the
 
     from bethink.mcp_server.server import Door
 
+    # Where others may come in, the web door alone knows the names and pages that are its own.
+    is_local = is_loopback(app.settings.host) and not app.settings.public_urls
     names = ("127.0.0.1", "localhost", "[::1]")
     return StreamableHTTPSessionManager(
         app=Door(app, "http", only).server(),
         session_idle_timeout=_IDLE_S,
         security_settings=TransportSecuritySettings(
-            enable_dns_rebinding_protection=True,
+            enable_dns_rebinding_protection=is_local,
             allowed_hosts=[name + port for name in names for port in ("", ":*")],
             allowed_origins=[f"http://{name}{port}" for name in names for port in ("", ":*")],
         ),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp import types
@@ -25,6 +25,7 @@ from bethink.errors import BethinkError
 from bethink.mcp_server import prompts, resources
 from bethink.mcp_server.calls import CONFIRM, Asked, Calls
 from bethink.mcp_server.families import instructions, offers
+from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
 from bethink.tool import ToolContext, ToolOutput
 
@@ -114,7 +115,7 @@ class Door:
         found = offers(self.app, self.only)
         if (offer := found.get(params.name)) is None:
             return _failed(f"There is no tool {params.name[:80]!r}: there are {', '.join(found)}.")
-        principal = self._principal(context)
+        principal = await self._principal(context)
         answer, confirmed = _agreement(params)
         if answer is not None and not confirmed:
             return _failed(_DECLINED)
@@ -165,7 +166,7 @@ class Door:
     ) -> types.ListResourcesResult:
         with _errors():
             return await resources.listed(
-                self.app, self._principal(context), params.cursor if params else None
+                self.app, await self._principal(context), params.cursor if params else None
             )
 
     async def _list_templates(
@@ -178,7 +179,7 @@ class Door:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         with _errors():
-            return await resources.read(self.app, self._principal(context), params.uri)
+            return await resources.read(self.app, await self._principal(context), params.uri)
 
     async def _list_prompts(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -190,25 +191,23 @@ class Door:
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         with _errors():
-            return await prompts.got(self.app, self._principal(context), params.name, params.arguments or {})
+            return await prompts.got(
+                self.app, await self._principal(context), params.name, params.arguments or {}
+            )
 
-    def _principal(self, context: Context) -> Principal:
+    async def _principal(self, context: Context) -> Principal:
         """Who asks: the door and the client's own name are the audience of what it reads."""
         client = context.session.client_params
         name = _UNSAFE.sub("-", client.client_info.name if client else "")[:_NAME_CHARS] or "unknown"
+        audience = f"mcp-{self.way}:{name}"
+        if context.request is not None:
+            return replace(context.request.scope["state"][PRINCIPAL], audience=audience)
         with _errors():
-            return self.app.accounts.authenticate(audience=f"mcp-{self.way}:{name}", peer=_peer(context))
+            return await self.app.accounts.authenticate(audience=audience)
 
 
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 _NAME_CHARS = 40
-
-
-def _peer(context: Context) -> str | None:
-    """The address of who asks over the network; None for the process that started this one."""
-    request = context.request
-    client = getattr(request, "client", None)
-    return client.host if client is not None else None
 
 
 class _errors:  # noqa: N801 - used as a function

@@ -254,6 +254,25 @@ CREATE INDEX conversations_project ON conversations (owner, temporary, archived,
 CREATE INDEX conversations_temporary ON conversations (owner, temporary, updated_at, id);
 """
 
+_ACCOUNTS = """
+CREATE TABLE users (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE access_keys (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    user, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE sign_ins (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    user, expires_at, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX sign_ins_expires_at ON sign_ins (owner, expires_at, id);
+CREATE TABLE key_uses (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE accounts_state (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -265,4 +284,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _PEOPLE),
     partial(_statements, _TOOLS),
     partial(_statements, _BRANCHES),
+    partial(_statements, _ACCOUNTS),
 )

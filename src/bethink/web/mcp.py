@@ -7,14 +7,18 @@ a start of the web door does not pay for it.
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from bethink.errors import BethinkError
 from bethink.mcp_server.http import Endpoint
-from bethink.web.problems import install
+from bethink.principal import PRINCIPAL
+from bethink.web.caller import principal_of
+from bethink.web.problems import install, of_error
 from bethink.web.security import Guard
 
 if TYPE_CHECKING:
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from fastapi import APIRouter
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bethink.app import App
 
@@ -31,7 +35,24 @@ PATH = "/mcp"
 
 def mcp_route(endpoint: Endpoint) -> Route:
     """The endpoint at its path; whoever adds it also runs `endpoint.serve`."""
-    return Route(PATH, endpoint=endpoint, include_in_schema=False)
+    return Route(PATH, endpoint=_Known(endpoint), include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The endpoint, told who asks."""
+
+    endpoint: Endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse who may not come in; hand on everybody else."""
+        state = scope["state"]
+        try:
+            state[PRINCIPAL] = await principal_of(scope, state["app"], "mcp-http")
+        except BethinkError as error:
+            await of_error(error)(scope, receive, send)
+            return
+        await self.endpoint(scope, receive, send)
 
 
 def create_service(

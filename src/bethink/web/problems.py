@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -16,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 
-from bethink.errors import BadInput, BethinkError, TooLarge, UnknownId
+from bethink.errors import BadInput, BethinkError, NotSignedIn, TooLarge, TooManyRequests, UnknownId
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -83,7 +84,15 @@ def problem(
 
 def of_error(error: BethinkError) -> Response:
     """The problem that an error of ours is."""
-    return problem(error.status, error.code, error.message)
+    headers: dict[str, str] = {}
+    match error:
+        case NotSignedIn():
+            headers["WWW-Authenticate"] = 'Bearer realm="Bethink"'
+        case TooManyRequests():
+            headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
+        case _:
+            pass
+    return problem(error.status, error.code, error.message, headers=headers)
 
 
 def install(web: FastAPI) -> None:

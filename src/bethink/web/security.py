@@ -1,9 +1,10 @@
 """Who may speak to the web door at all: checked before any route, for every request.
 
 A page on the internet can make a browser send requests to this machine, and by
-DNS rebinding even read the answers; so the Host must name this machine and an
-Origin must be the page's own. A proxy would hide who asks: what it forwards is
-refused while Bethink has no users.
+DNS rebinding even read the answers; so the Host must be one of ours and an
+Origin must be the page's own. While Bethink has no users, only this machine's own
+names are ours, and what a proxy forwards is refused: it would hide who asks. With
+users the settings name more, and an address without a name, which no DNS can give away.
 """
 
 from __future__ import annotations
@@ -16,12 +17,20 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from bethink.accounts import is_loopback
+from bethink.accounts.addresses import is_address, is_loopback
 from bethink.errors import BethinkError, NotAllowed, TooLarge
+from bethink.web import cors
+from bethink.web.credentials import FOREIGN
 from bethink.web.problems import of_error
+from bethink.web.visit import Visit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from bethink.app import App
 
 MAX_BODY_BYTES = 12 * 1024 * 1024
 """Room for the longest message in JSON's escapes; files travel otherwise."""
@@ -65,23 +74,30 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
+        given = dict(_HEADERS)
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in given.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
         limit = self._limit(scope)
         try:
-            self._check(scope, limit)
+            origin = _checked(Headers(scope=scope), scope["scheme"], await _house(scope), limit)
         except BethinkError as error:
             await of_error(error)(scope, receive, send_safely)
-        else:
-            limited = receive if limit is None else _Limited(receive, limit)
-            await self.app(scope, limited, send_safely)
+            return
+        if origin is not None:
+            scope.setdefault("state", {})[FOREIGN] = True
+            given.update(cors.headers(origin))
+            if scope["method"] == "OPTIONS":
+                await cors.preflight()(scope, receive, send_safely)
+                return
+        limited = receive if limit is None else _Limited(receive, limit)
+        await Visit().run(self.app, scope, limited, send_safely)
 
     def _limit(self, scope: Scope) -> int | None:
         """The longest body of this route, in bytes; None where it counts for itself."""
@@ -91,19 +107,44 @@ class Guard:
             return scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES
         return self.max_body_bytes
 
-    def _check(self, scope: Scope, limit: int | None) -> None:
-        headers = Headers(scope=scope)
-        if forwarded := next((name for name in headers if name.startswith(_FORWARDED)), None):
-            message = (
-                f"The request was forwarded by a proxy ({forwarded}). This Bethink has no users, so it "
-                "answers only requests of this machine itself."
-            )
-            raise NotAllowed(message)
-        host = _checked_host(headers)
-        _check_origin(headers, f"{scope['scheme']}://{host}".lower())
-        length = headers.get("content-length", "0")
-        if limit is not None and length.isdecimal() and int(length) > limit:
-            raise _too_large(limit)
+
+@dataclass(frozen=True, slots=True)
+class _House:
+    """What of this Bethink decides who may speak to it."""
+
+    has_users: bool = False
+    public_urls: Sequence[str] = ()
+    cors_origins: Sequence[str] = ()
+
+
+async def _house(scope: Scope) -> _House:
+    app: App | None = scope.get("state", {}).get("app")
+    if app is None or not await app.accounts.needs_key():
+        return _House()
+    return _House(True, app.settings.public_urls, app.settings.cors_origins)
+
+
+def _checked(headers: Headers, scheme: str, house: _House, limit: int | None) -> str | None:
+    """The origin of another site's page that may send this; None for our own, and for programs.
+
+    Raises:
+        NotAllowed: the request may not come from there, or not by that name.
+        TooLarge: its body is longer than `limit` bytes.
+    """
+    forwarded = next((name for name in headers if name.startswith(_FORWARDED)), None)
+    if forwarded is not None and not house.has_users:
+        message = (
+            f"The request was forwarded by a proxy ({forwarded}). This Bethink has no users, so it "
+            "answers only requests of this machine itself."
+        )
+        raise NotAllowed(message)
+    host = _checked_host(headers, house)
+    named = {url for url in house.public_urls if urlsplit(url).netloc == host.lower()}
+    foreign = _foreign(headers, named or {f"{scheme}://{host}".lower()}, house.cors_origins)
+    length = headers.get("content-length", "0")
+    if limit is not None and length.isdecimal() and int(length) > limit:
+        raise _too_large(limit)
+    return foreign
 
 
 @dataclass(slots=True)
@@ -129,28 +170,51 @@ def _too_large(limit: int) -> TooLarge:
     )
 
 
-def _checked_host(headers: Headers) -> str:
+def _checked_host(headers: Headers, house: _House) -> str:
     hosts = headers.getlist("host")
-    if len(hosts) == 1 and is_loopback(_name(hosts[0])):
+    if len(hosts) == 1 and _is_ours(hosts[0], house):
         return hosts[0]
+    told = f"The Host header is {', '.join(hosts) or 'missing'}"
+    if house.has_users:
+        raise NotAllowed(f"{told}: this Bethink does not know that name. BETHINK_PUBLIC_URLS lists its own.")
     message = (
-        f"The Host header is {', '.join(hosts) or 'missing'}: this Bethink has no users, so it answers only "
-        "to this machine's own names, such as 127.0.0.1 or localhost."
+        f"{told}: this Bethink has no users, so it answers only to this machine's own names, such as "
+        "127.0.0.1 or localhost."
     )
     raise NotAllowed(message)
 
 
-def _check_origin(headers: Headers, own: str) -> None:
+def _is_ours(host: str, house: _House) -> bool:
+    name = _name(host)
+    if is_loopback(name):
+        return True
+    is_named = any(urlsplit(url).netloc == host.lower() for url in house.public_urls)
+    return house.has_users and (is_named or is_address(name))
+
+
+def _foreign(headers: Headers, own: AbstractSet[str], allowed: Sequence[str]) -> str | None:
+    """The origin of another site's page, if it is one that may send requests.
+
+    Raises:
+        NotAllowed: it is not.
+    """
+    foreign: str | None = None
     for origin in headers.getlist("origin"):
-        if origin.lower() != own:
+        if origin.lower() in own:
+            continue
+        if origin.lower() not in allowed:
             message = f"The page {origin} is not Bethink's own: it may not send requests here."
             raise NotAllowed(message)
+        foreign = origin
+    if foreign is not None:
+        return foreign
     # Browsers leave the Origin out of a plain GET, and say this instead.
     is_own = headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
     is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
     if not (is_own or is_link):
         message = "Another site's page asked for this: it may not send requests here."
         raise NotAllowed(message)
+    return None
 
 
 def _name(host: str) -> str:

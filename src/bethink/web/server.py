@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import anyio
 import uvicorn
 
-from bethink.accounts import Accounts
+from bethink.accounts import is_loopback
 from bethink.app import open_app
 from bethink.errors import BadInput
 from bethink.web import create_web
+from bethink.web.binding import check_bind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -51,7 +52,8 @@ def serve(
         BadInput: the address does not exist here, or its port is taken.
         StorageError: the data directory cannot be used.
     """
-    Accounts().check_bind(settings.host)
+    if not is_loopback(settings.host) or settings.needs_users:
+        asyncio.run(check_bind(settings))
     with listening(settings.host, settings.port) as listener:
         # uvicorn's own choice of the loop: uvloop where it is installed, else asyncio's.
         loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()

@@ -68,7 +68,7 @@ export type ForgottenSentences = { at: string; by_owner: boolean; conversation: 
 
 export type FoundMemory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
-export type Health = { conversation_manager_initialized?: boolean; parts: Parts; status: "ok" | "degraded"; version: string };
+export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
 export type Interrupted = { at: string; message: string; run: string };
 

@@ -47,7 +47,7 @@ export function Setup() {
     <>
       <section aria-labelledby="parts">
         <h2 id="parts">What works</h2>
-        <Parts parts={now.parts} />
+        <Parts parts={now.parts ?? {}} />
       </section>
       <section aria-labelledby="model">
         <h2 id="model">Model</h2>

@@ -1,0 +1,30 @@
+"""Who may come in: users, their keys and sign-ins, and the only maker of a `Principal`.
+
+Every door asks `Accounts.authenticate` first. A Bethink without users belongs to
+whoever sits at the machine: requests over loopback act as the one local owner,
+and no other address may be bound. With users everybody who comes over the
+network shows a key or a sign-in; whoever can read the data directory is the operator.
+"""
+
+from __future__ import annotations
+
+from bethink.accounts.addresses import is_loopback
+from bethink.accounts.records import OWNER, Key, User
+from bethink.accounts.register import NewKey, Register
+from bethink.accounts.rights import ADMIN, CHAT, READ, SCOPES, WRITE
+from bethink.accounts.service import Accounts
+
+__all__ = [
+    "ADMIN",
+    "CHAT",
+    "OWNER",
+    "READ",
+    "SCOPES",
+    "WRITE",
+    "Accounts",
+    "Key",
+    "NewKey",
+    "Register",
+    "User",
+    "is_loopback",
+]

@@ -1,0 +1,135 @@
+"""What is kept of users, keys and sign-ins: all under one owner that no user can be.
+
+A key and a sign-in are kept as digests. Both are 256 random bits, so that a plain
+SHA-256 cannot be searched backwards; what a person thinks up is hashed by scrypt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+
+from bethink.errors import BadInput
+from bethink.store import Collection, Record
+
+OWNER = "~accounts"
+"""Whose records these are. A tilde begins no user's id."""
+STATE = "state"
+KEY_PREFIX, SIGN_IN_PREFIX = "bk_", "bs_"
+_BYTES = 32
+_HINT = 4
+_NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
+_CREDENTIAL = re.compile(r"b[ks]_[A-Za-z0-9_-]{43}")
+MAX_LABEL = 100
+
+
+class User(Record, frozen=True, kw_only=True):
+    """One who may come in; `id` is the owner of their data. Times are microseconds UTC."""
+
+    name: str
+    created_at: int
+    is_admin: bool = False
+    disabled_at: int | None = None
+    password: str | None = None
+
+
+class Key(Record, frozen=True, kw_only=True):
+    """A key of a user. `digest` is of its text, `hint` its last characters."""
+
+    user: str
+    digest: str
+    hint: str
+    name: str
+    scopes: tuple[str, ...]
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+    def is_live(self, now_us: int) -> bool:
+        """Whether it opens anything at this moment. At the very moment of its end it does not."""
+        return self.revoked_at is None and (self.expires_at is None or now_us < self.expires_at)
+
+
+class SignIn(Record, frozen=True, kw_only=True):
+    """That a browser signed in. `id` is the digest of what its cookie holds.
+
+    `key` is the key that was shown, None where it was a password; then `scopes` are the user's.
+    """
+
+    user: str
+    key: str | None
+    scopes: tuple[str, ...]
+    created_at: int
+    expires_at: int
+
+
+class KeyUse(Record, frozen=True, kw_only=True):
+    """When a key was last used; `id` is the key's."""
+
+    at: int
+
+
+class State(Record, frozen=True, kw_only=True):
+    """One record, put with every change: its version says whether what a process knows is still so."""
+
+
+USERS = Collection("users", User, searchable=False)
+KEYS = Collection("access_keys", Key, ("user",), searchable=False)
+SIGN_INS = Collection("sign_ins", SignIn, ("user", "expires_at"), searchable=False)
+KEY_USES = Collection("key_uses", KeyUse, searchable=False)
+STATES = Collection("accounts_state", State, searchable=False)
+
+
+def new_secret(prefix: str) -> str:
+    """A key's or a sign-in's text, which nobody can guess."""
+    return prefix + secrets.token_urlsafe(_BYTES)
+
+
+def digest_of(secret: str) -> str:
+    """What of a key's or a sign-in's text is kept."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def hint_of(secret: str) -> str:
+    """The end of a key, by which its owner knows it again."""
+    return secret[-_HINT:]
+
+
+def is_credential(text: str) -> bool:
+    """Whether a text has the form of a key or of a sign-in."""
+    return _CREDENTIAL.fullmatch(text) is not None
+
+
+def holds_credential(text: str) -> bool:
+    """Whether a key or a sign-in stands in a text."""
+    return _CREDENTIAL.search(text) is not None
+
+
+def checked_name(name: str) -> str:
+    """A user's name, in small letters.
+
+    Raises:
+        BadInput: it has other characters than ASCII letters, digits and `._@-`, or more than 64.
+    """
+    lowered = name.strip().lower()
+    if not _NAME.fullmatch(lowered):
+        message = (
+            f"{name[:80]!r} cannot be a user's name: 1 to 64 letters a to z, digits and . _ @ -, "
+            "beginning with a letter or a digit."
+        )
+        raise BadInput(message)
+    return lowered
+
+
+def checked_label(name: str) -> str:
+    """A key's name as one line.
+
+    Raises:
+        BadInput: it is empty or longer than 100 characters.
+    """
+    line = " ".join("".join(char if char.isprintable() else " " for char in name).split())
+    if not 0 < len(line) <= MAX_LABEL:
+        message = f"A key's name has 1 to {MAX_LABEL} characters; it says what the key is for."
+        raise BadInput(message)
+    return line

@@ -1,0 +1,331 @@
+"""The register of users and keys: read into memory, changed in one place, the same in all processes.
+
+Looking up a key is a digest and a dictionary. What is in memory is at most
+`FRESH_S` old: then one small record says whether anything changed since, in this
+process or another. All changes put that record, so that of two at once one waits.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import msgspec
+
+from bethink.accounts.records import (
+    KEY_PREFIX,
+    KEYS,
+    OWNER,
+    SIGN_INS,
+    STATE,
+    STATES,
+    USERS,
+    Key,
+    SignIn,
+    State,
+    User,
+    checked_label,
+    checked_name,
+    digest_of,
+    hint_of,
+    new_secret,
+)
+from bethink.accounts.rights import USUAL, checked_scopes
+from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.principal import LOCAL_OWNER
+from bethink.store import Delete, DeleteAll, Put, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from bethink.bus import Bus
+    from bethink.clock import Clock
+    from bethink.store import Change, Collection, Record, Store
+
+    R = TypeVar("R", bound=Record)
+
+TOPIC = "accounts"
+FRESH_S = 0.4
+"""How old what is known may be: a key that was revoked elsewhere is refused within a second."""
+_TRIES = 8
+_PAGE = 500
+_MAX_SIGN_INS = 1000
+"""Of them are kept in memory; any other is read when it comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All users and keys, as of one version of the state."""
+
+    version: int
+    users: Mapping[str, User]
+    keys: Mapping[str, Key]
+
+    def named(self, name: str) -> User | None:
+        """The user of this name."""
+        return next((user for user in self.users.values() if user.name == name), None)
+
+    def keys_of(self, user: str) -> list[Key]:
+        """The user's keys, the newest last."""
+        return [key for key in self.keys.values() if key.user == user]
+
+    def has_way_in(self, now_us: int) -> bool:
+        """Whether anybody could come in: an enabled user with a live key or a password."""
+        enabled = {user.id for user in self.users.values() if user.disabled_at is None}
+        return any(key.user in enabled and key.is_live(now_us) for key in self.keys.values()) or any(
+            self.users[user].password for user in enabled
+        )
+
+
+_UNREAD = Known(-1, {}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key that was just made. `text` is shown once, and kept nowhere."""
+
+    key: Key
+    text: str = field(repr=False)
+
+
+@dataclass(slots=True)
+class Register:
+    """The register of one app. `monotonic_s` says how old what is known is, whatever the date."""
+
+    store: Store
+    clock: Clock
+    bus: Bus
+    new_id: Callable[[], str]
+    monotonic_s: Callable[[], float] = time.monotonic
+    _known: Known = _UNREAD
+    _by_digest: dict[str, Key] = field(default_factory=dict[str, Key], repr=False)
+    _sign_ins: dict[str, SignIn] = field(default_factory=dict[str, SignIn], repr=False)
+    _checked_s: float = float("-inf")
+    _lock: anyio.Lock = field(default_factory=anyio.Lock, repr=False)
+
+    @property
+    def last_known(self) -> Known:
+        """All users and keys, as they were when they could last be read."""
+        return self._known
+
+    async def known(self) -> Known:
+        """All users and keys, as they were less than half a second ago.
+
+        Raises:
+            StorageError: they cannot be read: nobody comes in then.
+        """
+        if self.monotonic_s() - self._checked_s < FRESH_S:
+            return self._known
+        return await self.refresh()
+
+    async def refresh(self) -> Known:
+        """All users and keys as they are now."""
+        async with self._lock:
+            now_s = self.monotonic_s()
+            (state,) = await self.store.get(STATES, OWNER, [STATE])
+            version = state.version if state else 0
+            if version != self._known.version:
+                # Before the first change there is nothing to read.
+                users = await self._all(USERS) if version else []
+                keys = await self._all(KEYS) if version else []
+                self._known = Known(version, {user.id: user for user in users}, {key.id: key for key in keys})
+                self._by_digest = {key.digest: key for key in keys}
+                self._sign_ins = {}
+            self._checked_s = now_s
+            return self._known
+
+    def key_of(self, text: str) -> Key | None:
+        """The key with this text, whether it is live or not, among those that `known` gave last."""
+        return self._by_digest.get(digest_of(text))
+
+    async def sign_in(self, id: str) -> SignIn | None:
+        """The sign-in with this digest, whether it is over or not."""
+        await self.known()
+        if (held := self._sign_ins.get(id)) is not None:
+            return held
+        (found,) = await self.store.get(SIGN_INS, OWNER, [id])
+        if found is None:
+            return None
+        if len(self._sign_ins) >= _MAX_SIGN_INS:
+            self._sign_ins.clear()
+        self._sign_ins[id] = found.record
+        return found.record
+
+    async def add_user(self, name: str, *, is_admin: bool = False, password: str | None = None) -> User:
+        """A new user. The first one is an administrator, and has what the local owner had.
+
+        `password` is its hash (`passwords.hashed`).
+
+        Raises:
+            BadInput: the name is unfit or taken.
+        """
+        name = checked_name(name)
+        made: User | None = None
+
+        def change(known: Known) -> Sequence[Change]:
+            nonlocal made
+            if known.named(name) is not None:
+                message = f"There is a user {name} already."
+                raise BadInput(message)
+            is_first = not known.users
+            made = User(
+                id=LOCAL_OWNER if is_first else self.new_id(),
+                name=name,
+                created_at=self.clock.now_us(),
+                is_admin=is_admin or is_first,
+                password=password,
+            )
+            return [Put(USERS, made, if_version=0)]
+
+        await self._change(change)
+        return _there(made)
+
+    async def change_user(
+        self,
+        user: str,
+        *,
+        disabled: bool | None = None,
+        is_admin: bool | None = None,
+        password: str | None = None,
+    ) -> User:
+        """Change what is given. A user who is disabled, or has a new password, is signed out everywhere.
+
+        Raises:
+            UnknownId: there is no such user.
+        """
+        made: User | None = None
+
+        def change(known: Known) -> Sequence[Change]:
+            nonlocal made
+            held = _user(known, user)
+            values: dict[str, Any] = {}
+            if disabled is not None:
+                values["disabled_at"] = (held.disabled_at or self.clock.now_us()) if disabled else None
+            if is_admin is not None:
+                values["is_admin"] = is_admin
+            if password is not None:
+                values["password"] = password
+            made = msgspec.structs.replace(held, **values)
+            is_out = disabled or password is not None
+            return [Put(USERS, made), *([DeleteAll(SIGN_INS, {"user": user})] if is_out else [])]
+
+        await self._change(change)
+        return _there(made)
+
+    async def remove_user(self, user: str) -> User:
+        """Remove a user with all keys and sign-ins; what they own is not touched.
+
+        Raises:
+            UnknownId: there is no such user.
+        """
+        gone: User | None = None
+
+        def change(known: Known) -> Sequence[Change]:
+            nonlocal gone
+            gone = _user(known, user)
+            return [
+                Delete(USERS, user),
+                DeleteAll(KEYS, {"user": user}),
+                DeleteAll(SIGN_INS, {"user": user}),
+            ]
+
+        await self._change(change)
+        return _there(gone)
+
+    async def add_key(
+        self, user: str, name: str, *, scopes: Iterable[str] = USUAL, expires_at: int | None = None
+    ) -> NewKey:
+        """A new key of a user; `expires_at` is microseconds UTC.
+
+        Raises:
+            UnknownId: there is no such user.
+            BadInput: the name or a scope is unfit, or the end is past.
+        """
+        name, given = checked_label(name), tuple(scopes)
+        text = new_secret(KEY_PREFIX)
+        now = self.clock.now_us()
+        if expires_at is not None and expires_at <= now:
+            message = "The key would have expired already: give a time to come."
+            raise BadInput(message)
+        made: Key | None = None
+
+        def change(known: Known) -> Sequence[Change]:
+            nonlocal made
+            held = _user(known, user)
+            made = Key(
+                id=self.new_id(),
+                user=user,
+                digest=digest_of(text),
+                hint=hint_of(text),
+                name=name,
+                scopes=checked_scopes(given, is_admin=held.is_admin),
+                created_at=now,
+                expires_at=expires_at,
+            )
+            return [Put(KEYS, made, if_version=0)]
+
+        await self._change(change)
+        return NewKey(_there(made), text)
+
+    async def revoke_key(self, key: str, *, user: str | None = None) -> Key:
+        """End a key, and what was signed in with it. One that was revoked stays so.
+
+        Raises:
+            UnknownId: there is no such key, or it is not of `user`.
+        """
+        signed_in = [item for item in await self._all(SIGN_INS) if item.key == key]
+        made: Key | None = None
+
+        def change(known: Known) -> Sequence[Change]:
+            nonlocal made
+            held = known.keys.get(key)
+            if held is None or user not in (None, held.user):
+                message = "There is no key with this id."
+                raise UnknownId(message)
+            made = msgspec.structs.replace(held, revoked_at=held.revoked_at or self.clock.now_us())
+            return [Put(KEYS, made), *(Delete(SIGN_INS, item.id) for item in signed_in)]
+
+        await self._change(change)
+        return _there(made)
+
+    async def _change(self, change: Callable[[Known], Sequence[Change]]) -> None:
+        for _ in range(_TRIES):
+            known = await self.refresh()
+            try:
+                changes = change(known)
+                await self.store.commit(
+                    OWNER, [*changes, Put(STATES, State(id=STATE), if_version=known.version)]
+                )
+            except Conflict:
+                continue
+            await self.refresh()
+            await self.bus.publish(TOPIC)
+            return
+        raise Conflict
+
+    async def _all(self, collection: Collection[R]) -> list[R]:
+        found: list[R] = []
+        cursor: str | None = None
+        while True:
+            page = await self.store.scan(OWNER, Scan(collection, limit=_PAGE, after=cursor))
+            found += [item.record for item in page.items]
+            if (cursor := page.cursor) is None:
+                return found
+
+
+def _user(known: Known, id: str) -> User:
+    if (found := known.users.get(id)) is None:
+        message = "There is no such user."
+        raise UnknownId(message)
+    return found
+
+
+_T = TypeVar("_T")
+
+
+def _there(made: _T | None) -> _T:
+    if made is None:
+        raise Conflict
+    return made

@@ -1,0 +1,265 @@
+"""Who asks, and may they: the only maker of a `Principal`. Every door calls `authenticate` first."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from bethink.accounts.addresses import is_loopback
+from bethink.accounts.records import (
+    KEY_PREFIX,
+    KEY_USES,
+    OWNER,
+    KeyUse,
+    digest_of,
+    is_credential,
+)
+from bethink.accounts.register import FRESH_S, TOPIC
+from bethink.accounts.rights import ADMIN, SCOPES
+from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError
+from bethink.principal import LOCAL_OWNER, Principal
+from bethink.store import Put
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+
+    from bethink.accounts.records import User
+    from bethink.accounts.register import Known, Register
+
+_ALL = frozenset(SCOPES)
+_WRITE_USES_S = 30
+"""How often it is written when keys were last used: as exact as a person needs it."""
+_HOW = "Send a key as `Authorization: Bearer bk_…` or as the header `api-key`, or sign in at /."
+_log = log("accounts")
+
+
+@dataclass(slots=True)
+class Accounts:
+    """The users of this Bethink and their ways in.
+
+    `user` names whom the operator acts for: who works in this process. With
+    `needs_users` nobody comes over the network without a key, also while there are no users.
+    """
+
+    register: Register
+    time_zone: str = "UTC"
+    user: str = ""
+    needs_users: bool = False
+    _visits: dict[int, tuple[Principal, Callable[[], None]]] = field(
+        default_factory=dict[int, tuple[Principal, "Callable[[], None]"]], repr=False
+    )
+    _has_visits: anyio.Event = field(default_factory=anyio.Event, repr=False)
+    _uses: dict[str, int] = field(default_factory=dict[str, int], repr=False)
+    _count: int = 0
+
+    async def authenticate(
+        self, *, audience: str, peer: str | None = None, credential: str | None = None
+    ) -> Principal:
+        """The principal of a caller who comes through the door `audience`.
+
+        `peer` is the caller's network address, None for a caller in this process;
+        `credential` is the key or the sign-in that was shown. Costs microseconds.
+
+        Raises:
+            NotSignedIn: there are users, and what was shown opens nothing.
+            NotAllowed: there are no users, and the caller is not on this machine.
+            StorageError: the users cannot be read.
+        """
+        if peer is None and credential is None:
+            return await self._operator(audience)
+        known = await self.register.known()
+        if not known.users and not self.needs_users:
+            if not is_loopback(peer or ""):
+                message = "This Bethink has no users: it answers only to the machine that it runs on."
+                raise NotAllowed(message)
+            return Principal(LOCAL_OWNER, audience, _ALL, self.time_zone)
+        if credential is None:
+            raise NotSignedIn(f"This needs a key. {_HOW}")
+        if not is_credential(credential):
+            raise self._refused("it has not the form of one", peer)
+        if credential.startswith(KEY_PREFIX):
+            return self._by_key(known, credential, audience=audience, peer=peer)
+        return await self._by_sign_in(known, credential, audience=audience, peer=peer)
+
+    async def needs_key(self) -> bool:
+        """Whether nobody is let in over the network without a key: there are users, or must be.
+
+        While the store cannot be read, what was known last holds.
+        """
+        try:
+            known = await self.register.known()
+        except StorageError:
+            known = self.register.last_known
+        return self.needs_users or bool(known.users)
+
+    def on_behalf_of(self, owner: str, *, audience: str) -> Principal:
+        """The principal of work that this process does for an owner by itself."""
+        return Principal(owner, audience, _ALL, self.time_zone)
+
+    async def check_bind(self, host: str) -> None:
+        """Refuse to listen where others could come in without a key.
+
+        Raises:
+            NotAllowed: `host` is reachable from other machines, and nobody has a way in.
+        """
+        if is_loopback(host) and not self.needs_users:
+            return
+        known = await self.register.refresh()
+        if known.has_way_in(self.register.clock.now_us()):
+            return
+        what = f"listen on {host}" if not is_loopback(host) else "serve public_urls"
+        message = (
+            f"Refusing to {what}: there is no user with a key, so anybody who reaches it would own this "
+            "memory. Add one (`bethink users add NAME`, `bethink users key add NAME`), or bind 127.0.0.1."
+        )
+        raise NotAllowed(message)
+
+    async def is_valid(self, principal: Principal) -> bool:
+        """Whether the key or the sign-in by which a principal came in is still good."""
+        known = await self.register.known()
+        now = self.register.clock.now_us()
+        if principal.sign_in is not None:
+            sign_in = await self.register.sign_in(principal.sign_in)
+            if sign_in is None or now >= sign_in.expires_at:
+                return False
+        if principal.key is not None:
+            key = known.keys.get(principal.key)
+            if key is None or not key.is_live(now):
+                return False
+        if principal.sign_in is None and principal.key is None:
+            return True
+        user = known.users.get(principal.owner)
+        return user is not None and user.disabled_at is None
+
+    @contextmanager
+    def watched(self, principal: Principal, end: Callable[[], None]) -> Generator[None]:
+        """Have `end` called if the principal's key or sign-in ends inside the block: within a second."""
+        if principal.key is None and principal.sign_in is None:
+            yield
+            return
+        self._count = number = self._count + 1
+        self._visits[number] = (principal, end)
+        self._has_visits.set()
+        try:
+            yield
+        finally:
+            self._visits.pop(number, None)
+            if not self._visits:
+                self._has_visits = anyio.Event()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[Accounts]:
+        """Visits are ended and uses of keys are written inside."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._hear)
+            tasks.start_soon(self._look)
+            tasks.start_soon(self._write_always)
+            try:
+                yield self
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await self._write_uses()
+
+    async def last_uses(self, keys: Iterable[str]) -> dict[str, int]:
+        """When each of the keys was last used, as far as it ever was; half a minute may not be told yet."""
+        ids = list(keys)
+        found = await self.register.store.get(KEY_USES, OWNER, ids)
+        kept = {id: item.record.at for id, item in zip(ids, found, strict=True) if item is not None}
+        return kept | {id: at for id, at in self._uses.items() if id in ids}
+
+    async def _operator(self, audience: str) -> Principal:
+        if not self.user:
+            return Principal(LOCAL_OWNER, audience, _ALL, self.time_zone)
+        known = await self.register.known()
+        if (user := known.named(self.user.strip().lower())) is None:
+            message = f"There is no user {self.user[:80]!r}: `bethink users list` shows them."
+            raise BadInput(message)
+        return Principal(user.id, audience, _ALL if user.is_admin else _ALL - {ADMIN}, self.time_zone)
+
+    def _by_key(self, known: Known, text: str, *, audience: str, peer: str | None) -> Principal:
+        key = self.register.key_of(text)
+        if key is None:
+            raise self._refused("nobody has it", peer)
+        now = self.register.clock.now_us()
+        if not key.is_live(now):
+            raise self._refused(f"{key.id} was revoked or has expired", peer)
+        user = self._enabled(known, key.user, peer)
+        self._uses[key.id] = now
+        return Principal(user.id, audience, _rights(key.scopes, user), self.time_zone, key=key.id)
+
+    async def _by_sign_in(self, known: Known, text: str, *, audience: str, peer: str | None) -> Principal:
+        sign_in = await self.register.sign_in(digest_of(text))
+        now = self.register.clock.now_us()
+        if sign_in is None or now >= sign_in.expires_at:
+            raise NotSignedIn("You are signed out: sign in again.")
+        if sign_in.key is not None:
+            key = known.keys.get(sign_in.key)
+            if key is None or not key.is_live(now):
+                raise self._refused(f"{sign_in.key} was revoked or has expired", peer)
+        user = self._enabled(known, sign_in.user, peer)
+        rights = _rights(sign_in.scopes, user)
+        return Principal(user.id, audience, rights, self.time_zone, key=sign_in.key, sign_in=sign_in.id)
+
+    def _enabled(self, known: Known, id: str, peer: str | None) -> User:
+        user = known.users.get(id)
+        if user is None or user.disabled_at is not None:
+            raise self._refused(f"its user {user.name if user else id} is disabled", peer)
+        return user
+
+    def _refused(self, why: str, peer: str | None) -> NotSignedIn:
+        """The refusal; the log has the reason, the caller does not."""
+        _log.warning("a key from %s was refused: %s", peer or "here", why)
+        return NotSignedIn(f"This key opens nothing: it is unknown, revoked or expired. {_HOW}")
+
+    async def _hear(self) -> None:
+        async with self.register.bus.subscribe(TOPIC) as notices:
+            async for _ in notices:
+                await self._end_gone()
+
+    async def _look(self) -> None:
+        """Keys end by themselves, too, and a notice may be lost."""
+        while True:
+            await self._has_visits.wait()
+            await anyio.sleep(FRESH_S)
+            await self._end_gone()
+
+    async def _end_gone(self) -> None:
+        try:
+            await self.register.refresh()
+            gone = {
+                principal
+                for principal in {principal for principal, _ in self._visits.values()}
+                if not await self.is_valid(principal)
+            }
+        except StorageError as error:
+            _log.error("it cannot be seen whose keys are still good: %s", error)
+            return
+        for principal, end in list(self._visits.values()):
+            if principal in gone:
+                end()
+
+    async def _write_always(self) -> None:
+        while True:
+            await anyio.sleep(_WRITE_USES_S)
+            await self._write_uses()
+
+    async def _write_uses(self) -> None:
+        uses, self._uses = self._uses, {}
+        if not uses:
+            return
+        try:
+            await self.register.store.commit(
+                OWNER, [Put(KEY_USES, KeyUse(id=id, at=at)) for id, at in uses.items()]
+            )
+        except StorageError as error:
+            _log.warning("when keys were last used is not written: %s", error)
+
+
+def _rights(scopes: Iterable[str], user: User) -> frozenset[str]:
+    """What the scopes give this user now: who is no administrator any more has no such keys."""
+    return frozenset(scopes) - (frozenset() if user.is_admin else {ADMIN})

@@ -1,0 +1,60 @@
+"""Where a request's key or sign-in stands, and what may not be there. `caller` and `mcp` ask.
+
+A key comes as `Authorization: Bearer` or in the header `api-key`, a sign-in in a
+cookie that scripts cannot read. A key in an address is refused whatever it is for:
+addresses stand in histories and in the logs of proxies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import HTTPConnection
+
+from bethink.accounts.records import SIGN_IN_PREFIX, holds_credential
+from bethink.errors import BadInput
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+COOKIE = "bethink_session"
+FOREIGN = "foreign"
+"""In the state of a request that a page of another site sent, by leave of the settings."""
+_IN_ADDRESS = (
+    "A key stands in the address of this request, where histories and logs keep it. Send it as "
+    "`Authorization: Bearer …` or in the header `api-key`, and make a new one: this one is known now."
+)
+_TWO = "This request has two different keys: send one, as `Authorization: Bearer …` or as `api-key`."
+_BEARER = "bearer"
+
+
+def credential_of(scope: Scope) -> str | None:
+    """The key, or else the sign-in, that a request shows; None where it shows neither.
+
+    Raises:
+        BadInput: it shows two different keys, or one in its address.
+    """
+    request = HTTPConnection(scope)
+    query: bytes = scope.get("query_string", b"")
+    if query and holds_credential(query.decode("latin-1")):
+        raise BadInput(_IN_ADDRESS)
+    keys = set(_keys(request))
+    if len(keys) > 1:
+        raise BadInput(_TWO)
+    if keys:
+        key = keys.pop()
+        # What a sign-in's cookie holds is no key.
+        return "" if key.startswith(SIGN_IN_PREFIX) else key
+    held = request.cookies.get(COOKIE, "")
+    # A page of another site that may come with a key cannot come with somebody's sign-in.
+    is_foreign = scope.get("state", {}).get(FOREIGN, False)
+    return held if held.startswith(SIGN_IN_PREFIX) and not is_foreign else None
+
+
+def _keys(request: HTTPConnection) -> list[str]:
+    found = [value.strip() for value in request.headers.getlist("api-key")]
+    for value in request.headers.getlist("authorization"):
+        scheme, _, rest = value.strip().partition(" ")
+        if scheme.lower() == _BEARER:
+            found.append(rest.strip())
+    return [key for key in found if key]

@@ -1,0 +1,73 @@
+"""`bethink users`: users and keys at the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command_line import CommandLine
+
+
+@pytest.mark.requirement("R181")
+def test_a_user_and_their_key_are_made_listed_and_ended(plain: CommandLine) -> None:
+    plain("memory", "add", "The owner has a dog")
+    (ann,) = plain("users", "add", "Ann", "--json").documents
+    assert (ann["id"], ann["name"], ann["admin"], ann["live_keys"]) == ("local", "ann", True, 0)
+    (key,) = plain(
+        "users",
+        "key",
+        "add",
+        "ann",
+        "--label",
+        "laptop",
+        "--expires",
+        "90d",
+        "--scopes",
+        "read,chat",
+        "--json",
+    ).documents
+    assert key["key"].startswith("bk_")
+    assert (key["name"], key["scopes"], key["state"]) == ("laptop", ["read", "chat"], "live")
+    listed = plain("users", "key", "list", "--json")
+    assert key["key"] not in listed.out
+    assert [one["id"] for one in listed.documents] == [key["id"]]
+    assert plain("users", "key", "revoke", key["id"], "--json").documents[0]["state"] == "revoked"
+    assert plain("users", "disable", "ann", "--json").documents[0]["state"] == "disabled"
+    assert plain("users", "enable", "ann", "--json").documents[0]["state"] == "enabled"
+
+
+def test_a_key_is_the_only_thing_on_standard_output(plain: CommandLine) -> None:
+    plain("users", "add", "ann")
+    made = plain("users", "key", "add", "ann")
+    assert made.out.startswith("bk_")
+    assert made.out.count("\n") == 1
+    assert "this once" in made.err
+    for path in plain.data.rglob("*"):
+        if path.is_file():
+            assert made.out.strip().encode() not in path.read_bytes()
+
+
+def test_what_cannot_be_is_bad_usage(plain: CommandLine) -> None:
+    plain("users", "add", "ann")
+    assert plain("users", "add", "ANN").code == 2
+    assert plain("users", "add", "a b").code == 2
+    assert plain("users", "disable", "eve").code == 2
+    assert plain("users", "key", "add", "eve").code == 2
+    assert plain("users", "key", "revoke", "x").code == 2
+    assert plain("users", "key", "add", "ann", "--scopes", "all").code == 2
+    assert plain("users", "key", "add", "ann", "--expires", "2020-01-01").code == 2
+    assert plain("users", "key", "add", "ann", "--expires", "99999d").code == 0
+    assert plain("users", "key", "add", "ann", "--expires", "soon").code == 2
+
+
+def test_the_command_line_acts_for_the_user_who_is_named(plain: CommandLine) -> None:
+    plain("memory", "add", "The owner has a dog")
+    plain("users", "add", "ann")
+    plain("users", "add", "bob")
+    bob = plain.setting(BETHINK_USER="bob")
+    assert bob.facts() == set()
+    bob("memory", "add", "Bob has a cat")
+    assert plain("memory", "list", "--all", "--json", "--user", "bob").out.count("\n") == 1
+    assert plain.facts() == {"The owner has a dog"}
+    assert plain("memory", "list", "--user", "eve").code == 2
+    assert plain("users", "list", "--user", "eve", "--json").code == 0
+    assert "live" in plain("users", "list").out
