@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import anyio
 import anyio.to_thread
 
-from bethink.accounts import WRITE, Accounts, Register, is_loopback
+from bethink.accounts import WRITE, Accounts, Register, accounts_for
 from bethink.across.background import Background
 from bethink.across.forgetting import Forgetting
 from bethink.across.forgettings import Forgettings
@@ -331,10 +331,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         if ports.interpreters is not None:
             ports.interpreters.wipe_soon(owner, conversation)
 
-    register = Register(ports.store, ports.clock, ports.bus, new_id)
-    accounts = Accounts(
-        register, settings.time_zone, settings.user, settings.needs_users or not is_loopback(settings.host)
-    )
+    accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
     runs = Runs(
         conversations,
         forgettings,

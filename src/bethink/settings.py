@@ -95,7 +95,7 @@ class Settings(Access, Reading):
     model_fallbacks: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[], description="Models to try, in order, when the first one fails (comma-separated)."
     )
-    models_offered: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+    models_offered: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[], description="Models that may be chosen beside `model` (comma-separated)."
     )
     model_base_url: str | None = Field(

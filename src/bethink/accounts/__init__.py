@@ -12,7 +12,7 @@ from bethink.accounts.addresses import is_loopback
 from bethink.accounts.records import OWNER, Key, User
 from bethink.accounts.register import NewKey, Register
 from bethink.accounts.rights import ADMIN, CHAT, READ, SCOPES, WRITE
-from bethink.accounts.service import Accounts
+from bethink.accounts.service import Accounts, accounts_for
 
 __all__ = [
     "ADMIN",
@@ -26,5 +26,6 @@ __all__ = [
     "NewKey",
     "Register",
     "User",
+    "accounts_for",
     "is_loopback",
 ]

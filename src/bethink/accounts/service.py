@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bethink.accounts.records import User
     from bethink.accounts.register import Known, Register
+    from bethink.settings import Settings
 
 _ALL = frozenset(SCOPES)
 _WRITE_USES_S = 30
@@ -258,6 +259,16 @@ class Accounts:
             )
         except StorageError as error:
             _log.warning("when keys were last used is not written: %s", error)
+
+
+def accounts_for(settings: Settings, register: Register) -> Accounts:
+    """The accounts as the settings want them."""
+    return Accounts(
+        register,
+        settings.time_zone,
+        settings.user,
+        needs_users=settings.needs_users or not is_loopback(settings.host),
+    )
 
 
 def _rights(scopes: Iterable[str], user: User) -> frozenset[str]:
