@@ -20,11 +20,15 @@ from pydantic import SecretStr
 from bethink import errors, events
 from bethink.across.passages import Passages
 from bethink.documents import Extraction
+from bethink.images.exchange import Exchange
+from bethink.images.openai_images import OpenAiImages
+from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
 from bethink.tools.code import code_tools
 from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
+from bethink.tools.images import image_tools
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
 from bethink.tools.web import web_tools
@@ -179,8 +183,10 @@ def tools() -> Sequence[Tool]:
     """The tools that an app has of itself; none of them is called here."""
     unused: Any = None
     own = [*memory_tools(unused, unused, 0), *forgetting_tools(unused), *people_tools(unused)]
-    reading = Passages(Extraction(), unused, unused)
-    return [*own, *document_tools(reading), *web_tools(unused, 0, 0), *code_tools(unused, 0)]
+    files = document_tools(Passages(Extraction(), unused, unused))
+    pictures = image_tools(OpenAiImages(Exchange(""), ""), 0)
+    web = web_tools(connect_internet(Settings()), 0, 0)
+    return [*own, *files, *pictures, *web, *code_tools(unused, 0)]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import anyio
 import anyio.to_thread
@@ -48,12 +47,13 @@ from bethink.agent.tally import Tally
 from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import DirectoryBlobs, temporary_blobs
 from bethink.bus.sqlite import open_bus
-from bethink.clock import Clock, Ids, SystemClock
+from bethink.clock import Clock, Ids, SystemClock, check_time_zone
 from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
 from bethink.embeddings.minilm import MiniLmEmbeddings
-from bethink.errors import BadInput, BethinkError
+from bethink.errors import BethinkError
 from bethink.files import Files
+from bethink.images.settled import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.offered import Models
 from bethink.llm.settled import connect_models, plain
@@ -66,6 +66,7 @@ from bethink.telemetry import log
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
+from bethink.tools.images import image_tools
 from bethink.tools.mcp_opened import open_mcp
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.embeddings import Embeddings
+    from bethink.images import Images
     from bethink.index import Index
     from bethink.internet import Internet
     from bethink.llm import Llm
@@ -110,6 +112,7 @@ class Ports:
     blobs: Blobs | None = None
     internet: Internet | None = None
     interpreters: Interpreters | None = None
+    images: Images | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ async def open_app(
         StorageError: the data directory cannot be used.
         BadInput: a setting names something that is not there.
     """
-    await anyio.to_thread.run_sync(_check_time_zone, settings.time_zone)
+    await anyio.to_thread.run_sync(check_time_zone, settings.time_zone)
     prompts = await anyio.to_thread.run_sync(read_prompts)
     folder = settings.data_dir / FOLDER if settings.user_tools else None
     plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
@@ -223,6 +226,7 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             blobs=DirectoryBlobs(settings.data_dir / "files"),
             internet=await _internet(settings),
             interpreters=await stack.enter_async_context(open_interpreters(settings)),
+            images=connect_images(settings),
         )
 
 
@@ -277,6 +281,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
                 *forgetting_tools(forgetting),
                 *people_tools(people),
                 *document_tools(passages if settings.documents_enabled else None),
+                *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
                 *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
                 search_tool(lambda: toolbox.all),
             ),
@@ -389,11 +394,3 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
 
 def _with(tools: Sequence[Tool], more: Sequence[Tool]) -> list[Tool]:
     return list(({tool.name: tool for tool in tools} | {tool.name: tool for tool in more}).values())
-
-
-def _check_time_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        message = f"time_zone is {name!r}: give an IANA name such as Europe/Paris."
-        raise BadInput(message) from error

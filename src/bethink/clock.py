@@ -9,6 +9,9 @@ import os
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from bethink.errors import BadInput
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -95,3 +98,15 @@ class Ids:
         value = (milliseconds << 80) | (7 << 76) | (count << 64) | (2 << _RANDOM_BITS) | random
         digits = f"{value:032x}"
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def check_time_zone(name: str) -> None:
+    """Nothing, if there is a zone of this name. Looks on the disk: call it in a thread.
+
+    Raises:
+        BadInput: there is none.
+    """
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise BadInput(f"time_zone is {name!r}: give an IANA name such as Europe/Paris.") from error

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from bethink.agent.offered import FIND_TOOLS
 from bethink.llm import ToolSchema
 from bethink.messages import tokens_in
-from bethink.tools import documents, people, web
+from bethink.tools import documents, images, people, web
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bethink.tool import Tool
 
-_ALIASES = {"search_memories": "search_memory"} | documents.ALIASES | people.ALIASES | web.ALIASES
+_ALIASES = (
+    {"search_memories": "search_memory"} | documents.ALIASES | images.ALIASES | people.ALIASES | web.ALIASES
+)
 """Other names that the source documents and their code have for the same tools."""
 
 

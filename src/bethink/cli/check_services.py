@@ -13,6 +13,7 @@ import msgspec
 
 from bethink.agent.commands import MODEL_HELP
 from bethink.cli.check import Check, broken, off, ok
+from bethink.documents.installed import missing_readers
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
 from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed, StorageError
@@ -76,6 +77,15 @@ async def _probe(settings: Settings) -> str | None:
         return await llm.probe()
     finally:
         await llm.close()
+
+
+def documents(settings: Settings) -> Check:
+    """What files of conversations are read."""
+    if not settings.documents_enabled:
+        return off("documents", "switched off: BETHINK_DOCUMENTS_ENABLED")
+    if missing := missing_readers():
+        return off("documents", f"not read: {'; '.join(missing)}. CSV, JSON and text files are.")
+    return ok("documents", "PDF with tables, DOCX, HTML, CSV, JSON and text files are read")
 
 
 def interface() -> Check:

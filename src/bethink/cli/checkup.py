@@ -66,6 +66,7 @@ def _checks(options: argparse.Namespace, screen: Screen) -> Iterator[Check]:
 def _services(settings: Settings) -> Iterator[Check]:
     yield check_services.embedder(settings)
     yield check_services.model(settings)
+    yield check_services.documents(settings)
     yield check_services.interface()
     yield check_services.server(settings)
     yield check_services.time_zone(settings)

@@ -1,0 +1,41 @@
+"""Port: what makes pictures from words. `tools/images` asks; `settled` and the DIAL door choose one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture's content; tokens where the provider counts them."""
+
+    media_type: str
+    content: bytes = field(repr=False)
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Images(Protocol):
+    """Makes pictures with one model."""
+
+    @property
+    def name(self) -> str:
+        """`provider:name` of the model."""
+        ...
+
+    @property
+    def sizes(self) -> Sequence[str]:
+        """The sizes that it makes, `WIDTHxHEIGHT` in pixels; empty where nobody knows."""
+        ...
+
+    async def generate(self, prompt: str, size: str) -> Picture:
+        """One picture.
+
+        Raises:
+            LlmError: one of its family says why there is none.
+        """
+        ...

@@ -1,0 +1,117 @@
+"""One request to a provider of pictures and its answer, bounded; its errors as ours. Both adapters use it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin, urlsplit
+
+import anyio
+import msgspec
+
+from bethink.errors import InvalidResponse, LlmError, RateLimited, Refused, Unreachable
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_BYTES: Final = 60_000_000
+"""Of an answer: a picture of 40 MB in base64."""
+_OK: Final = 200
+_SHOWN: Final = 300
+
+
+class _Fault(msgspec.Struct, frozen=True):
+    message: str = ""
+    code: str | None = None
+    type: str | None = None
+
+
+class _Faulty(msgspec.Struct, frozen=True):
+    error: _Fault | str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Requests to `base_url` with these headers, each within `timeout_s`."""
+
+    base_url: str
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    timeout_s: float = 120
+
+    async def post(self, path: str, body: dict[str, Any], params: dict[str, str] | None = None) -> bytes:
+        """The answer to a JSON body.
+
+        Raises:
+            LlmError: one of its family says what is wrong.
+        """
+        return await self._asked("POST", self._url(path), json=body, params=params, headers=self.headers)
+
+    async def get(self, url: str) -> bytes:
+        """What lies at an address that the provider gave; only its own host sees the key.
+
+        Raises:
+            LlmError: one of its family says what is wrong.
+        """
+        whole = urljoin(f"{self.base_url}/", url)
+        is_own = urlsplit(whole)[:2] == urlsplit(self.base_url)[:2]
+        if not is_own and not whole.startswith("https://"):
+            raise InvalidResponse("The provider of pictures gave an address that is not opened.")
+        return await self._asked("GET", whole, headers=self.headers if is_own else {})
+
+    def _url(self, path: str) -> str:
+        return f"{self.base_url.rstrip('/')}/{path}"
+
+    async def _asked(self, method: str, url: str, **more: Any) -> bytes:  # noqa: ANN401 - as httpx2 takes it
+        httpx2 = await anyio.to_thread.run_sync(_loaded)
+        context = await anyio.to_thread.run_sync(httpx2.create_ssl_context)
+        try:
+            async with (
+                asyncio.timeout(self.timeout_s),
+                httpx2.AsyncClient(verify=context, timeout=self.timeout_s) as client,
+                client.stream(method, url, **more) as response,
+            ):
+                content = await _bounded(response)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise Unreachable(f"The provider of pictures at {self.base_url} cannot be reached.") from error
+        except TimeoutError as error:
+            raise Unreachable(f"No picture came within {self.timeout_s:g} s.") from error
+        if response.status_code != _OK:
+            raise _fault(response.status_code, content)
+        return content
+
+
+def _loaded() -> Any:  # noqa: ANN401 - a module
+    import httpx2
+
+    return httpx2
+
+
+async def _bounded(response: httpx2.Response) -> bytes:
+    content = bytearray()
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > MAX_BYTES:
+            raise InvalidResponse("The provider of pictures answered with more than can be read.")
+    return bytes(content)
+
+
+def _fault(status: int, content: bytes) -> LlmError:
+    """The error that an answer tells of, in OpenAI's shape or, from DIAL, as plain text."""
+    try:
+        fault = msgspec.json.decode(content, type=_Faulty).error
+        said = fault if isinstance(fault, str) else fault.message
+    except (msgspec.DecodeError, UnicodeError):
+        said = content[:_SHOWN].decode("utf-8", "replace")
+    said = " ".join(said.split())[:_SHOWN] or f"HTTP {status}"
+    match status:
+        case 429:
+            return RateLimited(f"The provider of pictures wants fewer requests: {said}")
+        case 400 | 403 | 422:
+            return Refused(f"The provider of pictures refused: {said}")
+        case 401:
+            return Refused("The provider of pictures does not accept the key: set BETHINK_IMAGES_API_KEY.")
+        case 404:
+            return InvalidResponse(f"The provider of pictures knows no such model: {said}")
+        case _:
+            return Unreachable(f"The provider of pictures answered with HTTP {status}: {said}")

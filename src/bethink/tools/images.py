@@ -1,0 +1,89 @@
+"""`generate_image` of spec 002: a picture from words, kept among the conversation's files and shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import Field
+
+from bethink.errors import BadInput
+from bethink.events import Usage
+from bethink.images.sizes import DEFAULT
+from bethink.tool import NewFile, Rate, ToolContext, ToolOutput, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.images import Images
+    from bethink.tool import Tool
+
+ALIASES: Final = {"image_generation_tool": "generate_image"}
+"""The name that the program behind spec 002 has for the same tool."""
+_PATIENCE_S: Final = 10
+_MAX_PROMPT: Final = 4_000
+"""What the strictest of OpenAI's models takes (its reference, "Create image", `prompt`)."""
+_OFTEN: Final = Rate(10, per_s=60)
+"""Pictures cost money, and a model that is caught in a loop asks for many."""
+
+
+def image_tools(images: Images | None, timeout_s: float, price_usd: float | None = None) -> list[Tool]:
+    """`generate_image`, a picture of which costs `price_usd`; nothing where no model of pictures is set."""
+    if images is None:
+        return []
+
+    @tool(
+        effect="egress",
+        label="Make a picture ({size}): {prompt}",
+        timeout_s=timeout_s + _PATIENCE_S,
+        gives=_prompt,
+        public=True,
+        rate=_OFTEN,
+    )
+    async def generate_image(
+        context: ToolContext,
+        prompt: Annotated[
+            str,
+            Field(
+                description="Detailed description of the image to generate",
+                min_length=1,
+                max_length=_MAX_PROMPT,
+            ),
+        ],
+        size: Annotated[str, Field(description="Width x height in pixels", max_length=20)] = DEFAULT,
+    ) -> ToolOutput:
+        """Generate an image from a text prompt. The user sees it at once; you cannot see it.
+
+        Describe what is in the picture, its style and its light. Leave personal details out.
+        """
+        if images.sizes and size not in images.sizes:
+            raise BadInput(f"{images.name} makes no pictures of {size}: take {', '.join(images.sizes)}.")
+        picture = await images.generate(prompt, size)
+        context.emit(
+            Usage(
+                job="image",
+                model=images.name,
+                input_tokens=picture.input_tokens,
+                output_tokens=picture.output_tokens,
+                cost_usd=price_usd,
+            )
+        )
+        ending = picture.media_type.partition("/")[2].replace("jpeg", "jpg")
+        kept = await context.keep(NewFile(f"picture.{ending}", picture.media_type, picture.content))
+        return ToolOutput(f"Made, and shown to the user: {kept.name} ({size}).", attachments=(kept,))
+
+    return [_with_sizes(generate_image, images.sizes)]
+
+
+def _with_sizes(one: Tool, sizes: Sequence[str]) -> Tool:
+    """The tool as a model is told of it, with the sizes that there are."""
+    if not sizes:
+        return one
+    properties: dict[str, Any] = one.parameters["properties"]
+    size = {key: value for key, value in properties["size"].items() if key != "maxLength"}
+    told = properties | {"size": size | {"enum": [*sizes]}}
+    return replace(one, parameters=one.parameters | {"properties": told})
+
+
+def _prompt(arguments: dict[str, Any]) -> Sequence[str]:
+    return (arguments["prompt"],)
