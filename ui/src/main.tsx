@@ -7,7 +7,7 @@ import { AppProvider, type Services } from "./services/context";
 import { ConversationsService } from "./services/conversations";
 import { HealthService } from "./services/health";
 import { LookService } from "./services/look";
-import { Router } from "./services/router";
+import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
 import { Toasts } from "./services/toasts";
 import "./styles/tokens.css";
@@ -26,7 +26,8 @@ const services: Services = {
   router,
   conversations,
   sessions: new SessionsService(conversations, (id) => {
-    if (router.path.get() === "/") router.go(`/c/${id}`, true);
+    const route = routeOf(router.path.get());
+    if (route.room === "chat" && !route.conversation) router.go(addressOfChat(id), true);
   }),
   health: new HealthService(),
   look: new LookService(),

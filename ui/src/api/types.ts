@@ -42,6 +42,7 @@ export type {
   MemoryPatch,
   MemorySource,
   ModelMessage,
+  NewConversation,
   RunStarted,
   ToolFinished,
   ToolList,

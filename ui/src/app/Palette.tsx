@@ -1,6 +1,7 @@
 // One field for everything: rooms, actions, conversations by title, memories by meaning.
 import {
   Brain,
+  Ghost,
   Keyboard,
   type LucideIcon,
   MessageSquareText,
@@ -43,6 +44,7 @@ function places(app: Services, onShortcuts: () => void): Found[] {
   };
   return [
     entry("new", Plus, "New chat", () => app.router.go("/")),
+    entry("temporary", Ghost, "Temporary chat", () => app.router.go("/temporary")),
     ...rooms
       .slice(1)
       .map((room) => entry(room.key, room.icon, room.name, () => app.router.go(room.path))),

@@ -172,7 +172,7 @@ export type RunStarted = { at: number; conversation: string; kind: "run_started"
 
 export type Said = { attachments?: readonly string[]; content: string; role?: "user" };
 
-export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
 
 export type TextDelta = { kind: "text_delta"; text: string };
 

@@ -7,7 +7,7 @@ const KEPT = 12;
 
 export class SessionsService {
   #open = new Map<string, Session>();
-  #draft: Session | null = null;
+  #drafts = new Map<boolean, Session>();
   #conversations: ConversationsService;
   #onCreated: (id: string) => void;
 
@@ -16,11 +16,12 @@ export class SessionsService {
     this.#onCreated = onCreated;
   }
 
-  /** The conversation of this id; without one, the new conversation that has nothing said in it yet. */
-  of(id: string | null): Session {
+  /** The conversation of this id; without one, the new one that has nothing said in it yet. */
+  of(id: string | null, temporary = false): Session {
     if (id === null) {
-      this.#draft ??= this.#make(null);
-      return this.#draft;
+      const draft = this.#drafts.get(temporary) ?? this.#make(null, temporary);
+      this.#drafts.set(temporary, draft);
+      return draft;
     }
     const known = this.#open.get(id);
     const session = known ?? this.#make(id);
@@ -35,12 +36,12 @@ export class SessionsService {
     this.#open.delete(id);
   }
 
-  #make(id: string | null): Session {
-    const session: Session = new Session(id, {
+  #make(id: string | null, temporary = false): Session {
+    const session: Session = new Session(id, temporary, {
       onConversation: this.#conversations.put,
       onCreated: (created) => {
         this.#open.set(created, session);
-        if (this.#draft === session) this.#draft = null;
+        this.#drafts.delete(temporary);
         this.#onCreated(created);
       },
     });

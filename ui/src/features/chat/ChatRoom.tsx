@@ -8,9 +8,11 @@ import { ChatPage } from "./ChatPage";
 import { ContextPanel } from "./ContextPanel";
 import { ConversationNav } from "./ConversationNav";
 
-export function ChatRoom({ conversation }: { conversation: string | null }) {
+type ChatRoomProps = { conversation: string | null; temporary: boolean };
+
+export function ChatRoom({ conversation, temporary }: ChatRoomProps) {
   const { sessions, look } = useApp();
-  const session = sessions.of(conversation);
+  const session = sessions.of(conversation, temporary);
   const { panel: wanted } = useStore(look.store);
   const empty = useStore(session.store).turns.length === 0;
   const phone = useMedia(PHONE);
