@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from bethink.accounts import WRITE, Accounts, Register, accounts_for
 from bethink.across.background import Background
+from bethink.across.finding import Finding
 from bethink.across.forgetting import Forgetting
 from bethink.across.forgettings import Forgettings
 from bethink.across.health import Health
@@ -143,6 +144,7 @@ class App:
     background: Background
     keeper: Keeper
     mcp_servers: Servers
+    finding: Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +391,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         background=background,
         keeper=given.keeper,
         mcp_servers=given.mcp.servers,
+        finding=Finding(ports.index, conversations),
     )
 
 

@@ -7,7 +7,7 @@ import { AppProvider, type Services } from "./services/context";
 import { ConversationsService } from "./services/conversations";
 import { HealthService } from "./services/health";
 import { LookService } from "./services/look";
-import { addressOfChat, Router, routeOf } from "./services/router";
+import { Router } from "./services/router";
 import { SessionsService } from "./services/sessions";
 import { Toasts } from "./services/toasts";
 import "./styles/tokens.css";
@@ -26,8 +26,7 @@ const services: Services = {
   router,
   conversations,
   sessions: new SessionsService(conversations, (id) => {
-    const route = routeOf(router.path.get());
-    if (route.room === "chat" && !route.conversation) router.go(addressOfChat(id), true);
+    if (router.path.get() === "/") router.go(`/c/${id}`, true);
   }),
   health: new HealthService(),
   look: new LookService(),

@@ -14,14 +14,16 @@ from bethink.agent.journal import Journal
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Run
 from bethink.agent.request import RunRequest
-from bethink.errors import Conflict
+from bethink.errors import Busy, Conflict
 from bethink.events import Place, RunStarted
 from bethink.messages import UserMessage
+from bethink.store import Versioned
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.agent.commands import Commands
+    from bethink.agent.forks import Parting
     from bethink.agent.loop import Loop
     from bethink.agent.loops import Loops
     from bethink.agent.stored_runs import StoredRuns
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from bethink.events import Event
     from bethink.messages import Message, ToolMessage
     from bethink.principal import Principal
-    from bethink.store import Versioned
+
+
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +42,15 @@ class Opening:
     """What a new run is to begin with.
 
     `said` is the owner's message, or what a client's tools answered; the run
-    serves the owner's `message`, by its id.
+    serves the owner's `message`, by its id. Where it begins at a `fork`, nothing
+    may be said: then it answers that message anew.
     """
 
     message: str
     said: Sequence[UserMessage | ToolMessage]
     wishes: Wishes
     brought: Brought
+    fork: Parting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +76,28 @@ class Beginning:
         Raises:
             UnknownId: this owner has no such conversation, or the wished model is not offered.
             Busy: it is being answered now.
-            BadInput: a tool of the client's cannot be offered.
+            BadInput: a tool of the client's cannot be offered, or there are too many branches.
+            Conflict: others keep changing the conversation.
         """
-        conversations, wishes = self.stored.conversations, opening.wishes
+        for _ in range(_TRIES):
+            try:
+                return await self._new(principal, conversation, opening)
+            except Busy:
+                raise
+            except Conflict:
+                # Somebody chose another branch, or renamed it, while this was begun: nothing is stored yet.
+                continue
+        raise Conflict
+
+    async def _new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
+        conversations = self.stored.conversations
+        found = await conversations.get(principal, conversation)
+        wishes = wished_in(found.record, opening.wishes)
         loop = self.loops.of(wishes, opening.brought)
         hush = await Hush.listening(principal.owner, self.stored.forgettings)
         held = await self.stored.settle(principal, conversation, rejecting=True)
+        if opening.fork is not None:
+            held = Versioned(opening.fork.of(held.record), held.version)
         history = await self._history(principal, held, loop)
         run = Run(
             id=conversations.new_id(),
@@ -84,7 +106,7 @@ class Beginning:
             process=self.stored.bus.process,
             started_at=conversations.clock.now_us(),
         )
-        first = opening.said[0]
+        first = opening.said[0] if opening.said else None
         command = self.commands.match(first.content) if isinstance(first, UserMessage) else None
         aside = command is not None or not wishes.memory
         recorder = Recorder(principal, run, held, conversations, Journal(), hush, aside=aside, wishes=wishes)
@@ -154,3 +176,11 @@ class Beginning:
         if not held.record.count or not room:
             return []
         return await self.stored.history(principal, held.record, tokens=room)
+
+
+def wished_in(held: Conversation, wishes: Wishes) -> Wishes:
+    """What a run in the conversation is to have: the caller's wishes, else the conversation's own."""
+    model, system = wishes.model or held.model, wishes.system or held.system
+    if (model, system) == (wishes.model, wishes.system):
+        return wishes
+    return msgspec.structs.replace(wishes, model=model, system=system)

@@ -18,6 +18,7 @@ from bethink.agent.client_tools import open_calls, results_of
 from bethink.agent.deciding import Deciding
 from bethink.agent.elsewhere import Elsewhere
 from bethink.agent.flushing import Flusher
+from bethink.agent.forks import Fork, Parting, attachments_of, parting
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
 from bethink.agent.wishes import NO_WISHES, NOTHING
@@ -135,26 +136,37 @@ class Runs:
     async def start(
         self,
         principal: Principal,
-        conversation: str,
-        content: str,
+        conversation: str | Fork,
+        content: str | None,
         *,
-        files: Sequence[str] = (),
+        files: Sequence[str] | None = None,
         wishes: Wishes = NO_WISHES,
         brought: Brought = NOTHING,
     ) -> str:
         """Begin to answer; the message is durable when the run's id comes back.
 
-        `files` are ids of the conversation's files to which the message speaks.
-        Calls that still wait for an approval are taken as rejected.
+        `files` are ids of the conversation's files to which the message speaks; for
+        an edit that names none, those of the message that it replaces. A `Fork` begins
+        on another branch; the one that answers again needs no `content`. Calls that
+        still wait for an approval are taken as rejected.
 
         Raises:
-            UnknownId: this owner has no such conversation, or the wished model is not offered.
+            UnknownId: this owner has no such conversation or message, or the wished model is not offered.
             Busy: it is being answered now.
             BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
         """
-        attached = await self.files.attachments(principal, conversation, files)
-        said = UserMessage(checked_content(content, self.max_message_chars), attached)
-        opening = Opening(self.conversations.new_id(), [said], wishes, brought)
+        fork: Parting | None = None
+        if isinstance(conversation, Fork):
+            fork = await parting(self.conversations, principal, conversation)
+            conversation = conversation.conversation
+        if fork is not None and fork.way == "again":
+            opening = Opening(fork.stored.id, [], wishes, brought, fork)
+        else:
+            attached = await self.files.attachments(principal, conversation, files or ())
+            if fork is not None and fork.way == "edit" and files is None:
+                attached = attachments_of(fork.stored.message)
+            said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
+            opening = Opening(self.conversations.new_id(), [said], wishes, brought, fork)
         return self._launch(await self.beginning.new(principal, conversation, opening))
 
     async def answer(

@@ -9,7 +9,20 @@ import argparse
 from typing import Any
 
 from bethink import __version__
-from bethink.cli import bench, chat, dial, doctor, mcp, mcp_servers, memory, people, serve, tools, users
+from bethink.cli import (
+    bench,
+    chat,
+    conversations,
+    dial,
+    doctor,
+    mcp,
+    mcp_servers,
+    memory,
+    people,
+    serve,
+    tools,
+    users,
+)
 from bethink.cli.commands import Commands
 
 _DESCRIPTION = "An agent that remembers, and whose memory you can read, correct, undo and take away."
@@ -49,7 +62,20 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"bethink {__version__}")
     commands = Commands(None, common).under(parser)
-    for family in (serve, chat, memory, people, users, mcp, mcp_servers, tools, dial, doctor, bench):
+    for family in (
+        serve,
+        chat,
+        conversations,
+        memory,
+        people,
+        users,
+        mcp,
+        mcp_servers,
+        tools,
+        dial,
+        doctor,
+        bench,
+    ):
         family.register(commands)
     return parser
 

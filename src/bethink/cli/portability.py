@@ -55,7 +55,7 @@ def export_memory(session: Session, lines: FactLines, options: argparse.Namespac
     if options.output in {None, "-"}:
         session.call(write_to, sys.stdout.buffer.write)
         return Exit.OK
-    with _new_file(Path(options.output)) as file:
+    with new_file(Path(options.output)) as file:
         session.call(write_to, file.write)
     lines.screen.note(f"{options.output}: written as {name}. Keep it as private as the memory itself.")
     return Exit.OK
@@ -113,7 +113,7 @@ def _format_of(output: str | None) -> str:
 
 
 @contextmanager
-def _new_file(path: Path) -> Generator[BinaryIO]:
+def new_file(path: Path) -> Generator[BinaryIO]:
     """A file for nobody else's eyes, there under its name only once it is whole."""
     if path.exists():
         message = f"{path} is there already: choose another name, or move it away."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.conversations.branches import appended, is_on_line, line, switched
+from bethink.conversations.branches import appended, continued, is_on_line, line, switched
 from bethink.conversations.records import (
     CONVERSATIONS,
     MESSAGES,
@@ -23,7 +23,7 @@ from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Page, Put, Scan, Versioned
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bethink.clock import Clock, Ids
     from bethink.principal import Principal
@@ -305,9 +305,44 @@ class Conversations:
             Busy: another branch is asked for while it is being answered.
             Conflict: others keep changing it.
         """
+        return await self._changed(principal, conversation, edit.of)
+
+    async def part(self, principal: Principal, conversation: str, message: str) -> Conversation:
+        """Go on behind a message, on a branch of its own unless it is the last one of its branch.
+
+        Raises:
+            UnknownId: this owner has no such conversation, or it has no such message.
+            BadInput: it has too many branches.
+            Busy: it is being answered.
+            Conflict: others keep changing it.
+        """
+        stored = await self.message(principal, conversation, message)
+
+        def parted(held: Conversation) -> Conversation:
+            if held.active_run is not None:
+                raise Busy
+            return continued(held, stored)
+
+        return await self._changed(principal, conversation, parted)
+
+    async def message(self, principal: Principal, conversation: str, message: str) -> StoredMessage:
+        """A message of the conversation, on whichever branch.
+
+        Raises:
+            UnknownId: it has none with that id.
+        """
+        (stored,) = await self.said(principal, [message])
+        if stored is None or stored.conversation != conversation or stored.branch < 0:
+            text = "Message not found in this conversation: it may have been deleted."
+            raise UnknownId(text)
+        return stored
+
+    async def _changed(
+        self, principal: Principal, conversation: str, change: Callable[[Conversation], Conversation]
+    ) -> Conversation:
         for _ in range(_CONFLICT_TRIES):
             found = await self.get(principal, conversation)
-            changed = edit.of(found.record)
+            changed = change(found.record)
             try:
                 await self.store.commit(
                     principal.owner, [Put(CONVERSATIONS, changed, if_version=found.version)]

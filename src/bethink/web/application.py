@@ -24,6 +24,7 @@ from bethink.web import (
     recall,
     runs,
     settings,
+    talk,
     tools,
 )
 from bethink.web.contract import extended
@@ -41,13 +42,14 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
-# Before `memories`, whose routes take any word for an id.
+# `talk` before `conversations`, and others before `memories`: those take any word for an id.
 _ROOMS = (
     health,
     metrics,
     settings,
     tools,
     files,
+    talk,
     conversations,
     runs,
     portability,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from bethink.agent.forks import Fork
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
 from bethink.conversations import Edit, Start
@@ -48,6 +49,8 @@ class Conversation(BaseModel):
     archived: bool
     project: str | None
     active_run: str | None
+    branch: int = Field(description="The active branch, whose messages are shown.")
+    branch_count: int = Field(description="How many branches it has; 1 until something is edited.")
     model: str | None = Field(
         description="The model of its runs, `provider:name`; null is the settings' own."
     )
@@ -68,6 +71,12 @@ class ConversationPage(BaseModel):
 
 
 Prompt = Annotated[str, Field(max_length=20_000, description="A system prompt; empty is none.")]
+
+
+class BranchBody(Body):
+    """Where to go on."""
+
+    message: str = Field(max_length=200, description="A message's id, on any branch.")
 
 
 class Interrupted(BaseModel):
@@ -112,6 +121,10 @@ class ConversationPatch(Body):
     project: Label | None = None
     model: Label | None = None
     system: Prompt | None = None
+    branch: Annotated[
+        int | None,
+        Field(ge=0, description="Make this branch the active one: see a message's `siblings`."),
+    ] = None
 
 
 class Said(BaseModel):
@@ -121,18 +134,53 @@ class Said(BaseModel):
 
     role: Literal["user"] = "user"
     content: str = Field(min_length=1)
-    attachments: list[str] = Field(
-        default=[],
-        max_length=100,
-        description="Ids of the conversation's files, as `POST /conversations/{id}/files` gave them.",
+    attachments: Annotated[list[str], Field(max_length=100)] | None = Field(
+        default=None,
+        description="Ids of the conversation's files, as `POST /conversations/{id}/files` gave them."
+        " An edit that has none keeps those of the message that it replaces.",
     )
 
 
-class ChatBody(Body):
-    """A message to answer."""
+_MessageId = Annotated[str, Field(max_length=200)]
 
-    message: Said
+
+class ChatBody(Body):
+    """A message to answer, behind the last one, or elsewhere by one of `edit`, `parent` and `regenerate`.
+
+    Those three name a message by its id and begin a branch there, which becomes the active one. What was
+    said there before is kept: `GET /conversations/{id}` shows both as `siblings`, and `PATCH` goes back.
+    """
+
+    message: Said | None = Field(default=None, description="Left out only with `regenerate`.")
     stream: bool = True
+    edit: _MessageId | None = Field(
+        default=None, description="Say this in place of that message, which was the owner's."
+    )
+    parent: _MessageId | None = Field(default=None, description="Say this behind that message.")
+    regenerate: _MessageId | None = Field(
+        default=None,
+        description="Answer again: that message of the owner, or the one that was answered by it.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if sum(named is not None for named in (self.edit, self.parent, self.regenerate)) > 1:
+            message = "give at most one of edit, parent and regenerate"
+            raise ValueError(message)
+        if (self.message is None) != (self.regenerate is not None):
+            message = "give a message, or a message's id to regenerate, and not both"
+            raise ValueError(message)
+        return self
+
+    def place(self, conversation: str) -> str | Fork:
+        """Where it is said."""
+        if self.edit is not None:
+            return Fork(conversation, self.edit, "edit")
+        if self.parent is not None:
+            return Fork(conversation, self.parent, "behind")
+        if self.regenerate is not None:
+            return Fork(conversation, self.regenerate, "again")
+        return conversation
 
 
 @router.post("", status_code=201, responses=documented(507))
@@ -184,7 +232,7 @@ async def get_conversation(
     messages = [item.record for item in page.items][::-1]
     return ConversationShown(
         **_conversation(held).model_dump(),
-        messages=[shown(message, lambda call: _label(app, call)) for message in messages],
+        messages=[shown(held, message, lambda call: _label(app, call)) for message in messages],
         cursor=page.cursor,
         interrupted=_interrupted(messages) if before is None else None,
         waiting=await _waiting(app, caller, held.active_run),
@@ -195,12 +243,27 @@ async def get_conversation(
 async def change_conversation(
     conversation: str, body: ConversationPatch, app: Served, caller: Caller
 ) -> Conversation:
-    """Rename, archive or bring back, move to a project, choose its model or its system prompt."""
+    """Rename, archive or bring back, move to a project, choose its model, its system prompt or its branch.
+
+    Another branch cannot be chosen while it is being answered (409).
+    """
     given: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
     changes: dict[str, Any] = {
         name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
     }
     return _conversation(await app.conversations.edit(caller, conversation, Edit(**changes)))
+
+
+@router.post("/{conversation}/branch", responses=documented(404, 409))
+async def branch_conversation(
+    conversation: str, body: BranchBody, app: Served, caller: Caller
+) -> Conversation:
+    """Go on from one of its messages: what comes next stands behind it, on a branch of its own.
+
+    What was said behind it before stays, as another branch. From the last message of a branch it goes
+    on there, and no new branch is made.
+    """
+    return _conversation(await app.conversations.part(caller, conversation, body.message))
 
 
 @router.delete("/{conversation}", status_code=204, response_class=Response, responses=documented(404, 409))
@@ -230,8 +293,8 @@ async def chat(
     With `Accept: text/event-stream; profile=openai` the stream is the
     conversation's id, and then `chat.completion.chunk` objects as OpenAI sends them.
     """
-    said = body.message
-    run = await app.runs.start(caller, conversation, said.content, files=said.attachments)
+    content, files = (body.message.content, body.message.attachments) if body.message else (None, None)
+    run = await app.runs.start(caller, body.place(conversation), content, files=files)
     batches = app.runs.follow(caller, run)
     if body.stream:
         frames = OpenAiFrames(conversation, run) if asks_for_profile(accept) else None
@@ -249,6 +312,8 @@ def _conversation(record: kept.Conversation) -> Conversation:
         archived=bool(record.archived),
         project=record.project,
         active_run=record.active_run,
+        branch=record.branch,
+        branch_count=len(record.branches) or 1,
         model=record.model,
         system=record.system,
         temporary=bool(record.temporary),

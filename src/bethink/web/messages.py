@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
+from bethink.conversations import siblings
 from bethink.events import ClaimKind, StopReason
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bethink.conversations import ChangedRef, RecalledRef, StoredMessage
+    from bethink.conversations import ChangedRef, Conversation, RecalledRef, StoredMessage
     from bethink.events import Mark, Usage
     from bethink.messages import Attachment
 
@@ -78,11 +79,24 @@ class UsageTotal(BaseModel):
     estimated: bool
 
 
+class MessageSiblings(BaseModel):
+    """What else was said in a message's place: shown as "2 of 3".
+
+    `PATCH /conversations/{id}` with one of the `branches` as `branch` goes on with that one; this
+    message's own is the one at `index`.
+    """
+
+    index: int = Field(description="0 is the first that was said.")
+    branches: list[int]
+
+
 class _Message(BaseModel):
     id: str
     at: datetime
     run: str
     content: str
+    branch: int = Field(description="The branch that it belongs to.")
+    siblings: MessageSiblings | None = Field(description="Null where nothing else was said in its place.")
 
 
 class OwnerMessage(_Message):
@@ -122,15 +136,21 @@ class ToolResult(_Message):
 Message = OwnerMessage | ModelMessage | ToolResult
 
 
-def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
-    """The message as JSON has it; `label_of` puts a call in plain words."""
+def shown(held: Conversation, stored: StoredMessage, label_of: LabelOf) -> Message:
+    """A conversation's message as JSON has it; `label_of` puts a call in plain words."""
     said, at = stored.message, to_datetime(stored.at)
+    others = siblings(held, stored)
+    place: dict[str, Any] = {
+        "branch": stored.branch,
+        "siblings": others and MessageSiblings(index=others.index, branches=list(others.branches)),
+    }
     match said:
         case UserMessage():
             return OwnerMessage(
                 id=stored.id,
                 at=at,
                 run=stored.run,
+                **place,
                 content=said.content,
                 attachments=files(said.attachments),
             )
@@ -139,6 +159,7 @@ def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
                 id=stored.id,
                 at=at,
                 run=stored.run,
+                **place,
                 content=said.content,
                 tool_calls=[
                     MessageCall(id=call.id, name=call.name, arguments=call.arguments, label=label_of(call))
@@ -161,6 +182,7 @@ def shown(stored: StoredMessage, label_of: LabelOf) -> Message:
                 id=stored.id,
                 at=at,
                 run=stored.run,
+                **place,
                 content=said.content,
                 call=said.call,
                 name=said.name,

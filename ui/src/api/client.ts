@@ -22,7 +22,6 @@ import type {
   MemoryPage,
   MemoryPatch,
   MemoryWritten,
-  NewConversation,
   OpenConversation,
   Rule,
   Settings,
@@ -130,8 +129,7 @@ export const api = {
       undefined,
       signal,
     ),
-  createConversation: (begin: NewConversation) =>
-    json<Conversation>("POST", "/conversations", begin),
+  createConversation: () => json<Conversation>("POST", "/conversations", {}),
   patchConversation: (id: string, patch: ConversationPatch) =>
     json<Conversation>("PATCH", `/conversations/${at(id)}`, patch),
   deleteConversation: (id: string) => json<void>("DELETE", `/conversations/${at(id)}`),
@@ -140,8 +138,6 @@ export const api = {
     json<FileList>("GET", `/conversations/${at(conversation)}/files`),
 
   tools: (signal?: AbortSignal) => json<ToolList>("GET", "/tools", undefined, signal),
-  exportOf: (id: string, format: "md" | "json") =>
-    withQuery(`/conversations/${at(id)}/export`, { format }),
   setRule: (tool: string, rule: Rule) => json<void>("PUT", `/tools/${at(tool)}/rule`, { rule }),
   toolCalls: (query: { tool?: string; cursor?: string | null }, signal?: AbortSignal) =>
     json<CallPage>("GET", withQuery("/tools/calls", { limit: 50, ...query }), undefined, signal),

@@ -42,7 +42,6 @@ export type {
   MemoryPatch,
   MemorySource,
   ModelMessage,
-  NewConversation,
   RunStarted,
   ToolFinished,
   ToolList,

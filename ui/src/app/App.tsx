@@ -20,7 +20,7 @@ const SoonRoom = lazy(() => import("../features/soon/SoonRoom"));
 function Shown({ route }: { route: Route }) {
   switch (route.room) {
     case "chat":
-      return <ChatRoom conversation={route.conversation} temporary={route.temporary} />;
+      return <ChatRoom conversation={route.conversation} />;
     case "memory":
       return <MemoryRoom memory={route.memory} />;
     case "settings":
@@ -68,10 +68,6 @@ export function App() {
   useKey("new", () => {
     setOpen(null);
     router.go("/");
-  });
-  useKey("temporary", () => {
-    setOpen(null);
-    router.go("/temporary");
   });
   useEffect(() => {
     document.title = name && route.room !== "chat" ? `${name} · Bethink` : "Bethink";

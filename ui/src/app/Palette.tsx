@@ -1,7 +1,6 @@
 // One field for everything: rooms, actions, conversations by title, memories by meaning.
 import {
   Brain,
-  Ghost,
   Keyboard,
   type LucideIcon,
   MessageSquareText,
@@ -44,7 +43,6 @@ function places(app: Services, onShortcuts: () => void): Found[] {
   };
   return [
     entry("new", Plus, "New chat", () => app.router.go("/")),
-    entry("temporary", Ghost, "Temporary chat", () => app.router.go("/temporary")),
     ...rooms
       .slice(1)
       .map((room) => entry(room.key, room.icon, room.name, () => app.router.go(room.path))),

@@ -20,6 +20,8 @@ export type Body_upload_file = { file: string };
 
 export type Bounds = { max_message_chars: number; max_repeated_calls: number; max_run_cost_usd: number; max_run_tokens: number; max_seconds: number; max_steps: number; max_tool_calls: number; tool_timeout_s: number };
 
+export type BranchBody = { message: string };
+
 export type CallPage = { cursor: string | null; items: readonly CallShown[] };
 
 export type CallShown = { arguments: string | null; at: string; by: "policy" | "approve" | "edit" | "reject" | "deny"; call: string; conversation: string; duration_ms: number; error: string | null; id: string; run: string; tool: string };
@@ -28,7 +30,7 @@ export type CardParts = { cvv?: string | null; exp_date?: string | null; num?: s
 
 export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[]; waiting: readonly Waiting[] };
 
-export type ChatBody = { message: Said; stream?: boolean };
+export type ChatBody = { edit?: string | null; message?: Said | null; parent?: string | null; regenerate?: string | null; stream?: boolean };
 
 export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
 
@@ -36,15 +38,15 @@ export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; und
 
 export type ConsolidationBody = { preview?: boolean; share?: number; threshold?: number };
 
-export type Conversation = { active_run: string | null; archived: boolean; created_at: string; id: string; message_count: number; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string };
+export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string };
 
 export type ConversationFile = { at: string; id: string; made_by: "owner" | "tool"; media_type: string; name: string; size: number; url: string };
 
 export type ConversationPage = { cursor: string | null; items: readonly Conversation[]; total: number };
 
-export type ConversationPatch = { archived?: boolean | null; model?: string | null; project?: string | null; system?: string | null; title?: string | null };
+export type ConversationPatch = { archived?: boolean | null; branch?: number | null; model?: string | null; project?: string | null; system?: string | null; title?: string | null };
 
-export type ConversationShown = { active_run: string | null; archived: boolean; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[] };
+export type ConversationShown = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[] };
 
 export type Decided = { goes_on: boolean; run: string };
 
@@ -66,7 +68,13 @@ export type ForgottenOfPerson = { name: string; parts: readonly string[]; person
 
 export type ForgottenSentences = { at: string; by_owner: boolean; conversation: string; message: string; sentences: readonly string[] };
 
+export type FoundMark = { end: number; start: number };
+
 export type FoundMemory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
+
+export type FoundMessage = { active: boolean; at: string; branch: number; conversation: string; marks: readonly FoundMark[]; message: string; role: "user" | "assistant" | "tool"; snippet: string; title: string };
+
+export type FoundMessages = { cursor: string | null; items: readonly FoundMessage[] };
 
 export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
@@ -128,11 +136,13 @@ export type MessageRecalled = { id: string; kind: string; score: number };
 
 export type MessageSaved = { id: string; kind: "message_saved"; role: "assistant" | "tool" };
 
-export type ModelMessage = { at: string; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; stop_reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
+export type MessageSiblings = { branches: readonly number[]; index: number };
+
+export type ModelMessage = { at: string; branch: number; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; siblings: MessageSiblings | null; stop_reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
 
 export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
 
-export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; content: string; id: string; role?: "user"; run: string };
+export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; role?: "user"; run: string; siblings: MessageSiblings | null };
 
 export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
@@ -170,9 +180,9 @@ export type RunRef = { run: string };
 
 export type RunStarted = { at: number; conversation: string; kind: "run_started"; message: string; model: string | null; run: string; schema?: number };
 
-export type Said = { attachments?: readonly string[]; content: string; role?: "user" };
+export type Said = { attachments?: readonly string[] | null; content: string; role?: "user" };
 
-export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
 
 export type TextDelta = { kind: "text_delta"; text: string };
 
@@ -186,7 +196,7 @@ export type ToolProgress = { call: string; fraction?: number | null; kind: "tool
 
 export type ToolRequested = { arguments: string; call: string; kind: "tool_requested"; label: string; name: string };
 
-export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string; untrusted: boolean };
+export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; branch: number; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string; siblings: MessageSiblings | null; untrusted: boolean };
 
 export type ToolRun = { arguments: string; attachments: readonly MessageAttachment[]; call: string; duration_ms: number; error: string | null; name: string; text: string; untrusted: boolean };
 

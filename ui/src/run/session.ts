@@ -1,7 +1,7 @@
 // One conversation as the interface holds it: its past, the answer that is being written, what waits.
 // It lives on while other rooms are shown, so that an answer is never lost by looking elsewhere.
 import { api, asProblem, type Problem } from "../api/client";
-import type { Conversation, Decision, NewConversation } from "../api/types";
+import type { Conversation, Decision } from "../api/types";
 import { Store } from "../services/store";
 import { type Arrived, events, type LinkState, type Opening } from "./link";
 import { emptyRun, type Part, type Run, reduce } from "./reduce";
@@ -28,8 +28,6 @@ export type SessionView = {
   interrupted: string | null;
   queue: readonly Said[];
   undone: ReadonlySet<string>;
-  /** What a conversation that is not made yet is to begin with. */
-  begin: NewConversation;
 };
 
 const fresh: SessionView = {
@@ -46,7 +44,6 @@ const fresh: SessionView = {
   interrupted: null,
   queue: [],
   undone: new Set(),
-  begin: {},
 };
 
 const withTool = (run: Run, call: string, change: Partial<Part>): Run => ({
@@ -63,9 +60,6 @@ const asOpening = ({ conversation, said }: Extract<Following, { said: Said }>): 
   text: said.text,
   files: said.files.map(({ id }) => id),
 });
-
-/** The model of a conversation (null: the usual one) and what it is told beside Bethink's own prompt. */
-export type Chosen = { model: string | null; system: string };
 
 export type SessionHooks = {
   /** Something new is known of this conversation: its title, its time. */
@@ -91,10 +85,9 @@ export class Session {
   #local = 0;
   #creating: Promise<string> | null = null;
 
-  constructor(id: string | null, temporary: boolean, hooks: SessionHooks) {
+  constructor(id: string | null, hooks: SessionHooks) {
     this.#hooks = hooks;
-    const begin = temporary ? { temporary } : {};
-    this.store = new Store<SessionView>({ ...fresh, id, begin, status: id ? "loading" : "ready" });
+    this.store = new Store<SessionView>({ ...fresh, id, status: id ? "loading" : "ready" });
     if (id) void this.load();
   }
 
@@ -209,18 +202,6 @@ export class Session {
     }
   };
 
-  /** Has the next answers come from another model, or under other instructions. */
-  settle = async (chosen: Chosen): Promise<void> => {
-    const { id, begin } = this.store.get();
-    if (!id) {
-      this.store.change({ begin: { ...begin, ...chosen } });
-      return;
-    }
-    const conversation = await api.patchConversation(id, chosen);
-    this.store.change({ conversation });
-    this.#hooks.onConversation(conversation);
-  };
-
   markUndone = (token: string): void =>
     this.store.change({ undone: new Set([...this.store.get().undone, token]) });
 
@@ -238,7 +219,7 @@ export class Session {
   }
 
   async #create(): Promise<string> {
-    const conversation = await api.createConversation(this.store.get().begin);
+    const conversation = await api.createConversation();
     this.store.change({ id: conversation.id, conversation });
     this.#hooks.onCreated(conversation.id);
     return conversation.id;

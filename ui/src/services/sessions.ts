@@ -7,7 +7,7 @@ const KEPT = 12;
 
 export class SessionsService {
   #open = new Map<string, Session>();
-  #drafts = new Map<boolean, Session>();
+  #draft: Session | null = null;
   #conversations: ConversationsService;
   #onCreated: (id: string) => void;
 
@@ -16,12 +16,11 @@ export class SessionsService {
     this.#onCreated = onCreated;
   }
 
-  /** The conversation of this id; without one, the new one that has nothing said in it yet. */
-  of(id: string | null, temporary = false): Session {
+  /** The conversation of this id; without one, the new conversation that has nothing said in it yet. */
+  of(id: string | null): Session {
     if (id === null) {
-      const draft = this.#drafts.get(temporary) ?? this.#make(null, temporary);
-      this.#drafts.set(temporary, draft);
-      return draft;
+      this.#draft ??= this.#make(null);
+      return this.#draft;
     }
     const known = this.#open.get(id);
     const session = known ?? this.#make(id);
@@ -36,12 +35,12 @@ export class SessionsService {
     this.#open.delete(id);
   }
 
-  #make(id: string | null, temporary = false): Session {
-    const session: Session = new Session(id, temporary, {
+  #make(id: string | null): Session {
+    const session: Session = new Session(id, {
       onConversation: this.#conversations.put,
       onCreated: (created) => {
         this.#open.set(created, session);
-        this.#drafts.delete(temporary);
+        if (this.#draft === session) this.#draft = null;
         this.#onCreated(created);
       },
     });

@@ -53,7 +53,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   useEffect(prepareMarkdown, []);
   const frame = (content: ReactNode) => (
     <div className="page chat" {...handlers}>
-      <ChatHead session={session} view={view} onList={onList} {...panel} />
+      <ChatHead view={view} onList={onList} {...panel} />
       <p className="visually-hidden" role="status">
         {spoken(view)}
       </p>
@@ -73,7 +73,6 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
       </div>,
     );
   }
-  const temporary = Boolean((view.conversation ?? view.begin).temporary);
   const empty = view.status === "ready" && !view.turns.length;
   return frame(
     <>
@@ -82,7 +81,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
           <Skeleton lines={7} label="Reading the conversation" />
         </div>
       )}
-      {empty && <Welcome temporary={temporary} onChoose={(text) => composer.current?.put(text)} />}
+      {empty && <Welcome onChoose={(text) => composer.current?.put(text)} />}
       {view.status === "ready" && !empty && (
         <Stream session={session} view={view} onPutBack={(text) => composer.current?.put(text)} />
       )}

@@ -8,11 +8,9 @@ import { ChatPage } from "./ChatPage";
 import { ContextPanel } from "./ContextPanel";
 import { ConversationNav } from "./ConversationNav";
 
-type ChatRoomProps = { conversation: string | null; temporary: boolean };
-
-export function ChatRoom({ conversation, temporary }: ChatRoomProps) {
+export function ChatRoom({ conversation }: { conversation: string | null }) {
   const { sessions, look } = useApp();
-  const session = sessions.of(conversation, temporary);
+  const session = sessions.of(conversation);
   const { panel: wanted } = useStore(look.store);
   const empty = useStore(session.store).turns.length === 0;
   const phone = useMedia(PHONE);

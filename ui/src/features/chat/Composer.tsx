@@ -17,7 +17,6 @@ import { useStore } from "../../services/store";
 import { ComposerFoot } from "./ComposerFoot";
 import { Queue } from "./Queue";
 import { SlashMenu } from "./SlashMenu";
-import { TemporaryNote } from "./TemporaryMark";
 import { UploadChips } from "./UploadChips";
 import { useHints } from "./useHints";
 
@@ -90,7 +89,6 @@ export function Composer({ ref, session, view }: ComposerProps) {
     event.preventDefault();
     session.uploads.add([...event.clipboardData.files]);
   };
-  const temporary = Boolean((view.conversation ?? view.begin).temporary);
   const open = hints.hints.length > 0;
   return (
     <div className="column composer-place">
@@ -99,7 +97,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
         <SlashMenu id={menu} hints={hints.hints} at={hints.current} onChoose={hints.choose} />
       )}
       <form
-        className={`composer ${temporary ? "temporary" : ""}`}
+        className="composer"
         onSubmit={(event) => {
           event.preventDefault();
           send();
@@ -131,7 +129,6 @@ export function Composer({ ref, session, view }: ComposerProps) {
           onStop={() => void session.stop().catch(toasts.fault)}
         />
       </form>
-      {temporary && <TemporaryNote />}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { ArrowUpRight, Ghost } from "lucide-react";
+import { ArrowUpRight } from "lucide-react";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { NoModel } from "./NoModel";
@@ -17,8 +17,7 @@ function greeting(hour: number): string {
 }
 
 /** A page on which nothing has been said yet. */
-export function Welcome(props: { temporary: boolean; onChoose: (text: string) => void }) {
-  const { temporary, onChoose } = props;
+export function Welcome({ onChoose }: { onChoose: (text: string) => void }) {
   const { health } = useApp();
   const { settings } = useStore(health.store);
   const noModel = settings !== null && !settings.model;
@@ -26,20 +25,9 @@ export function Welcome(props: { temporary: boolean; onChoose: (text: string) =>
   return (
     <div className="welcome scroll">
       <div className="column">
-        {temporary ? (
-          <>
-            <p className="hello">
-              <Ghost size={24} strokeWidth={1.5} aria-hidden /> Between us.
-            </p>
-            <p className="ask">This chat is not listed, searched or remembered.</p>
-          </>
-        ) : (
-          <>
-            <p className="hello">{greeting(new Date().getHours())}</p>
-            <p className="ask">What is on your mind?</p>
-          </>
-        )}
-        {known && !temporary && (
+        <p className="hello">{greeting(new Date().getHours())}</p>
+        <p className="ask">What is on your mind?</p>
+        {known && (
           <ul className="samples" aria-label="To begin with">
             {(noModel ? without : withModel).map((text) => (
               <li key={text}>

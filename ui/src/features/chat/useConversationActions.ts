@@ -1,13 +1,9 @@
 import { useApp } from "../../services/context";
-import { routeOf } from "../../services/router";
 
 /** What can be done to a conversation, with its receipts. */
 export function useConversationActions() {
   const { conversations, router, sessions, toasts } = useApp();
-  const leave = (id: string) => {
-    const route = routeOf(router.path.get());
-    if (route.room === "chat" && route.conversation === id) router.go("/");
-  };
+  const leave = (id: string) => router.path.get() === `/c/${id}` && router.go("/");
   const setArchived = async (id: string, archived: boolean) => {
     try {
       await conversations.archive(id, archived);
