@@ -117,6 +117,7 @@ async def test_a_file_is_known_by_its_id_its_address_and_its_name(desk: Desk) ->
         f"/files/{file}",
         f"http://127.0.0.1:8484/files/{file}",
         "files/3xBuckeT/docs/Notes.txt",
+        "files/3xBuckeT/docs/%4eotes.txt",
         "notes.TXT",
     ):
         assert "paprika" in await desk.told("extract_file_content", file_url=named)

@@ -158,6 +158,17 @@ async def test_html_is_read_as_markdown_and_json_indented(tmp_path: Path) -> Non
     assert (await read(tmp_path, "[" * 100_000, "a.json")).count > 1
 
 
+@pytest.mark.parametrize(
+    "part", [b"<w:document", b"<?xml version=\"1.0\"?><w:document xmlns:w='x'/>", b"\xff"]
+)
+async def test_a_docx_with_a_damaged_document_is_said(tmp_path: Path, part: bytes) -> None:
+    assert "damaged" in await refusal(tmp_path, with_part(letter(), "word/document.xml", part), "a.docx")
+
+
+async def test_half_a_character_does_not_hide_the_rest(tmp_path: Path) -> None:
+    assert (await read(tmp_path, '["\\ud800 and"]', "a.json")).pages[1] == '[\n "? and"\n]'
+
+
 async def test_code_keeps_its_indentation(tmp_path: Path) -> None:
     assert (await read(tmp_path, "def f():\n    return 1\n", "f.py")).pages[1] == "def f():\n    return 1"
 

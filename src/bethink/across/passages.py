@@ -44,7 +44,8 @@ _MOST_CHARS: Final = 20_000_000
 """Of all that is kept: some 100 MB with words and vectors."""
 _AHEAD: Final = 10
 """So many pages are read when one is asked for: who reads one reads on."""
-_BATCH: Final = 64
+_BATCH: Final = 16
+"""Passages that are embedded before somebody looks at the clock: a second, on a slow machine."""
 _IMPORTANCE: Final = 0.5
 _MOST_FILES: Final = 50
 _UNREAD: Final = "{} was not read in time: ask again."
@@ -167,12 +168,11 @@ class Passages:
         Raises:
             BadInput: see `Recall.ask`.
         """
-        end = anyio.current_time() + self.search_s
         notes: list[str] = []
         named = await self._read(principal.owner, conversation, files[-_MOST_FILES:], notes=notes)
         if len(files) > _MOST_FILES:
             notes.append(f"Only the newest {_MOST_FILES} files were searched: name others to search them.")
-        missing = await self._embed([held for _, held in named], end)
+        missing = await self._embed([held for _, held in named], anyio.current_time() + self.search_s / 2)
         if missing is not None:
             notes.append(missing)
         searched = _Searched(principal.owner, named)

@@ -13,7 +13,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink.documents.tables import as_markdown
-from bethink.documents.told import MAX_CHARS
+from bethink.documents.told import FOREIGN, MAX_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,9 @@ def docx_blocks(content: bytes) -> Iterator[str]:
     try:
         document: Any = docx.Document(io.BytesIO(content))
         body = document.element.body
-    except (PackageNotFoundError, KeyError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+        styles = {style.style_id: style.name or "" for style in document.styles}
+    except (PackageNotFoundError, *FOREIGN) as error:
         raise UnfitError("This DOCX file is damaged: it cannot be opened.") from error
-    styles = {style.style_id: style.name or "" for style in document.styles}
     size = 0
     for block in _blocks(body, styles, 0):
         yield block
@@ -63,7 +63,7 @@ def _check(content: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+    except FOREIGN as error:
         raise UnfitError("This DOCX file is damaged: it cannot be unpacked.") from error
     if any(part.flag_bits & 1 for part in parts):
         raise UnfitError("This DOCX file is locked with a password.")

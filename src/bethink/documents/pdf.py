@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import io
 import re
-import struct
 import time
-import zlib
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bethink.documents.tables import as_markdown
-from bethink.documents.told import Ended, Failed, Opened, PageRead
+from bethink.documents.told import FOREIGN, Ended, Failed, Opened, PageRead
 from bethink.internet.decoding import visible
 
 if TYPE_CHECKING:
@@ -38,20 +36,6 @@ _MOST_FOR_TABLES: Final = 2_000
 """Of a PDF with more pages no tables are looked for: finding its pages once more takes too long."""
 _BROKEN_WORD: Final = re.compile("[\x02\ufffe]\r?\n")
 """How PDFium marks a word that is divided at a line's end."""
-FOREIGN: Final = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-    zlib.error,
-)
-"""What parsers raise over documents that lie about themselves."""
 
 
 class UnopenedError(Exception):

@@ -19,9 +19,9 @@ import msgspec
 from bethink.documents.docx import UnfitError, docx_blocks
 from bethink.documents.kinds import HEAD, bare_utf16
 from bethink.documents.pages import paged, paragraphs
-from bethink.documents.pdf import FOREIGN, read_pdf
+from bethink.documents.pdf import read_pdf
 from bethink.documents.tables import csv_pages
-from bethink.documents.told import MAX_CHARS, Ended, Failed, Opened, PageRead, Task
+from bethink.documents.told import FOREIGN, MAX_CHARS, Ended, Failed, Opened, PageRead, Task
 from bethink.internet.decoding import decoded, visible
 
 if TYPE_CHECKING:
@@ -115,12 +115,19 @@ def main() -> None:
     with contextlib.redirect_stdout(sys.stderr):
         try:
             for told in read(sys.stdin.buffer.read(), task):
-                out.write(msgspec.json.encode(told) + b"\n")
+                out.write(msgspec.json.encode(_sound(told)) + b"\n")
         except MemoryError:
             out.write(msgspec.json.encode(Failed(_TOO_MUCH)) + b"\n")
         except FOREIGN as error:
             text = f"This document cannot be read: {type(error).__name__}."
             out.write(msgspec.json.encode(Failed(text)) + b"\n")
+
+
+def _sound(told: Told) -> Told:
+    """The same without halves of surrogate pairs, which cannot be written."""
+    if isinstance(told, PageRead):
+        return PageRead(told.number, told.text.encode("utf-8", "replace").decode())
+    return told
 
 
 def _limit(task: Task) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import struct
+import zipfile
+import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -14,6 +17,23 @@ MAX_CHARS = 2_000_000
 """Of a document's text, so much is read: a thick book."""
 MAX_PAGES = 2_000
 """So many pages are read at once; one behind them is read by itself."""
+
+FOREIGN: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SyntaxError,  # lxml's
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+"""What parsers raise over documents that lie about themselves."""
 
 Kind = Literal["pdf", "docx", "html", "csv", "json", "text"]
 

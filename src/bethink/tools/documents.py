@@ -7,6 +7,7 @@ What they say was written by whoever wrote it: it is told as such, and
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import unquote
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
@@ -133,7 +134,7 @@ def _named(files: Sequence[HeldFile], wanted: str) -> HeldFile:
         UnknownId: none is.
     """
     wanted = wanted.strip()
-    last = wanted.rstrip("/").rpartition("/")[2]
+    last = unquote(wanted.rstrip("/").rpartition("/")[2])
     ways: tuple[Callable[[HeldFile], bool], ...] = (
         lambda file: wanted in {file.id, file.name, file.url},
         lambda file: bool(file.url) and wanted.endswith(f"/{file.url.strip('/')}"),
