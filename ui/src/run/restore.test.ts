@@ -4,6 +4,7 @@ import { restore, withWaiting } from "./restore";
 
 const at = "2026-05-03T10:00:00Z";
 const later = "2026-05-03T10:00:02Z";
+const place = { branch: 0, siblings: null };
 const user = (id: string, run: string): StoredMessage => ({
   id,
   at,
@@ -11,8 +12,10 @@ const user = (id: string, run: string): StoredMessage => ({
   role: "user",
   content: id,
   attachments: [],
+  ...place,
 });
 const bare = {
+  ...place,
   tool_calls: [],
   reasoning: "",
   stop_reason: null,
@@ -44,6 +47,7 @@ const result: StoredMessage = {
   error: null,
   duration_ms: 4,
   untrusted: false,
+  ...place,
 };
 const answer: StoredMessage = {
   id: "a2",
