@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import msgspec
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
 from bethink.across.passages import Passages
@@ -247,6 +247,8 @@ def _default(name: str, field: FieldInfo) -> str:
         return "`$XDG_DATA_HOME/bethink`, otherwise `~/.local/share/bethink`"
     if name == "models_dir" or field.default is None or field.default in ("", [], {}):
         return ""
+    if isinstance(field.default, BaseModel):
+        return "off"
     return f"`{json.dumps(field.default)}`"
 
 

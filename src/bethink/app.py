@@ -7,7 +7,7 @@ that is opened is closed in reverse, in one exit stack.
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -46,23 +46,18 @@ from bethink.agent.runs import Runs
 from bethink.agent.spoken import Spoken
 from bethink.agent.tally import Tally
 from bethink.agent.toolbox import Toolbox
-from bethink.blobs.directory import DirectoryBlobs, temporary_blobs
-from bethink.bus.sqlite import open_bus
-from bethink.clock import Clock, Ids, SystemClock, check_time_zone
+from bethink.blobs.directory import temporary_blobs
+from bethink.clock import Ids, check_time_zone
 from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
-from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.errors import BethinkError
 from bethink.files import Files
-from bethink.images.settled import connect_images
-from bethink.internet.connect import connect_internet
 from bethink.llm.offered import Models
-from bethink.llm.settled import connect_models, plain
+from bethink.llm.settled import plain
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.people import People
-from bethink.sandbox.interpreters import open_interpreters
+from bethink.ports import Ports, open_ports
 from bethink.secrets_at_rest import Keeper
-from bethink.store.sqlite import open_database
 from bethink.telemetry import log
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
@@ -79,41 +74,13 @@ if TYPE_CHECKING:
     from bethink.across.passages import Passages
     from bethink.agent.request import Turn
     from bethink.blobs import Blobs
-    from bethink.bus import Bus
-    from bethink.embeddings import Embeddings
-    from bethink.images import Images
-    from bethink.index import Index
-    from bethink.internet import Internet
-    from bethink.llm import Llm
     from bethink.mcp_client.servers import Servers
     from bethink.principal import Principal
-    from bethink.sandbox.interpreters import Interpreters
     from bethink.settings import Settings
-    from bethink.store import Store
     from bethink.tool import Tool
     from bethink.tools.mcp import McpTools
 
 _log = log("app")
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """The adapters that an app stands on.
-
-    `llm` is None where no model is set, `internet` where it is off; without
-    `blobs` files end with the app.
-    """
-
-    store: Store
-    index: Index
-    bus: Bus
-    embeddings: Embeddings
-    llm: Llm | None
-    clock: Clock = field(default_factory=SystemClock)
-    blobs: Blobs | None = None
-    internet: Internet | None = None
-    interpreters: Interpreters | None = None
-    images: Images | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +112,12 @@ class App:
     keeper: Keeper
     mcp_servers: Servers
     finding: Finding
+    given: Given = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What is opened and read before anything is wired."""
+class Given:
+    """What is opened and read before anything is wired; an app beside another one shares it."""
 
     blobs: Blobs
     prompts: Prompts
@@ -162,32 +130,32 @@ class _Given:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, ports: Ports | None = None, *, tools: Sequence[Tool] = ()
+    settings: Settings,
+    ports: Ports | None = None,
+    *,
+    tools: Sequence[Tool] = (),
+    beside: App | None = None,
 ) -> AsyncGenerator[App]:
     """A wired app; `tools` are offered beside its own, and replace those of the same name.
 
-    Stands on `ports` where they are given, else on those that the settings name.
+    Stands on `ports` where they are given, else on those that the settings name. With
+    an open app `beside` it, it shares that one's tools, tool servers and models.
 
     Raises:
         StorageError: the data directory cannot be used.
         BadInput: a setting names something that is not there.
     """
     await anyio.to_thread.run_sync(check_time_zone, settings.time_zone)
-    prompts = await anyio.to_thread.run_sync(read_prompts)
-    folder = settings.data_dir / FOLDER if settings.user_tools else None
-    plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
     async with AsyncExitStack() as stack:
         if ports is None:
             ports = await stack.enter_async_context(open_ports(settings))
         blobs = ports.blobs or await stack.enter_async_context(temporary_blobs())
         background = Background(Vectors(ports.store, ports.index, ports.embeddings), settings.models)
-        keeper = Keeper(settings.data_dir, plain(settings.master_key))
-        mcp = await stack.enter_async_context(
-            open_mcp(settings, ports.store, ports.bus, clock=ports.clock, keeper=keeper)
-        )
-        models = Models(settings, ports.llm)
-        stack.push_async_callback(models.close)
-        given = _Given(blobs, prompts, tools, plugged, keeper, mcp, models)
+        if beside is None:
+            given = await _given(settings, ports, blobs, stack=stack)
+        else:
+            given = replace(beside.given, blobs=blobs)
+        given = replace(given, tools=_with(given.tools, tools))
         app = _wire(settings, ports, background, given=given)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
@@ -200,6 +168,19 @@ async def open_app(
         yield app
 
 
+async def _given(settings: Settings, ports: Ports, blobs: Blobs, *, stack: AsyncExitStack) -> Given:
+    prompts = await anyio.to_thread.run_sync(read_prompts)
+    folder = settings.data_dir / FOLDER if settings.user_tools else None
+    plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
+    keeper = Keeper(settings.data_dir, plain(settings.master_key))
+    mcp = await stack.enter_async_context(
+        open_mcp(settings, ports.store, ports.bus, clock=ports.clock, keeper=keeper)
+    )
+    models = Models(settings, ports.llm)
+    stack.push_async_callback(models.close)
+    return Given(blobs, prompts, (), plugged, keeper, mcp, models)
+
+
 async def _finish_forgetting(forgetting: Forgetting) -> None:
     """Complete what an earlier process did not, before anything is read."""
     try:
@@ -208,35 +189,7 @@ async def _finish_forgetting(forgetting: Forgetting) -> None:
         _log.error("what was being forgotten could not be completed: %s", error)
 
 
-@asynccontextmanager
-async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
-    """The adapters that the settings name, closed with the block.
-
-    Raises:
-        StorageError: the data directory cannot be used.
-        BadInput: the model's name is not `provider:name`, its provider is unknown, or `web_allow_private`
-            holds what is no address.
-    """
-    llm = connect_models(settings)
-    async with AsyncExitStack() as stack:
-        if llm is not None:
-            stack.push_async_callback(llm.close)
-        database = await stack.enter_async_context(open_database(settings.data_dir))
-        bus = await stack.enter_async_context(open_bus(settings.data_dir))
-        yield Ports(
-            *(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
-            blobs=DirectoryBlobs(settings.data_dir / "files"),
-            internet=await _internet(settings),
-            interpreters=await stack.enter_async_context(open_interpreters(settings)),
-            images=connect_images(settings),
-        )
-
-
-async def _internet(settings: Settings) -> Internet | None:
-    return await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
-
-
-def _wire(settings: Settings, ports: Ports, background: Background, *, given: _Given) -> App:
+def _wire(settings: Settings, ports: Ports, background: Background, *, given: Given) -> App:
     new_id = Ids(ports.clock)
 
     async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
@@ -392,6 +345,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: _G
         keeper=given.keeper,
         mcp_servers=given.mcp.servers,
         finding=Finding(ports.index, conversations),
+        given=given,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
-from bethink.settings_shapes import Access, McpServer, Reading, as_list
+from bethink.settings_shapes import Access, DialDoor, McpServer, Reading, as_list
 
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
@@ -260,6 +260,12 @@ class Settings(Access, Reading):
         default=[],
         description="Addresses beside the public internet that may be opened: `127.0.0.1:8080`,"
         " `10.0.0.0/8`, `wiki.lan` (comma-separated).",
+    )
+
+    dial: Annotated[DialDoor, BeforeValidator(_as_object)] = Field(
+        default=DialDoor(),
+        description="Bethink as an application of DIAL: `enabled`, `url`, `model`, `hosts`, `memory` and more"
+        " (`docs/how-to/use-with-dial.md`).",
     )
 
     mcp_servers: Annotated[dict[str, McpServer], BeforeValidator(_as_object)] = Field(

@@ -172,3 +172,28 @@ class Access(BaseModel):
     def needs_users(self) -> bool:
         """Whether nobody comes in over the network without a key, also while there are no users."""
         return bool(self.public_urls)
+
+
+class DialDoor(BaseModel):
+    """Bethink as an application of DIAL: where Core is, which model answers, where memory is kept.
+
+    `hosts` are the names under which Core calls this Bethink, beside this machine's own.
+    `model` and `models` are deployments of Core, asked with the key of each request.
+    `memory` is kept in the user's `bucket`, as other applications know it, in Bethink's own
+    `store` under a hash, or is `off`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = False
+    name: str = Field(default="bethink", pattern="^[A-Za-z0-9._-]{1,100}$")
+    url: str | None = None
+    hosts: list[str] = []
+    model: str = ""
+    models: list[str] = []
+    context_tokens: int = Field(default=128_000, ge=1024)
+    memory: Literal["bucket", "store", "off"] = "bucket"
+    timeout_s: float = Field(default=30, gt=0)
+    approval_timeout_s: float = Field(default=900, gt=0)
+    idle_s: float = Field(default=900, gt=0)
+    max_files: int = Field(default=20, ge=0)

@@ -59,9 +59,9 @@ class DirectoryBlobs:
 
 
 @asynccontextmanager
-async def temporary_blobs() -> AsyncGenerator[DirectoryBlobs]:
-    """Contents that end with the block."""
-    root = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="bethink-"))
+async def temporary_blobs(below: Path | None = None) -> AsyncGenerator[DirectoryBlobs]:
+    """Contents that end with the block, in a directory of their own `below` another."""
+    root = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="bethink-", dir=below))
     try:
         yield DirectoryBlobs(Path(root))
     finally:

@@ -75,6 +75,11 @@ class MemoryIndex:
         if self._kept.get(owner, {}).pop(id, None) is not None:
             self._news.setdefault(owner, {})[id] = None
 
+    def drop(self, owner: str) -> None:
+        """Hold nothing of an owner any more."""
+        for kept in (self._kept, self._news, self._shards):
+            kept.pop(owner, None)
+
     def set_vector(self, owner: str, id: str, *, text: str, key: str, vector: bytes) -> None:
         """Give an item its vector of the model `key`, if its text is still `text`."""
         kept = self._kept.get(owner, {}).get(id)

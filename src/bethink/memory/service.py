@@ -119,11 +119,18 @@ class Memory:
         return results
 
     async def restore_many(
-        self, principal: Principal, facts: Sequence[Fact], *, source: str, preview: bool = False
+        self,
+        principal: Principal,
+        facts: Sequence[Fact],
+        *,
+        source: str,
+        preview: bool = False,
+        vectors: Mapping[str, Vector] | None = None,
     ) -> list[Restored]:
         """Put back facts as they were exported, all or none; what is here already stays as it is.
 
         `source` names the import; `undo` of `import:<source>` takes back what it added.
+        `vectors` are those at hand, by the facts' ids.
         """
 
         async def restore(draft: Draft) -> list[Restored]:
@@ -134,7 +141,7 @@ class Memory:
                     # Reading many facts must not keep everybody else waiting.
                     await asyncio.sleep(0)
                 self._writing.note(draft, "imported", undo=import_token(source))
-                await self._writing.commit(draft)
+                await self._writing.commit(draft, _by_text(new, vectors or {}))
             return outcomes
 
         return await self._writing.repeated(principal, restore)
@@ -349,6 +356,10 @@ class Memory:
             return result
 
         return await self._writing.repeated(principal, committed)
+
+
+def _by_text(facts: Sequence[Fact], vectors: Mapping[str, Vector]) -> dict[str, Vector]:
+    return {text_of(fact): vectors[fact.id] for fact in facts if fact.id in vectors}
 
 
 def _told(new: NewFact) -> str:

@@ -86,6 +86,12 @@ class MemoryStore:
     async def scrub(self) -> None:
         """Nothing is left anywhere: there are no files."""
 
+    def drop(self, owner: str) -> None:
+        """Hold nothing of an owner any more."""
+        for place in [place for place in self._tables if place[1] == owner]:
+            del self._tables[place]
+        self._index.drop(owner)
+
     def _table(self, collection: Collection[Any], owner: str) -> _Table:
         return self._tables.get((collection.name, owner), {})
 

@@ -28,6 +28,7 @@ from bethink.web import (
     tools,
 )
 from bethink.web.contract import extended
+from bethink.web.dial import DialEndpoint, dial_routes
 from bethink.web.health import ModelProbe
 from bethink.web.mcp import mcp_route
 from bethink.web.problems import documented, install
@@ -78,7 +79,7 @@ def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
     Give it `open_app(settings, ports)`, or `contextlib.nullcontext(app)` for an
     app that somebody else closes.
     """
-    endpoint = Endpoint()
+    endpoint, dial = Endpoint(), DialEndpoint()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
@@ -86,6 +87,7 @@ def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
             probe = ModelProbe(app.ports.llm)
             tasks.start_soon(probe.answer)
             tasks.start_soon(endpoint.serve, app)
+            tasks.start_soon(dial.serve, app)
             yield {"app": app, "probe": probe}
             tasks.cancel_scope.cancel()
 
@@ -105,7 +107,7 @@ def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
     install(web)
     for room in _ROOMS:
         web.include_router(room.router)
-    web.router.routes.append(mcp_route(endpoint))
+    web.router.routes += [mcp_route(endpoint), *dial_routes(dial)]
     interface = Interface(web)
     web.router.default = interface.file
     return Guard(interface)

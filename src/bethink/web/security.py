@@ -39,6 +39,9 @@ _UNBOUNDED = "/memories/import"
 """The route that counts for itself, by a setting."""
 _FILES = re.compile(r"/conversations/[^/]+/files")
 """The route that takes files, as large as a setting says."""
+DIAL_PATHS = ("/openai/deployments/", "/openai/v1/")
+_DIAL_BYTES = 16 * 1024 * 1024
+"""What DIAL Core itself takes of a request (`Proxy`)."""
 _FORM_BYTES = 64 * 1024
 """What a form takes beside its file."""
 
@@ -86,7 +89,7 @@ class Guard:
 
         limit = self._limit(scope)
         try:
-            origin = _checked(Headers(scope=scope), scope["scheme"], await _house(scope), limit)
+            origin = await _admitted(scope, limit)
         except BethinkError as error:
             await of_error(error)(scope, receive, send_safely)
             return
@@ -103,6 +106,8 @@ class Guard:
         """The longest body of this route, in bytes; None where it counts for itself."""
         if scope["path"] == _UNBOUNDED:
             return None
+        if _dial_hosts(scope) is not None:
+            return _DIAL_BYTES
         if _FILES.fullmatch(scope["path"]) and "app" in scope.get("state", {}):
             return scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES
         return self.max_body_bytes
@@ -122,6 +127,16 @@ async def _house(scope: Scope) -> _House:
     if app is None or not await app.accounts.needs_key():
         return _House()
     return _House(True, app.settings.public_urls, app.settings.cors_origins)
+
+
+async def _admitted(scope: Scope, limit: int | None) -> str | None:
+    """See `_checked`; DIAL Core is known by its own names and its key."""
+    headers = Headers(scope=scope)
+    if (hosts := _dial_hosts(scope)) is not None:
+        # Core sends its clients' headers along; its key says who asks, which no page can send.
+        _check_dial_host(headers, hosts)
+        return None
+    return _checked(headers, scope["scheme"], await _house(scope), limit)
 
 
 def _checked(headers: Headers, scheme: str, house: _House, limit: int | None) -> str | None:
@@ -162,6 +177,25 @@ class _Limited:
             # The framework turns any other exception of a body into a 400.
             raise HTTPException(413, _too_large(self.limit).message)
         return message
+
+
+def _dial_hosts(scope: Scope) -> Sequence[str] | None:
+    """The names by which DIAL Core may call, on its paths where the settings enable it; None elsewhere."""
+    if not scope["path"].startswith(DIAL_PATHS) or "app" not in scope.get("state", {}):
+        return None
+    dial = scope["state"]["app"].settings.dial
+    return dial.hosts if dial.enabled else None
+
+
+def _check_dial_host(headers: Headers, allowed: Sequence[str]) -> None:
+    hosts = headers.getlist("host")
+    if len(hosts) == 1 and (is_loopback(name := _name(hosts[0])) or name in allowed):
+        return
+    message = (
+        f"The Host header is {', '.join(hosts) or 'missing'}: add the name under which DIAL Core calls to "
+        "`hosts` of the setting `dial`."
+    )
+    raise NotAllowed(message)
 
 
 def _too_large(limit: int) -> TooLarge:

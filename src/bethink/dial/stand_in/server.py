@@ -67,6 +67,10 @@ class StandIn:
             finally:
                 await runner.cleanup()
 
+    def put(self, place: str, body: bytes, media_type: str = "application/octet-stream") -> None:
+        """Have a file at a place (bucket and path), as if somebody had written it."""
+        self.files.put(Place.parse(place), body, media_type, when={})
+
     def _application(self) -> web.Application:
         app = web.Application(client_max_size=_MAX_JSON_BYTES, middlewares=[self._around])
 

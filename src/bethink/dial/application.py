@@ -1,0 +1,92 @@
+"""The door behind the protocol of DIAL's SDK: an ASGI application, imported when it is first asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from aidial_sdk import DIALApp
+from aidial_sdk import HTTPException as DialProtocolError
+from aidial_sdk.chat_completion import ChatCompletion, FinishReason
+
+from bethink.dial.answering import RefusedError
+from bethink.dial.door import Door, Request
+from bethink.errors import BethinkError
+
+if TYPE_CHECKING:
+    from aidial_sdk.chat_completion import Choice, Response
+    from aidial_sdk.chat_completion import Request as DialRequest
+    from aidial_sdk.deployment.configuration import ConfigurationRequest
+    from starlette.types import ASGIApp
+
+    from bethink.dial.telling import Telling
+
+_STATUS: Final = {"rate_limited": 429, "context_too_long": 400, "no_model": 500}
+"""Of runs that failed as a whole. Core repeats a request after 429, 502, 503 and 504: where that helps
+nobody it is 500."""
+_BAD_REQUEST, _SERVER_ERROR = 400, 500
+_CONFLICT: Final = 409
+
+
+class Application(ChatCompletion):
+    """Bethink as the SDK sees it."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def chat_completion(self, request: DialRequest, response: Response) -> None:
+        """Answer."""
+        opened: list[Choice] = []
+
+        def open_choice() -> Choice:
+            choice = response.create_single_choice()
+            choice.open()
+            opened.append(choice)
+            return choice
+
+        asked = Request(request.api_key, await request.original_request.body(), request.conversation_id)
+        if (request.n or 1) > 1:
+            raise DialProtocolError("Bethink gives one choice: n is 1.", status_code=422)
+        try:
+            telling = await self._door.answer(asked, open_choice)
+        except RefusedError as error:
+            raise _protocol(str(error), error.code, _STATUS.get(error.code, _SERVER_ERROR)) from error
+        except BethinkError as error:
+            status = _BAD_REQUEST if error.status == 422 else error.status  # noqa: PLR2004 - the SDK's word for it is 400
+            raise _protocol(error.message, error.code, status) from error
+        _end(telling, opened[0], response)
+
+    async def configuration(self, request: ConfigurationRequest) -> dict[str, Any]:
+        """What a request may set."""
+        del request
+        return self._door.configuration
+
+
+def create_application(door: Door) -> ASGIApp:
+    """The ASGI application at `/openai/deployments/{name}/…` and, by header, `/openai/v1/…`."""
+    app = DIALApp(
+        dial_url=door.client.url,
+        allow_extra_request_fields=True,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    return app.add_chat_completion(door.settings.name, Application(door))
+
+
+def _end(telling: Telling, choice: Choice, response: Response) -> None:
+    is_cut = telling.done is not None and telling.done.reason == "length"
+    choice.close(FinishReason.LENGTH if is_cut else None)
+    by_model: dict[str, list[int]] = {}
+    for usage in telling.usage:
+        tokens = by_model.setdefault(usage.model, [0, 0])
+        tokens[0] += usage.input_tokens
+        tokens[1] += usage.output_tokens
+    for model, (read, wrote) in by_model.items():
+        response.add_usage_per_model(model, read, wrote)
+    if by_model:
+        response.set_usage(sum(one[0] for one in by_model.values()), sum(one[1] for one in by_model.values()))
+
+
+def _protocol(message: str, code: str, status: int) -> DialProtocolError:
+    return DialProtocolError(message, status_code=status, code=code, display_message=message)

@@ -1,0 +1,217 @@
+"""The door for DIAL Core: whose request it is, what it asks for, and an answer to it.
+
+`application` puts it behind the SDK's protocol. The caller is whoever Core says: their
+key is verified by asking Core for its bucket, and their data's folder makes the owner.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from bethink.agent.wishes import Wishes
+from bethink.dial.answering import Answering, Offer
+from bethink.dial.core import Core, CoreClient
+from bethink.dial.history import Seal, unpack
+from bethink.dial.house import open_second
+from bethink.dial.rooms import Rooms
+from bethink.errors import BadInput
+from bethink.llm.fallback import FallbackLlm, Retries
+from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.tools.people import people_tools
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from aidial_sdk.chat_completion import Choice
+
+    from bethink.app import App
+    from bethink.dial.history import Asked
+    from bethink.dial.telling import Telling
+    from bethink.llm import Llm
+    from bethink.settings_shapes import DialDoor
+
+_MINUTE_S: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as Core sends it; `conversation` is what the client calls it, if it says."""
+
+    key: str = field(repr=False)
+    body: bytes = field(repr=False)
+    conversation: str | None = None
+    deployment: str | None = None
+    """A model's, beside what settings and configuration say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Answers requests. `offer` is what they have beside the house, `system` stands before a client's own."""
+
+    house: App
+    client: CoreClient
+    settings: DialDoor
+    rooms: Rooms
+    offer: Offer = field(default_factory=Offer)
+    system: str = ""
+    _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    async def answer(self, request: Request, open_choice: Callable[[], Choice]) -> Telling:
+        """Answer a request through the choice, which is opened once there is something to say.
+
+        Raises:
+            RefusedError: the run failed before it said or did anything.
+            BethinkError: the request is not fit, or Core refuses its key or cannot be asked.
+        """
+        core = self.client.with_key(request.key)
+        home = (await core.bucket()).home
+
+        def seal_of(first: str) -> Seal:
+            return Seal(self._secret, f"{home}\0{_place(request, first)}")
+
+        asked = unpack(request.body, seal_of)
+        wishes = self._wishes(asked)
+        async with AsyncExitStack() as stack:
+            llm = self._model(request, asked)
+            if llm is not None:
+                stack.push_async_callback(llm.close)
+            room = await stack.enter_async_context(self.rooms.entered(home, _place(request, asked.first)))
+            if room.keeping is not None and wishes.memory:
+                await room.keeping.load(core)
+            return await Answering(
+                self.house,
+                room,
+                core,
+                home,
+                asked,
+                seal_of(asked.first),
+                wishes,
+                replace(self.offer, llm=llm),
+                open_choice,
+                self.rooms.forget_others,
+                max_files=self.settings.max_files,
+                wait_minutes=max(1, round(self.settings.approval_timeout_s / _MINUTE_S)),
+            ).answer()
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """What a request may set in `custom_fields.configuration`, as a JSON schema."""
+        models = self._models
+        model = {"model": {"type": "string", "enum": models, "default": models[0]}} if models else {}
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "title": "Bethink",
+            "properties": model
+            | {
+                "memory": {
+                    "type": "boolean",
+                    "default": self.settings.memory != "off",
+                    "description": "Whether what is known of you is used and kept.",
+                },
+                "tools": {"type": "boolean", "default": True, "description": "Whether tools are offered."},
+            },
+            "additionalProperties": False,
+        }
+
+    @property
+    def _models(self) -> list[str]:
+        return list(dict.fromkeys(name for name in (self.settings.model, *self.settings.models) if name))
+
+    def _wishes(self, asked: Asked) -> Wishes:
+        """What the client may wish for its run.
+
+        Raises:
+            BadInput: its configuration is not of the kind that `configuration` tells.
+        """
+        given = asked.configuration
+        for name in given.keys() - self.configuration["properties"].keys():
+            raise BadInput(f"The configuration has no {name[:80]!r}: give {', '.join(self._known)}.")
+        for name in ("memory", "tools"):
+            if not isinstance(given.get(name, True), bool):
+                raise BadInput(f"{name} of the configuration is true or false.")
+        return Wishes(
+            system="\n\n".join(part for part in (self.system, asked.system) if part),
+            memory=self.settings.memory != "off" and given.get("memory", True),
+            tools=given.get("tools", True),
+            temperature=asked.temperature,
+            max_output_tokens=asked.max_output_tokens,
+            response_format=asked.response_format,
+        )
+
+    @property
+    def _known(self) -> list[str]:
+        return sorted(self.configuration["properties"])
+
+    def _model(self, request: Request, asked: Asked) -> Llm | None:
+        """The model, reached back through Core with the request's own key; None for the house's own.
+
+        Raises:
+            BadInput: the configuration names one that is not offered.
+        """
+        wished = asked.configuration.get("model")
+        if wished is not None and wished not in self._models:
+            raise BadInput(
+                f"There is no model {str(wished)[:80]!r}. Offered: {', '.join(self._models) or 'none'}."
+            )
+        name = request.deployment or wished or self.settings.model
+        if not name:
+            return None
+        house = self.house.settings
+        endpoint = Endpoint(
+            self.client.url, name, api_key=request.key, azure=True, key_setting="the key of this request"
+        )
+        limits = Limits(
+            connect_s=house.model_connect_timeout_s,
+            first_byte_s=house.model_first_byte_timeout_s,
+            gap_s=house.model_gap_timeout_s,
+        )
+        wire = OpenAiWire(
+            f"dial:{name}", endpoint, context_tokens=self.settings.context_tokens, limits=limits
+        )
+        return FallbackLlm([wire], retries=Retries(attempts=house.model_attempts))
+
+
+@asynccontextmanager
+async def open_door(app: App) -> AsyncGenerator[Door]:
+    """The door of an open app, as its settings have it.
+
+    Raises:
+        BadInput: the settings name no Core.
+    """
+    settings = app.settings.dial
+    url = settings.url or app.settings.dial_base_url
+    if not url:
+        raise BadInput("Where is DIAL Core? Set `url` of the setting `dial`, or DIAL_URL.")
+    async with AsyncExitStack() as stack:
+        in_bucket = settings.memory != "store"
+        house = await stack.enter_async_context(open_second(app)) if in_bucket else app
+        client = CoreClient(url, timeout_s=settings.timeout_s)
+        stack.push_async_callback(client.close)
+        rooms = Rooms(house, in_bucket, settings.idle_s)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        tasks.start_soon(rooms.sweep_always)
+        yield Door(house, client, settings, rooms, Offer(only=_lasting(house) if in_bucket else None))
+
+
+def _lasting(house: App) -> frozenset[str]:
+    """The tools whose effects outlast the answer: people's records would end with the room."""
+    people = {tool.name for tool in people_tools(house.people)}
+    return frozenset(tool.name for tool in house.toolbox.all if tool.name not in people)
+
+
+def _place(request: Request, first: str) -> str:
+    """Which conversation it is: as the client says, else by how it began."""
+    if request.conversation:
+        return f"id:{request.conversation}"
+    return f"said:{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()}"
+
+
+__all__ = ["Core", "Door", "Request", "open_door"]

@@ -1,0 +1,271 @@
+"""A request's messages, as DIAL clients hold them, and the state in which tool calls come back.
+
+Spec 000, "State management" and "Message unpacking": an answer carries in its state the
+calls that were made for it, and unpacking puts them before the answer's text. Answers
+without a state, of other agents or models, stay as they are. All of it is held by the
+client, so it is checked and bounded; what carries no seal of this process for this very
+conversation counts as words from outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bethink.errors import BadInput
+from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from bethink.messages import Message
+
+TOOL_CALL_HISTORY_KEY: Final = "tool_call_history"
+_SEAL: Final = "bethink"
+_MAX_ENTRIES: Final = 400
+"""Of one answer's state."""
+_MAX_CHARS: Final = 20_000
+"""Of one result in it."""
+_MAX_MESSAGES: Final = 2_000
+_CUT: Final = "\n[cut]"
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: str
+    arguments: str = "{}"
+
+
+class _Call(msgspec.Struct, frozen=True):
+    id: str
+    function: _Function
+    type: str = "function"
+
+
+class _Past(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An entry of the history of calls, in the shape of OpenAI's messages."""
+
+    role: str
+    content: str | None = None
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    untrusted: bool = False
+
+
+class _State(msgspec.Struct, frozen=True):
+    tool_call_history: list[_Past] = []
+    bethink: str = ""
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file that came with a message: `data` is its text or base64, `url` where it lies."""
+
+    type: str | None = None
+    title: str | None = None
+    data: str | None = None
+    url: str | None = None
+
+
+class _Content(msgspec.Struct, frozen=True):
+    attachments: list[File] | None = None
+    state: Any = None
+
+
+class _Told(msgspec.Struct, frozen=True):
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+    custom_content: _Content | None = None
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text, of several parts one below the other."""
+        if not isinstance(self.content, list):
+            return self.content or ""
+        parts = [part.get("text") for part in self.content if part.get("type") == "text"]
+        return "\n".join(part for part in parts if isinstance(part, str))
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """What came with it."""
+        return tuple((self.custom_content and self.custom_content.attachments) or ())
+
+
+class _Fields(msgspec.Struct, frozen=True):
+    configuration: dict[str, Any] | None = None
+
+
+class _Request(msgspec.Struct, frozen=True):
+    messages: list[_Told]
+    custom_fields: _Fields | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    response_format: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A message of the history, with the files that came with it."""
+
+    message: Message
+    files: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks: the last message, what was before it, and what the client wants of the model.
+
+    `outside` says whether words in the history may be from outside.
+    """
+
+    said: str
+    files: tuple[File, ...]
+    past: tuple[Past, ...]
+    system: str
+    outside: bool
+    first: str
+    configuration: dict[str, Any] = field(default_factory=dict[str, Any])
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    response_format: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """Marks states of one process, one user and one conversation."""
+
+    secret: bytes = field(repr=False)
+    place: str
+
+    def of(self, calls: Sequence[_Past], text: str) -> str:
+        """The seal of an answer with these calls before it."""
+        told = msgspec.json.encode((self.place, calls, text))
+        return hmac.new(self.secret, told, hashlib.sha256).hexdigest()
+
+    def state(self, messages: Iterable[Message], text: str, *, told: Collection[str] = ()) -> dict[str, Any]:
+        """The state of an answer: the calls made for it, each with its result, and the seal.
+
+        Those that are `told` stand in an earlier answer's state.
+        """
+        calls = _paired([_past(message) for message in messages], but=told)
+        return {
+            TOOL_CALL_HISTORY_KEY: [msgspec.to_builtins(call) for call in calls],
+            _SEAL: self.of(calls, text),
+        }
+
+
+def unpack(body: bytes, seal_of: Callable[[str], Seal]) -> Asked:
+    """The request's messages in full. `seal_of` gives the seal for the first thing that was said.
+
+    Raises:
+        BadInput: they are none, or the last one is not the user's.
+    """
+    try:
+        request = msgspec.json.decode(body, type=_Request)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"The request's messages cannot be read: {error}.") from error
+    told = request.messages
+    if not told or told[-1].role != "user":
+        raise BadInput("The last message must be the user's.")
+    first = next(one.text for one in told if one.role == "user")
+    seal = seal_of(first)
+    past: list[Past] = []
+    outside = False
+    for one in told[:-1][-_MAX_MESSAGES:]:
+        if one.role == "user":
+            past.append(Past(UserMessage(one.text), one.files))
+        elif one.role == "assistant":
+            calls, is_ours = _calls(one, seal)
+            past += map(Past, calls)
+            past.append(Past(AssistantMessage(one.text, tuple(map(_call, one.tool_calls or ())))))
+            outside = outside or not is_ours or any(_is_outside(message) for message in calls)
+        elif one.role in {"tool", "function"}:
+            content = _cut(one.text)
+            past.append(
+                Past(ToolMessage(one.tool_call_id or "", one.name or "tool", content, untrusted=True))
+            )
+            outside = True
+    system = "\n\n".join(one.text for one in told if one.role in {"system", "developer"} and one.text)
+    fields = request.custom_fields
+    last = told[-1]
+    return Asked(
+        *(last.text, last.files, tuple(past), system, outside, first),
+        configuration=(fields and fields.configuration) or {},
+        temperature=request.temperature,
+        max_output_tokens=request.max_completion_tokens or request.max_tokens,
+        response_format=request.response_format,
+    )
+
+
+def _calls(told: _Told, seal: Seal) -> tuple[list[Message], bool]:
+    """The calls that an answer's state holds, and whether the answer is ours as we gave it."""
+    state = told.custom_content.state if told.custom_content else None
+    try:
+        held = msgspec.convert(state, type=_State)
+    except msgspec.ValidationError:
+        return [], False
+    entries, sealed = held.tool_call_history, held.bethink
+    is_ours = hmac.compare_digest(sealed, seal.of(entries, told.text))
+    kept = _paired(entries[:_MAX_ENTRIES])
+    return [_message(entry, is_ours=is_ours) for entry in kept], is_ours
+
+
+def _paired(entries: Sequence[_Past], *, but: Collection[str] = ()) -> list[_Past]:
+    """The entries in which every call has its result and every result its call, some calls left out."""
+    answered = {entry.tool_call_id for entry in entries if entry.role == "tool"} - {*but}
+    asked: set[str] = set()
+    kept: list[_Past] = []
+    for entry in entries:
+        if entry.role == "assistant":
+            calls = [call for call in entry.tool_calls or () if call.id in answered]
+            if calls:
+                asked |= {call.id for call in calls}
+                kept.append(msgspec.structs.replace(entry, tool_calls=calls))
+        elif entry.role == "tool" and entry.tool_call_id in asked:
+            kept.append(entry)
+    return kept
+
+
+def _past(message: Message) -> _Past:
+    match message:
+        case AssistantMessage():
+            calls = [_Call(call.id, _Function(call.name, call.arguments)) for call in message.tool_calls]
+            return _Past("assistant", message.content, calls or None)
+        case ToolMessage():
+            return _Past(
+                "tool",
+                _cut(message.content),
+                tool_call_id=message.call,
+                name=message.name,
+                untrusted=message.untrusted,
+            )
+        case UserMessage():
+            return _Past("user", message.content)
+
+
+def _message(entry: _Past, *, is_ours: bool) -> Message:
+    if entry.role == "assistant":
+        return AssistantMessage(entry.content or "", tuple(map(_call, entry.tool_calls or ())))
+    untrusted = entry.untrusted or not is_ours
+    return ToolMessage(
+        entry.tool_call_id or "", entry.name or "tool", _cut(entry.content or ""), untrusted=untrusted
+    )
+
+
+def _call(call: _Call) -> ToolCall:
+    return ToolCall(call.id, call.function.name, call.function.arguments)
+
+
+def _is_outside(message: Message) -> bool:
+    return isinstance(message, ToolMessage) and message.untrusted
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_CHARS else text[:_MAX_CHARS] + _CUT

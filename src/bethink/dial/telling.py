@@ -1,0 +1,260 @@
+"""A run's events as DIAL shows them: text, a stage for each tool call, files, and what went wrong.
+
+Source: spec 000, "Stage management": the name of the tool, its arguments and its response.
+The choice is the SDK's; this knows of it only what it calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from bethink.errors import BethinkError
+from bethink.events import (
+    ApprovalNeeded,
+    ClaimUnbacked,
+    MemoryRecalled,
+    MessageSaved,
+    ReasoningDelta,
+    RunDone,
+    RunFailed,
+    TextDelta,
+    TextSoFar,
+    ToolFinished,
+    ToolProgress,
+    ToolRequested,
+    Usage,
+    Warned,
+)
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from aidial_sdk.chat_completion import Choice, Stage
+
+    from bethink.agent.journal import Numbered
+    from bethink.events import Event
+    from bethink.messages import Attachment
+
+_ENDS: Final[dict[str, str]] = {
+    "cancelled": "Stopped.",
+    "interrupted": "Bethink stopped while this was answered: ask again for the rest.",
+    "max_steps": "Stopped: the most steps that one answer may take were taken.",
+    "max_tool_calls": "Stopped: the most calls that one answer may make were made.",
+    "max_tokens": "Stopped: the most tokens that one answer may cost were used.",
+    "max_cost": "Stopped: the most that one answer may cost was spent.",
+    "max_seconds": "Stopped: this took longer than one answer may.",
+    "repeated_calls": "Stopped: the same call was asked for again and again.",
+    "content_filter": "The model's provider held back the rest of this answer.",
+    "length": "The answer is cut: it is as long as the model may make it.",
+}
+_log = log("dial")
+
+
+class Upload(Protocol):
+    """Puts a file that a tool made where its reader can reach it: its URL."""
+
+    async def __call__(self, attachment: Attachment) -> str:
+        """The URL.
+
+        Raises:
+            BethinkError: it is not there; the sentence says why.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a tool's calls are shown (spec 002, `create_tool_stage` and `show_in_stage`)."""
+
+    staged: bool = True
+    detailed: bool = True
+
+
+@dataclass(slots=True)
+class Telling:
+    """Tells one answer. `text` is what was said so far, `waiting` the calls that wait for a decision."""
+
+    choice: Choice
+    upload: Upload
+    styles: Mapping[str, Style] = field(default_factory=dict[str, Style])
+    text: str = ""
+    waiting: list[ApprovalNeeded] = field(default_factory=list[ApprovalNeeded])
+    usage: list[Usage] = field(default_factory=list[Usage])
+    done: RunDone | None = None
+    _stages: dict[str, Stage] = field(default_factory=dict[str, "Stage"])
+    _names: dict[str, str] = field(default_factory=dict[str, str])
+    _shown: set[str] = field(default_factory=set[str])
+    _since: str = ""
+    _breaks: bool = False
+
+    async def tell(self, batch: Iterable[Numbered]) -> None:
+        """Show events as they come; deltas of a batch are sent as one."""
+        said: list[str] = []
+        for numbered in batch:
+            event = numbered.event
+            if isinstance(event, TextDelta):
+                said.append(event.text)
+                continue
+            self.say("".join(said))
+            said.clear()
+            await self._tell(event)
+        self.say("".join(said))
+
+    def say(self, text: str) -> None:
+        """Add to the answer."""
+        if not text:
+            return
+        self._since += text
+        if self._breaks:
+            # What is said after a call begins on a line of its own.
+            self._breaks = False
+            text = f"\n\n{text}"
+        self.text += text
+        self.choice.append_content(text)
+
+    def note(self, name: str, text: str, *, failed: bool = False) -> None:
+        """Show a stage of its own, at once whole."""
+        from aidial_sdk.chat_completion import Status
+
+        stage = self.choice.create_stage(name)
+        stage.open()
+        stage.append_content(text)
+        stage.close(Status.FAILED if failed else Status.COMPLETED)
+
+    def keep(self, state: dict[str, Any]) -> None:
+        """Have the client keep this, and bring it with the next request; once in an answer."""
+        self.choice.set_state(state)  # pyright: ignore[reportUnknownMemberType] - the SDK's `dict`
+
+    def end(self) -> None:
+        """Close what is open: the answer ends, whether well or not."""
+        from aidial_sdk.chat_completion import Status
+
+        for stage in self._stages.values():
+            stage.close(Status.FAILED)
+        self._stages.clear()
+
+    async def _tell(self, event: Event) -> None:
+        match event:
+            case ReasoningDelta():
+                self.choice.append_reasoning_content(event.text)
+            case TextSoFar():
+                self.say(event.text.removeprefix(self._since))
+            case MessageSaved(role="assistant"):
+                self._breaks = bool(self.text) and not self.text.endswith("\n")
+                self._since = ""
+            case MemoryRecalled() if event.items:
+                lines = "\n".join(f"- {item.text}" for item in event.items)
+                self.note(f"Remembered ({len(event.items)})", lines)
+            case ToolRequested():
+                self._open(event)
+            case ToolProgress():
+                self._progress(event)
+            case ToolFinished():
+                await self._finish(event)
+            case _:
+                self._tell_end(event)
+
+    def _tell_end(self, event: Event) -> None:
+        match event:
+            case ApprovalNeeded():
+                self.waiting.append(event)
+                if (stage := self._stages.get(event.call)) is not None:
+                    stage.append_content(f"## Waiting:\n{event.reason}\n")
+            case Warned():
+                self.note(f"Warning: {event.part}", event.message, failed=True)
+            case ClaimUnbacked():
+                self.note(
+                    "Not done", f"The answer says: {event.text}\nNothing of this was done.", failed=True
+                )
+            case Usage():
+                self.usage.append(event)
+            case RunFailed():
+                self.note("Failed", event.message, failed=True)
+                self.paragraph(event.message)
+            case RunDone():
+                self.done = event
+                if (ending := _ENDS.get(event.reason)) is not None:
+                    self.paragraph(f"_{ending}_")
+            case _:
+                pass
+
+    def paragraph(self, text: str) -> None:
+        """Add something on a line of its own."""
+        self._breaks = bool(self.text) and not self.text.endswith("\n")
+        self.say(text)
+
+    def _open(self, event: ToolRequested) -> None:
+        self._names[event.call] = event.name
+        style = self.styles.get(event.name, Style())
+        if not style.staged:
+            return
+        self._stages[event.call] = stage = self.choice.create_stage(event.name)
+        stage.open()
+        if style.detailed:
+            stage.append_content(f"## Request arguments:\n```json\n{_indented(event.arguments)}\n```\n")
+
+    def _progress(self, event: ToolProgress) -> None:
+        if (stage := self._stages.get(event.call)) is not None:
+            share = "" if event.fraction is None else f" ({event.fraction:.0%})"
+            stage.append_content(f"- {event.text}{share}\n")
+
+    async def _finish(self, event: ToolFinished) -> None:
+        from aidial_sdk.chat_completion import Status
+
+        stage = self._stages.pop(event.call, None)
+        if stage is None and self.styles.get(event.name, Style()).staged:
+            # A call that was approved: its request was shown in the answer before.
+            stage = self.choice.create_stage(event.name)
+            stage.open()
+        files = [(attachment, await self._uploaded(attachment)) for attachment in event.attachments]
+        if stage is not None:
+            if self.styles.get(event.name, Style()).detailed:
+                stage.append_content(f"## Response:\n{event.text}\n")
+            for attachment, url in files:
+                if url.startswith("files/"):
+                    stage.add_attachment(type=attachment.media_type, title=attachment.name, url=url)
+                else:
+                    stage.append_content(f"\n{attachment.name} is not here: {url}\n")
+            stage.append_name(f" ({event.duration_ms:.0f} ms)")
+            stage.close(Status.FAILED if event.error else Status.COMPLETED)
+        for attachment, url in files:
+            if url.startswith("files/") and url not in self._shown:
+                self._shown.add(url)
+                self.choice.add_attachment(type=attachment.media_type, title=attachment.name, url=url)
+
+    async def _uploaded(self, attachment: Attachment) -> str:
+        """The file's URL, or the sentence that says why there is none."""
+        try:
+            return await self.upload(attachment)
+        except BethinkError as error:
+            _log.warning("a file was not uploaded: %s", error)
+            return str(error)
+
+
+def _indented(arguments: str) -> str:
+    try:
+        return msgspec.json.format(arguments, indent=2)
+    except msgspec.DecodeError:
+        return arguments
+
+
+def asks(waiting: list[ApprovalNeeded], *, minutes: int) -> str:
+    """The end of an answer that waits: the calls, their exact arguments, and how to decide."""
+    lines = ["", "", "---", "**Waiting for your decision:**", ""]
+    for number, call in enumerate(waiting, 1):
+        lines += [
+            f"{number}. `{call.name}`: {call.label}",
+            f"```json\n{_indented(call.arguments)}\n```",
+            call.reason,
+            "",
+        ]
+    more = " `/approve 1` decides one of them." if len(waiting) > 1 else ""
+    lines.append(
+        f"Reply `/approve` to have it done, `/reject` to have it left.{more} Anything else leaves it undone. "
+        f"It waits for {minutes} minutes."
+    )
+    return "\n".join(lines)

@@ -1,0 +1,81 @@
+"""The adapters that an app stands on, and those that the settings name. `app` wires what stands on them."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from bethink.blobs.directory import DirectoryBlobs
+from bethink.bus.sqlite import open_bus
+from bethink.clock import Clock, SystemClock
+from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.images.settled import connect_images
+from bethink.internet.connect import connect_internet
+from bethink.llm.settled import connect_models
+from bethink.sandbox.interpreters import open_interpreters
+from bethink.store.sqlite import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from bethink.blobs import Blobs
+    from bethink.bus import Bus
+    from bethink.embeddings import Embeddings
+    from bethink.images import Images
+    from bethink.index import Index
+    from bethink.internet import Internet
+    from bethink.llm import Llm
+    from bethink.sandbox.interpreters import Interpreters
+    from bethink.settings import Settings
+    from bethink.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The adapters that an app stands on.
+
+    `llm` is None where no model is set, `internet` where it is off; without
+    `blobs` files end with the app.
+    """
+
+    store: Store
+    index: Index
+    bus: Bus
+    embeddings: Embeddings
+    llm: Llm | None
+    clock: Clock = field(default_factory=SystemClock)
+    blobs: Blobs | None = None
+    internet: Internet | None = None
+    interpreters: Interpreters | None = None
+    images: Images | None = None
+
+
+@asynccontextmanager
+async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
+    """The adapters that the settings name, closed with the block.
+
+    Raises:
+        StorageError: the data directory cannot be used.
+        BadInput: the model's name is not `provider:name`, its provider is unknown, or `web_allow_private`
+            holds what is no address.
+    """
+    llm = connect_models(settings)
+    async with AsyncExitStack() as stack:
+        if llm is not None:
+            stack.push_async_callback(llm.close)
+        database = await stack.enter_async_context(open_database(settings.data_dir))
+        bus = await stack.enter_async_context(open_bus(settings.data_dir))
+        yield Ports(
+            *(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
+            blobs=DirectoryBlobs(settings.data_dir / "files"),
+            internet=await _internet(settings),
+            interpreters=await stack.enter_async_context(open_interpreters(settings)),
+            images=connect_images(settings),
+        )
+
+
+async def _internet(settings: Settings) -> Internet | None:
+    return await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
