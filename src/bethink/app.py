@@ -24,6 +24,7 @@ from bethink.across.passages import passages_of
 from bethink.across.portability import Portability
 from bethink.across.recall import Recall
 from bethink.across.retention import Keep, Retention
+from bethink.across.sharing.opened import sharing, sharing_of
 from bethink.across.statistics import Statistics
 from bethink.across.tidying import Tidying
 from bethink.across.traces import Traces
@@ -50,7 +51,6 @@ from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
-from bethink.errors import BethinkError
 from bethink.files import Files
 from bethink.llm.offered import Models
 from bethink.llm.settled import plain
@@ -58,7 +58,6 @@ from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.people import People
 from bethink.ports import Ports, open_ports
 from bethink.secrets_at_rest import Keeper
-from bethink.telemetry import log
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
@@ -72,6 +71,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.across.passages import Passages
+    from bethink.across.sharing.service import Sharing
     from bethink.agent.request import Turn
     from bethink.blobs import Blobs
     from bethink.mcp_client.servers import Servers
@@ -79,8 +79,6 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.tool import Tool
     from bethink.tools.mcp import McpTools
-
-_log = log("app")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +100,7 @@ class App:
     health: Health
     statistics: Statistics
     tidying: Tidying
+    sharing: Sharing | None
     toolbox: Toolbox
     rules: Rules
     audit: Audit
@@ -161,10 +160,11 @@ async def open_app(
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
         tasks.start_soon(app.tidying.keep_tidy)
+        await stack.enter_async_context(sharing(app.sharing))
         await stack.enter_async_context(app.between_turns.opened())
         await stack.enter_async_context(app.runs.opened())
         await stack.enter_async_context(app.accounts.opened())
-        await _finish_forgetting(app.forgetting)
+        await app.forgetting.finish_earlier()
         yield app
 
 
@@ -181,16 +181,13 @@ async def _given(settings: Settings, ports: Ports, blobs: Blobs, *, stack: Async
     return Given(blobs, prompts, (), plugged, keeper, mcp, models)
 
 
-async def _finish_forgetting(forgetting: Forgetting) -> None:
-    """Complete what an earlier process did not, before anything is read."""
-    try:
-        await forgetting.finish_all()
-    except BethinkError as error:
-        _log.error("what was being forgotten could not be completed: %s", error)
-
-
 def _wire(settings: Settings, ports: Ports, background: Background, *, given: Given) -> App:
     new_id = Ids(ports.clock)
+    conversations = Conversations(ports.store, ports.clock, new_id)
+    accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
+    shared = sharing_of(
+        conversations, ports.bus, acting=accounts.on_behalf_of, on_taken=background.ask_vectors
+    )
 
     async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
         hits = await recall.search(principal, query, k, kinds={KIND})
@@ -202,7 +199,6 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
     async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
 
-    conversations = Conversations(ports.store, ports.clock, new_id)
     files = Files(ports.store, given.blobs, ports.clock, new_id, conversations.has, settings.max_file_bytes)
     rules = Rules(ports.store, ports.clock)
     facts = Facts(memory)
@@ -291,7 +287,6 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         if ports.interpreters is not None:
             ports.interpreters.wipe_soon(owner, conversation)
 
-    accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
     runs = Runs(
         conversations,
         forgettings,
@@ -305,6 +300,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         max_wait_s=settings.approval_timeout_s,
         on_start=between_turns.pause,
         on_end=ended,
+        warnings=shared.warnings if shared else tuple,
         on_delete=gone,
         watched=accounts.watched,
         tally=tally,
@@ -335,6 +331,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
             let_go=Passing(lambda: runs),
             merges=settings.memory_consolidation,
         ),
+        sharing=shared,
         toolbox=toolbox,
         rules=rules,
         audit=Audit(ports.store),

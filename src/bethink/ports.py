@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from bethink.across.sharing.opened import open_shared_store
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.bus.sqlite import open_bus
 from bethink.clock import Clock, SystemClock
@@ -68,8 +69,9 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             stack.push_async_callback(llm.close)
         database = await stack.enter_async_context(open_database(settings.data_dir))
         bus = await stack.enter_async_context(open_bus(settings.data_dir))
+        store = await stack.enter_async_context(open_shared_store(settings, database.store))
         yield Ports(
-            *(database.store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
+            *(store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
             blobs=DirectoryBlobs(settings.data_dir / "files"),
             internet=await _internet(settings),
             interpreters=await stack.enter_async_context(open_interpreters(settings)),

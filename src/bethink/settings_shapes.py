@@ -30,6 +30,22 @@ class ToolRule(BaseModel):
     trust: Trust | None = None
 
 
+class InRedis(BaseModel):
+    """Settings of conversations in Redis."""
+
+    redis_url: SecretStr | None = Field(
+        default=None,
+        description="A Redis in which other programs find the conversations: `redis://host:6379/0`,"
+        " `rediss://` with TLS, `unix:///path`.",
+    )
+    redis_owner: str = Field(
+        default="local",
+        min_length=1,
+        description="Whose conversations have the plain keys; others' are behind `bethink:OWNER:`.",
+    )
+    redis_timeout_s: float = Field(default=5, gt=0, le=60, description="Longest wait for Redis.")
+
+
 class McpOAuth(BaseModel):
     """How to sign in to an MCP server; all of it may be found out by asking the server."""
 

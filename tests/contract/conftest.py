@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from bethink.clock import Ids, SystemClock
 from bethink.index import Index
 from bethink.index.memory import MemoryIndex
 from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from bethink.store import Store
 from bethink.store.memory import MemoryStore
+from bethink.store.outgoing import OutgoingStore
 from bethink.store.sqlite import open_database
 
 
@@ -28,7 +30,7 @@ class Database:
     index: Index
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite noting"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     async with AsyncExitStack() as stack:
         if request.param == "memory":
@@ -36,7 +38,11 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
             yield Database(MemoryStore(index), index)
         else:
             opened = await stack.enter_async_context(open_database(tmp_path / "data"))
-            yield Database(opened.store, opened.index)
+            store: Store = opened.store
+            if request.param == "sqlite noting":
+                followed = {"messages": "conversation", "facts": "id"}
+                store = OutgoingStore(store, followed, Ids(SystemClock()))
+            yield Database(store, opened.index)
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "web": "off",
         "mcp": "off",
         "sandbox": "off",
+        "redis": "off",
     }
 
 

@@ -22,6 +22,7 @@ from bethink.errors import BethinkError, Conflict
 from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.store import Delete, Put, Scan
+from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Some
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bethink.store import Change, Store
 
 _TRIES = 20
+_log = log("forgetting")
 
 
 class SpokenNow(Protocol):
@@ -135,6 +137,13 @@ class Forgetting:
         """Forget every fact of the owner, whatever its state."""
         everything = await self.choosing.chosen(principal, Wanted(everything=True), self.clock.now_us())
         return await self._begin(principal.owner, everything)
+
+    async def finish_earlier(self) -> None:
+        """Complete what an earlier process did not; what still cannot be is logged, and tried again later."""
+        try:
+            await self.finish_all()
+        except BethinkError as error:
+            _log.error("what was being forgotten could not be completed: %s", error)
 
     async def finish_all(self) -> None:
         """Complete what was begun and cut short, whoever's it is; all of them are tried.

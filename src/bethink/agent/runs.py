@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from bethink.agent.wishes import Brought, Wishes
     from bethink.bus import Bus
     from bethink.conversations import Conversations
-    from bethink.events import Event, StopReason
+    from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
     from bethink.principal import Principal
 
@@ -78,6 +78,7 @@ class Runs:
     `on_start` is told of an owner who is answered from now on, `on_end` of one
     who was, with the turn if there is a whole one, `on_delete` of a conversation that is no more.
     `watched` ends the run of who may not come in any more.
+    `warnings` gives what works less well than it should, told at the beginning of each run.
     """
 
     conversations: Conversations
@@ -94,6 +95,7 @@ class Runs:
     on_end: Callable[[str, Turn | None], None] = lambda _owner, _turn: None
     on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
     watched: Watched = lambda _principal, _end: nullcontext()
+    warnings: Callable[[], Sequence[Warned]] = tuple
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     deciding: Deciding = field(init=False, repr=False)
@@ -301,6 +303,8 @@ class Runs:
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
         self.tally.started += 1
         self.on_start(recorder.principal.owner)
+        for warning in self.warnings():
+            recorder.take(warning)
         self._tasks.start_soon(self._drive, live, begun.events)
         return recorder.run.id
 

@@ -31,6 +31,7 @@ class How:
     sizes: tuple[int, ...] | None = None
     peer_python: Path | None = None
     owners: int | None = None
+    turns: tuple[int, ...] | None = None
 
 
 def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
@@ -155,6 +156,12 @@ async def _tools(_: Settings, __: How) -> Rows:
     return await measure_tools()
 
 
+async def _conversations(_: Settings, how: How) -> Rows:
+    from bethink.bench.conversations import TURNS, measure_conversations
+
+    return await measure_conversations(how.turns or TURNS)
+
+
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "agent": _agent,
     "door": _door,
@@ -166,4 +173,5 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "llm": _llm,
     "trust": _trust,
     "tools": _tools,
+    "conversations": _conversations,
 }

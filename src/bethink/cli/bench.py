@@ -18,7 +18,8 @@ def register(commands: Commands) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="agent, door, storage, search, memory, embeddings, start, llm, trust, tools; all unless named;"
+        help="agent, door, storage, search, memory, embeddings, start, llm, trust, tools,"
+        " conversations; all unless named;"
         " or `recall PATH`: how much is found of what answers the questions of a public set of conversations",
     )
     parser.add_argument(
@@ -38,6 +39,11 @@ def register(commands: Commands) -> None:
         type=int,
         metavar="N",
         help="with `search`: how many owners of 1,000 facts each, 200 unless told",
+    )
+    parser.add_argument(
+        "--turns",
+        metavar="N,N",
+        help="with `conversations`: how long they are, 10,1000,10000 unless told",
     )
     parser.add_argument(
         "--peer-python",
@@ -67,7 +73,12 @@ def run(options: argparse.Namespace) -> int:
     if options.names[:1] == ["recall"]:
         bench.run_recall(_set_of(options), options.format, settings_of(options), file=file, output=output)
     else:
-        how = bench.How(_sizes(options.sizes), _python(options.peer_python), options.owners)
+        how = bench.How(
+            _sizes(options.sizes),
+            _python(options.peer_python),
+            options.owners,
+            _sizes(options.turns, "--turns"),
+        )
         bench.run(options.names, settings_of(options), file=file, how=how)
     return Exit.OK
 
@@ -86,14 +97,14 @@ def _python(name: str | None) -> Path | None:
     return Path(name)
 
 
-def _sizes(text: str | None) -> tuple[int, ...] | None:
+def _sizes(text: str | None, option: str = "--sizes") -> tuple[int, ...] | None:
     from bethink.errors import BadInput
 
     if text is None:
         return None
     parts = [part.strip().replace("_", "") for part in text.split(",")]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        message = f"--sizes is {text!r}: give numbers of facts, such as 1000,100000."
+        message = f"{option} is {text!r}: give numbers, such as 1000,100000."
         raise BadInput(message)
     return tuple(int(part) for part in parts)
 

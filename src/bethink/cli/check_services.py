@@ -16,8 +16,9 @@ from bethink.cli.check import Check, broken, off, ok
 from bethink.documents.installed import missing_readers
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
-from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed, StorageError
+from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed, NotInstalled, StorageError
 from bethink.llm.settled import connect_models
+from bethink.store.redis import ConversationRedis
 from bethink.web.binding import check_bind
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from bethink.embeddings.minilm_build import Progress
     from bethink.settings import Settings
+    from bethink.store.redis_state import RedisState
 
 _ANSWER_S = 3
 """Our own server answers on the same machine in milliseconds, unless it is starting."""
@@ -128,6 +130,24 @@ def _answering(host: str, port: int) -> str:
         return msgspec.json.decode(connection.getresponse().read(), type=_Health).version
     finally:
         connection.close()
+
+
+def redis(url: str, timeout_s: float) -> Check:
+    """Whether the Redis of the conversations answers, and keeps what it is given."""
+    try:
+        state = asyncio.run(_redis_state(ConversationRedis(url, plain_owner="", timeout_s=timeout_s)))
+    except (StorageError, NotInstalled) as error:
+        return broken("redis", error.message)
+    if state.fault is not None:
+        return off("redis", f"{state.told}; {state.fault}")
+    return ok("redis", state.told) if state.persists else off("redis", state.told)
+
+
+async def _redis_state(redis: ConversationRedis) -> RedisState:
+    try:
+        return await redis.state()
+    finally:
+        await redis.close()
 
 
 def time_zone(settings: Settings) -> Check:

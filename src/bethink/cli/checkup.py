@@ -70,6 +70,8 @@ def _services(settings: Settings) -> Iterator[Check]:
     yield check_services.interface()
     yield check_services.server(settings)
     yield check_services.time_zone(settings)
+    if settings.redis_url is not None:
+        yield check_services.redis(settings.redis_url.get_secret_value(), settings.redis_timeout_s)
 
 
 def _python() -> Check:

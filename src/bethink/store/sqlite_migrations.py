@@ -273,6 +273,16 @@ CREATE TABLE accounts_state (
     place INTEGER NOT NULL, UNIQUE (owner, id));
 """
 
+_SHARING = """
+CREATE TABLE outgoing (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    root, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX outgoing_root ON outgoing (owner, root, id);
+CREATE TABLE shared (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -285,4 +295,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _TOOLS),
     partial(_statements, _BRANCHES),
     partial(_statements, _ACCOUNTS),
+    partial(_statements, _SHARING),
 )

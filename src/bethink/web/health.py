@@ -36,6 +36,20 @@ class Part(BaseModel):
     message: str | None = None
 
 
+class RedisPart(Part):
+    """The Redis in which other programs find the conversations, and what it last said of itself."""
+
+    persists: bool | None = Field(
+        default=None, description="Whether what it holds outlives its restart; null where it does not say."
+    )
+    appendfsync: str | None = Field(default=None, description="When its append-only file is flushed.")
+    last_save_ok: bool | None = None
+    evicts: str | None = Field(
+        default=None, description="The policy by which it drops keys when memory is short; null for none."
+    )
+    behind: int = Field(default=0, description="Changes that it has not heard of yet; they are kept here.")
+
+
 class Parts(BaseModel):
     """The parts that Bethink stands on."""
 
@@ -47,6 +61,7 @@ class Parts(BaseModel):
     web: Part
     mcp: Part
     sandbox: Part
+    redis: RedisPart
 
 
 class Health(BaseModel):
@@ -106,6 +121,7 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         web=_web(app),
         mcp=_mcp(app),
         sandbox=_sandbox(app),
+        redis=await _redis(app),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
     response.status_code = 200 if parts.store.status == "ok" else 503
@@ -178,3 +194,26 @@ def _sandbox(app: App) -> Part:
         return Part(status="off", message=SWITCHED_OFF)
     state = interpreters.state
     return Part(status=state.status, message=state.message)
+
+
+async def _redis(app: App) -> RedisPart:
+    """Behind is no fault while it answers; a fault of its own is told even where nothing is lost yet."""
+    sharing = app.sharing
+    if sharing is None:
+        return RedisPart(status="off", message="No Redis is set: BETHINK_REDIS_URL.")
+    state, fault = sharing.state, sharing.fault
+    if state is None:
+        return RedisPart(status="degraded", message=fault, behind=await sharing.pending())
+    if fault is not None:
+        message = f"{fault} Conversations are kept here meanwhile, and go there when it answers."
+    else:
+        fault, message = state.fault, f"{state.told}; {state.fault}" if state.fault else state.told
+    return RedisPart(
+        status="degraded" if fault else "ok",
+        message=message,
+        persists=state.persists,
+        appendfsync=state.appendfsync,
+        last_save_ok=state.last_save_ok,
+        evicts=state.evicts,
+        behind=await sharing.pending(),
+    )

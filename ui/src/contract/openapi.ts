@@ -146,7 +146,7 @@ export type OwnerMessage = { at: string; attachments: readonly MessageAttachment
 
 export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { bus: Part; embeddings: Part; extraction: Part; mcp: Part; model: Part; sandbox: Part; store: Part; web: Part };
+export type Parts = { bus: Part; embeddings: Part; extraction: Part; mcp: Part; model: Part; redis: RedisPart; sandbox: Part; store: Part; web: Part };
 
 export type Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
 
@@ -169,6 +169,8 @@ export type RecallAnswer = { items: readonly RecalledItem[]; left_out: number; t
 export type Recalled = { at: number; doubt?: string | null; id: string; kind: string; score: number; source?: string | null; speaker?: string | null; text: string; untrusted?: boolean; valid_until?: number | null };
 
 export type RecalledItem = { at: string; conversation: string | null; doubt: string | null; id: string; kind: string; score: number; source: string | null; speaker: string | null; text: string; valid_from: string | null; valid_until: string | null };
+
+export type RedisPart = { appendfsync?: string | null; behind?: number; evicts?: string | null; last_save_ok?: boolean | null; message?: string | null; persists?: boolean | null; status: "ok" | "off" | "loading" | "degraded" };
 
 export type RuleBody = { rule: "auto" | "ask" | "deny" | null };
 

@@ -1,0 +1,49 @@
+"""Redis's errors as ours, each with what to do. `store.redis` calls it at its edge."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bethink.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+_FULL = "Redis is full (maxmemory): give it more, or remove what is not needed there."
+
+
+class RefusedByRedis(StorageError):
+    """Redis answers, and does not do what it was asked."""
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    """Redis's errors as ours, each with what to do."""
+    from redis import exceptions as errors
+
+    try:
+        yield
+    except errors.AuthenticationError as error:
+        raise StorageError(f"Redis refused the name or password in BETHINK_REDIS_URL ({error}).") from error
+    except errors.OutOfMemoryError as error:
+        raise RefusedByRedis(_FULL) from error
+    except errors.ReadOnlyError as error:
+        raise RefusedByRedis("This Redis is a replica and takes no writes: name the primary.") from error
+    except errors.ResponseError as error:
+        raise RefusedByRedis(_refusal(str(error))) from error
+    except (errors.RedisError, OSError) as error:
+        raise StorageError(f"Redis cannot be reached: {error or type(error).__name__}.") from error
+
+
+def _refusal(told: str) -> str:
+    if "OOM" in told:
+        return _FULL
+    if "MISCONF" in told:
+        return f"Redis cannot save to its disk, and takes no writes until it can: {told}"
+    if "WRONGTYPE" in told:
+        return (
+            "Another program keeps something else under `conversation:…` or `conversations:list` in this "
+            "Redis: name another database, such as redis://host/1."
+        )
+    return f"Redis refused: {told}"
