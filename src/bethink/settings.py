@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
-from bethink.settings_shapes import Access, DialDoor, InRedis, McpServer, Reading, as_list
+from bethink.settings_shapes import Access, Assistant, DialDoor, InRedis, McpServer, Reading, as_list
 
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
@@ -97,6 +97,9 @@ class Settings(Access, Reading, InRedis):
     )
     models_offered: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[], description="Models that may be chosen beside `model` (comma-separated)."
+    )
+    assistants: Annotated[dict[str, Assistant], BeforeValidator(_as_object)] = Field(
+        default={}, description="What `/v1/models` lists beside models: `[assistants.NAME]`."
     )
     model_base_url: str | None = Field(
         default=None, description="Base URL of `model`, instead of its provider's own."

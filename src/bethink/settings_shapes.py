@@ -20,6 +20,17 @@ Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
 
 
+class Assistant(BaseModel):
+    """What `/v1/models` lists under a name: a model, with what it is told and may use."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = None
+    system: str = ""
+    tools: bool = True
+    memory: bool = True
+
+
 class ToolRule(BaseModel):
     """What an MCP server's tool is, by the word of who configured it."""
 

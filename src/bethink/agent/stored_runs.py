@@ -20,6 +20,7 @@ from bethink.agent.journal import Journal, Numbered, behind
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, Run
 from bethink.agent.refusals import late, rejected
+from bethink.agent.threads import THREADS
 from bethink.conversations import removal
 from bethink.errors import Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, StopReason
@@ -218,6 +219,7 @@ class StoredRuns:
         dropped = [
             *journals,
             DeleteAll(RUNS, {"conversation": conversation}),
+            DeleteAll(THREADS, {"conversation": conversation}),
             *removal(conversation),
             files_removal(conversation),
         ]

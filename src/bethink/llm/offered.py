@@ -27,7 +27,8 @@ class Models:
         self.usual = usual
         self._settings = settings
         self._connected: dict[str, Llm] = {}
-        others = (*settings.model_fallbacks, *settings.models_offered)
+        wanted = (assistant.model for assistant in settings.assistants.values())
+        others = (*settings.model_fallbacks, *settings.models_offered, *(name for name in wanted if name))
         for spec in others:
             split_spec(spec)
         first = () if usual is None else (usual.name,)

@@ -283,6 +283,14 @@ CREATE TABLE shared (
     place INTEGER NOT NULL, UNIQUE (owner, id));
 """
 
+_THREADS = """
+CREATE TABLE threads (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    said, conversation, at, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX threads_said ON threads (owner, said, at, id);
+CREATE INDEX threads_conversation ON threads (owner, conversation, id);
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -296,4 +304,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _BRANCHES),
     partial(_statements, _ACCOUNTS),
     partial(_statements, _SHARING),
+    partial(_statements, _THREADS),
 )

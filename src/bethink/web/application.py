@@ -34,6 +34,8 @@ from bethink.web.mcp import mcp_route
 from bethink.web.problems import documented, install
 from bethink.web.security import Guard
 from bethink.web.ui import Interface
+from bethink.web.v1 import chat, models
+from bethink.web.v1.errors import OpenAiErrors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -60,6 +62,8 @@ _ROOMS = (
     forgetting,
     recall,
     people,
+    chat,
+    models,
 )
 
 
@@ -110,4 +114,4 @@ def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
     web.router.routes += [mcp_route(endpoint), *dial_routes(dial)]
     interface = Interface(web)
     web.router.default = interface.file
-    return Guard(interface)
+    return OpenAiErrors(Guard(interface))

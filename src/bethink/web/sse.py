@@ -19,7 +19,7 @@ from bethink.events import Event, Warned
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from anyio import CancelScope
     from starlette.types import Receive, Scope, Send
@@ -68,8 +68,10 @@ class EventStream(Response):
         frames: Frames | None = None,
         *,
         keep_alive_s: float = KEEP_ALIVE_S,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        fixed = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(headers={**fixed, **(headers or {})})
         del self.headers["content-length"]
         self._batches = batches
         self._frames = frames or OwnFrames()

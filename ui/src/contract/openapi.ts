@@ -32,7 +32,11 @@ export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: 
 
 export type ChatBody = { edit?: string | null; message?: Said | null; parent?: string | null; regenerate?: string | null; stream?: boolean };
 
+export type ChatMessage = { content?: string | readonly Part-Input[] | null; role: "system" | "developer" | "user" | "assistant" | "tool" | "function"; tool_call_id?: string | null };
+
 export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
+
+export type Completion = { max_completion_tokens?: number | null; max_tokens?: number | null; messages: readonly ChatMessage[]; metadata?: Metadata | null; model: string; n?: number | null; response_format?: Format | null; stream?: boolean | null; stream_options?: StreamOptions | null; temperature?: number | null; tool_choice?: unknown; tools?: readonly Offered[] | null };
 
 export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; undo: string | null; waiting: number };
 
@@ -52,6 +56,8 @@ export type Decided = { goes_on: boolean; run: string };
 
 export type DecisionBody = { always?: boolean; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
 
+export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly readonly number[][]; model: string };
+
 export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | Warned | MessageSaved | RunFailed | RunDone;
 
 export type Fault = { parameter: string; reason: string };
@@ -68,6 +74,8 @@ export type ForgottenOfPerson = { name: string; parts: readonly string[]; person
 
 export type ForgottenSentences = { at: string; by_owner: boolean; conversation: string; message: string; sentences: readonly string[] };
 
+export type Format = { json_schema?: Record<string, unknown> | null; type: "text" | "json_object" | "json_schema" };
+
 export type FoundMark = { end: number; start: number };
 
 export type FoundMemory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
@@ -75,6 +83,8 @@ export type FoundMemory = { category: string; content: string; created_at: strin
 export type FoundMessage = { active: boolean; at: string; branch: number; conversation: string; marks: readonly FoundMark[]; message: string; role: "user" | "assistant" | "tool"; snippet: string; title: string };
 
 export type FoundMessages = { cursor: string | null; items: readonly FoundMessage[] };
+
+export type Function = { description?: string | null; name: string; parameters?: Record<string, unknown> | null };
 
 export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
@@ -138,15 +148,25 @@ export type MessageSaved = { id: string; kind: "message_saved"; role: "assistant
 
 export type MessageSiblings = { branches: readonly number[]; index: number };
 
+export type Metadata = { conversation_id?: string | null; memory?: boolean | null; tools?: boolean | null };
+
+export type Model = { created?: number; id: string; object?: "model"; owned_by: string };
+
 export type ModelMessage = { at: string; branch: number; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; siblings: MessageSiblings | null; stop_reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
+
+export type Models = { data: readonly Model[]; object?: "list" };
 
 export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
 
+export type Offered = { description?: string | null; function?: Function | null; name?: string | null; parameters?: Record<string, unknown> | null; type?: string };
+
 export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; role?: "user"; run: string; siblings: MessageSiblings | null };
 
-export type Part = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
+export type Part-Input = { file?: Record<string, unknown> | null; file_data?: string | null; file_url?: string | null; filename?: string | null; image_url?: string | null; input_audio?: Record<string, string> | null; refusal?: string | null; text?: string | null; type: string };
 
-export type Parts = { bus: Part; embeddings: Part; extraction: Part; mcp: Part; model: Part; redis: RedisPart; sandbox: Part; store: Part; web: Part };
+export type Part-Output = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
+
+export type Parts = { bus: Part-Output; embeddings: Part-Output; extraction: Part-Output; mcp: Part-Output; model: Part-Output; redis: RedisPart; sandbox: Part-Output; store: Part-Output; web: Part-Output };
 
 export type Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
 
@@ -185,6 +205,8 @@ export type RunStarted = { at: number; conversation: string; kind: "run_started"
 export type Said = { attachments?: readonly string[] | null; content: string; role?: "user" };
 
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+
+export type StreamOptions = { include_usage?: boolean };
 
 export type TextDelta = { kind: "text_delta"; text: string };
 

@@ -1,0 +1,215 @@
+"""What a client asks in OpenAI's words, as the rest of the door reads it. `chat` and `responses` make it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import unquote_to_bytes
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from bethink.agent.threads import Told
+from bethink.agent.wishes import Wishes
+from bethink.errors import BadInput
+from bethink.llm import ToolSchema
+from bethink.messages import ToolMessage
+from bethink.tool import NewFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+USUAL: Final = "bethink"
+"""The name under which the usual model is listed: its other name is the settings'."""
+MAX_MESSAGES: Final = 5_000
+_DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+/-]*)(?P<parameters>(?:;[\w=.+-]+)*?)(?P<base>;base64)?,")
+_EXTENSIONS: Final = {"image/jpeg": "jpg", "image/svg+xml": "svg", "text/plain": "txt", "audio/mpeg": "mp3"}
+
+
+def _url(given: object) -> object:
+    """Chat completions have an object there, responses a text."""
+    return given.get("url") if isinstance(given, dict) else given  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - JSON
+
+
+class Loose(BaseModel):
+    """A part of a request; fields that are not known are passed over, as OpenAI's clients expect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Part(Loose):
+    """A piece of a message's content, of chat completions or of responses."""
+
+    type: str
+    text: str | None = None
+    image_url: Annotated[str | None, BeforeValidator(_url)] = None
+    input_audio: dict[str, str] | None = None
+    file: dict[str, Any] | None = None
+    file_data: str | None = None
+    file_url: str | None = None
+    filename: str | None = None
+    refusal: str | None = None
+
+
+class Function(Loose):
+    """A function that the client runs."""
+
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class Metadata(Loose):
+    """What Bethink reads of a request's `metadata`; clients may only send texts there."""
+
+    conversation_id: str | None = None
+    memory: bool | None = None
+    tools: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, read.
+
+    `history` is what stands before the new message, or before the new results
+    of the client's tools. Of both, one is there. `files` came with the message.
+    """
+
+    wishes: Wishes
+    history: Sequence[Told] = ()
+    said: str = ""
+    results: Sequence[ToolMessage] = ()
+    files: Sequence[NewFile] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A message's content: its text, and what came beside it."""
+
+    text: str
+    files: Sequence[NewFile] = field(default=(), repr=False)
+
+
+class Format(Loose):
+    """`response_format`."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: dict[str, Any] | None = None
+
+
+def content_of(given: str | Sequence[Part] | None) -> Content:
+    """Text of all parts, and their files; an image elsewhere is named by its address, and not fetched.
+
+    Raises:
+        BadInput: a part is of no known kind, or its data cannot be read.
+    """
+    if given is None or isinstance(given, str):
+        return Content(given or "")
+    texts: list[str] = []
+    files: list[NewFile] = []
+    for part in given:
+        match part.type:
+            case "text" | "input_text" | "output_text":
+                texts.append(part.text or "")
+            case "refusal":
+                texts.append(part.refusal or "")
+            case "image_url" | "input_image" | "input_audio" | "file" | "input_file":
+                _take(part, texts, files, len(files) + 1)
+            case _:
+                message = f"A part of the content has the type {part.type[:60]!r}, which is not known."
+                raise BadInput(message)
+    return Content("\n".join(texts), files)
+
+
+def schema_of(function: Function) -> ToolSchema:
+    """A client's function as a model is told of it."""
+    parameters = function.parameters or {"type": "object", "properties": {}}
+    return ToolSchema(function.name, function.description or "", parameters)
+
+
+def switch(headers: Mapping[str, str], name: str, given: bool | None) -> bool:  # noqa: FBT001 - a value, not a flag
+    """Whether something is on: by the header, else by the metadata, else it is.
+
+    Raises:
+        BadInput: the header says neither on nor off.
+    """
+    written = headers.get(name)
+    if written is None:
+        return given is not False
+    if written.lower() in {"on", "true", "1", "yes"}:
+        return True
+    if written.lower() in {"off", "false", "0", "no"}:
+        return False
+    message = f"The header {name} is {written[:40]!r}: write on or off."
+    raise BadInput(message)
+
+
+def _take(part: Part, texts: list[str], files: list[NewFile], number: int) -> None:
+    """Add what a part brings: a file, or the address at which one is."""
+    if part.input_audio is not None:
+        kind = part.input_audio.get("format", "wav")
+        content = _decoded(part.input_audio.get("data", ""))
+        media_type = "audio/mpeg" if kind == "mp3" else f"audio/{kind}"
+        files.append(NewFile(f"audio-{number}.{kind}", media_type, content))
+        return
+    about: dict[str, Any] = part.file or {}
+    url = part.image_url or part.file_data or part.file_url or about.get("file_data")
+    name = part.filename or about.get("filename")
+    if not isinstance(url, str):
+        message = f"A part of the type {part.type} brings nothing: give it as a data: URL."
+        raise BadInput(message)
+    if url.startswith(("http://", "https://")):
+        texts.append(f"[{'image' if 'image' in part.type else 'file'}: {url}]")
+        return
+    media_type, content = _of_data_url(url)
+    ending = _EXTENSIONS.get(media_type, media_type.partition("/")[2] or "bin")
+    kind = "image" if media_type.startswith("image/") else "file"
+    files.append(NewFile(str(name or f"{kind}-{number}.{ending}"), media_type, content))
+
+
+def _of_data_url(url: str) -> tuple[str, bytes]:
+    """The media type and the bytes of a data: URL (RFC 2397), or of plain base64."""
+    if not url.startswith("data:"):
+        return "application/octet-stream", _decoded(url)
+    if (head := _DATA_URL.match(url)) is None:
+        message = "A data: URL cannot be read: write data:image/png;base64,…"
+        raise BadInput(message)
+    rest = url[head.end() :]
+    media_type = head["type"] or "text/plain"
+    return media_type, _decoded(rest) if head["base"] else unquote_to_bytes(rest)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        message = "The data of a part is not base64."
+        raise BadInput(message) from error
+
+
+class Offered(Loose):
+    """A tool that the client offers; those of OpenAI's own, such as its search, mean nothing here."""
+
+    type: str = "function"
+    function: Function | None = None
+    name: str | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+def client_tools(offered: Sequence[Offered] | None, choice: object) -> tuple[ToolSchema, ...]:
+    """The functions of a request, as chat completions or responses give them; none where it chose so."""
+    if choice == "none":
+        return ()
+    functions = [
+        one.function or Function(name=one.name or "", description=one.description, parameters=one.parameters)
+        for one in offered or ()
+        if one.type == "function"
+    ]
+    return tuple(schema_of(function) for function in functions)
+
+
+Temperature = Annotated[float | None, Field(ge=0, le=2)]
+Tokens = Annotated[int | None, Field(ge=1)]

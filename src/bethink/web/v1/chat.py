@@ -1,0 +1,169 @@
+"""`POST /v1/chat/completions`: a client's message, answered by a run.
+
+Source: OpenAI API reference, "Create chat completion".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from bethink.agent.threads import Told
+from bethink.agent.wishes import Wishes
+from bethink.errors import BadInput
+from bethink.messages import ToolMessage
+from bethink.web.caller import Caller, Served
+from bethink.web.sse import EventStream
+from bethink.web.v1.asked import (
+    MAX_MESSAGES,
+    Asked,
+    Format,
+    Loose,
+    Metadata,
+    Offered,
+    Part,
+    Temperature,
+    Tokens,
+    client_tools,
+    content_of,
+)
+from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
+from bethink.web.v1.talk import ACTIVITY, Talk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+router = APIRouter(prefix="/v1", tags=["openai"])
+
+_FAILED = 502
+
+
+class ChatMessage(Loose):
+    """One message of a history."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+    tool_call_id: str | None = None
+
+
+class StreamOptions(Loose):
+    """What a stream tells beside its text."""
+
+    include_usage: bool = False
+
+
+class Completion(Loose):
+    """A request for a chat completion; fields that are not here are passed over."""
+
+    model: str
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    tools: list[Offered] | None = None
+    tool_choice: Any = None
+    response_format: Format | None = None
+    temperature: Temperature = None
+    max_tokens: Tokens = None
+    max_completion_tokens: Tokens = None
+    metadata: Metadata | None = None
+
+
+@router.post("/chat/completions", response_model=None)
+async def create_chat_completion(body: Completion, request: Request, app: Served, caller: Caller) -> Response:
+    """Answer the last message, as OpenAI's API does; a client that leaves does not end the run."""
+    if body.n not in (None, 1):
+        message = "n: one answer is given to a message; ask again for another."
+        raise BadInput(message)
+    talk = Talk(app, caller, request, await request.body())
+    asked = _asked(body, talk)
+    begun = await talk.begin(asked, conversation=talk.conversation(body.metadata))
+    reply = Reply(
+        id=f"chatcmpl-{begun.run}",
+        model=body.model,
+        page=talk.page(begun.conversation),
+        functions=frozenset(tool.name for tool in asked.wishes.client_tools),
+        usage=body.stream_options is not None and body.stream_options.include_usage,
+        activity=request.headers.get(ACTIVITY, "").lower() == "reasoning",
+    )
+    batches = app.runs.follow(caller, begun.run)
+    if body.stream:
+        return EventStream(batches, ChatFrames(reply), headers=begun.headers)
+    telling = Telling(reply)
+    text, reasoning = await collected(batches, telling)
+    if telling.failure is not None:
+        # The message is kept: a client that sends it again by itself would say it twice.
+        return JSONResponse(telling.failure, _FAILED, {**begun.headers, "x-should-retry": "false"})
+    return JSONResponse(completion_of(telling, text, reasoning), headers=begun.headers)
+
+
+def _asked(body: Completion, talk: Talk) -> Asked:
+    """The request, read.
+
+    Raises:
+        BadInput: it ends in no message of the owner's and no results.
+        UnknownId: the model is not offered.
+    """
+    systems = [content_of(one.content).text for one in body.messages if one.role in ("system", "developer")]
+    messages = [one for one in body.messages if one.role not in ("system", "developer")]
+    wishes = talk.wishes(body.model, body.metadata, "\n\n".join(part for part in systems if part.strip()))
+    wishes = Wishes(
+        model=wishes.model,
+        system=wishes.system,
+        tools=wishes.tools,
+        memory=wishes.memory,
+        client_tools=client_tools(body.tools, body.tool_choice),
+        response_format=_format(body.response_format),
+        temperature=body.temperature,
+        max_output_tokens=body.max_completion_tokens or body.max_tokens,
+    )
+    end = len(messages)
+    last = messages[-1].role if messages else ""
+    while end and messages[end - 1].role == last:
+        end -= 1
+    history = _history(messages[:end])
+    match last:
+        case "user":
+            contents = [content_of(one.content) for one in messages[end:]]
+            return Asked(
+                wishes,
+                history,
+                said="\n\n".join(one.text for one in contents if one.text) or _unsaid(contents[-1].files),
+                files=[file for one in contents for file in one.files],
+            )
+        case "tool":
+            return Asked(wishes, history, results=[_result(one) for one in messages[end:]])
+        case _:
+            message = "messages: the last one must be the user's, or a tool's result."
+            raise BadInput(message)
+
+
+def _history(messages: Sequence[ChatMessage]) -> list[Told]:
+    """What was said before, text alone; messages of one role that follow one another are one."""
+    history: list[Told] = []
+    for one in messages:
+        text = content_of(one.content).text
+        if history and history[-1].role == one.role == "user":
+            history[-1] = Told("user", f"{history[-1].text}\n\n{text}")
+        elif one.role in ("user", "assistant"):
+            history.append(Told(one.role, text))
+    return history
+
+
+def _unsaid(files: Sequence[object]) -> str:
+    """What stands for a message that is files alone."""
+    return "(files)" if files else ""
+
+
+def _result(one: ChatMessage) -> ToolMessage:
+    if not one.tool_call_id:
+        message = "messages: a tool's result needs its tool_call_id."
+        raise BadInput(message)
+    return ToolMessage(one.tool_call_id, "", content_of(one.content).text)
+
+
+def _format(given: Format | None) -> dict[str, Any] | None:
+    return None if given is None or given.type == "text" else given.model_dump(exclude_none=True)

@@ -1,0 +1,256 @@
+"""A run's events as chunks of a chat completion, and as a whole one. `chat` sends them.
+
+What every chunk has in common is encoded once, so that a token costs the
+encoding of its text. The text is the model's alone: of Bethink's own tools
+nothing is told there, but for a call that waits for its owner.
+Source: OpenAI API reference, "The chat completion chunk object".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bethink.agent.threads import NOTICE
+from bethink.events import (
+    ApprovalNeeded,
+    MessageSaved,
+    ReasoningDelta,
+    RunDone,
+    RunFailed,
+    RunStarted,
+    TextDelta,
+    TextSoFar,
+    ToolRequested,
+    Usage,
+)
+from bethink.web.v1.errors import error_body
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.agent.journal import Numbered
+    from bethink.errors import BethinkError
+    from bethink.events import Event, StopReason
+
+_SECOND_US: Final = 1_000_000
+_FAILED: Final = 502
+_LENGTHS: Final = ("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds")
+_FINISHES: Final[dict[str, str]] = {
+    **dict.fromkeys(_LENGTHS, "length"),
+    "content_filter": "content_filter",
+    "client_tools": "tool_calls",
+}
+"""OpenAI's words for the ends of runs; any other is its `stop`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an answer says of itself: `id` and `model` as the client is told, `page` where a person approves.
+
+    `functions` are the names of the client's own tools. With `activity`, Bethink's
+    own calls are told in the reasoning.
+    """
+
+    id: str
+    model: str
+    page: str
+    functions: frozenset[str] = frozenset()
+    usage: bool = False
+    activity: bool = False
+
+
+@dataclass(slots=True)
+class Telling:
+    """What a run's events tell a client, in whichever frames: texts as they come, the rest added up."""
+
+    reply: Reply
+    created: int = 0
+    calls: list[ToolRequested] = field(default_factory=list[ToolRequested])
+    used: list[Usage] = field(default_factory=list[Usage])
+    error: RunFailed | None = None
+    reason: StopReason = "interrupted"
+    _characters: int = 0
+    _between: str = ""
+
+    def take(self, event: Event) -> tuple[str, str]:
+        """More of the text, and more of the reasoning; each may be empty."""
+        match event:
+            case TextDelta():
+                return self.said(event.text), ""
+            case ReasoningDelta():
+                return "", event.text
+            case MessageSaved(role="assistant"):
+                self._end_part()
+            case TextSoFar():
+                return self.said(event.text[self._characters :]), ""
+            case RunStarted():
+                self.created = event.at // _SECOND_US
+            case _:
+                return self._take_rarer(event)
+        return "", ""
+
+    def said(self, text: str) -> str:
+        """A text of the answer, apart from what stood before it where it is another one."""
+        if not text:
+            return ""
+        self._characters += len(text)
+        between, self._between = self._between, ""
+        return between + text
+
+    def _take_rarer(self, event: Event) -> tuple[str, str]:
+        match event:
+            case ToolRequested(name=name) if name in self.reply.functions:
+                self.calls.append(event)
+            case ToolRequested() if self.reply.activity:
+                return "", f"{event.label}\n"
+            case ApprovalNeeded():
+                self._end_part()
+                notice = f"{NOTICE}{event.label}: this waits for your approval, at {self.reply.page}"
+                return self.said(notice), ""
+            case Usage():
+                self.used.append(event)
+            case RunFailed():
+                self.error = event
+            case RunDone():
+                self.reason = event.reason
+            case _:
+                pass
+        return "", ""
+
+    def _end_part(self) -> None:
+        if self._characters:
+            self._characters, self._between = 0, "\n\n"
+
+    @property
+    def finish(self) -> str:
+        """Why it ended, in OpenAI's word."""
+        return _FINISHES.get(self.reason, "stop")
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens in and out, of all the run's requests."""
+        return sum(one.input_tokens for one in self.used), sum(one.output_tokens for one in self.used)
+
+    @property
+    def failure(self) -> dict[str, Any] | None:
+        """What ended it early, as OpenAI tells it."""
+        if self.error is None:
+            return None
+        return error_body(_FAILED, self.error.code, self.error.message)
+
+
+class ChatFrames:
+    """The chunks of one answer."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._telling = Telling(reply)
+        self._reply = reply
+        self._head = b""
+        self._content = b""
+
+    def written(self, batch: Sequence[Numbered]) -> bytes:
+        """The chunks of some events."""
+        return b"".join([self._frame(item.event) for item in batch])
+
+    def broken(self, error: BethinkError) -> bytes:
+        """An error, as OpenAI tells one inside of a stream."""
+        return _data(error_body(error.status, error.code, error.message))
+
+    def _frame(self, event: Event) -> bytes:
+        text, reasoning = self._telling.take(event)
+        if text:
+            return self._content + msgspec.json.encode(text) + b'},"finish_reason":null}]}\n\n'
+        if reasoning:
+            return self._chunk({"reasoning_content": reasoning})
+        match event:
+            case RunStarted():
+                return self._begin()
+            case RunFailed():
+                return _data(self._telling.failure or {})
+            case RunDone():
+                return self._end()
+            case _:
+                return b""
+
+    def _begin(self) -> bytes:
+        same = {
+            "id": self._reply.id,
+            "object": "chat.completion.chunk",
+            "created": self._telling.created,
+            "model": self._reply.model,
+        }
+        self._head = b"data: " + msgspec.json.encode(same)[:-1]
+        self._content = self._head + b',"choices":[{"index":0,"delta":{"content":'
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def _end(self) -> bytes:
+        if self._telling.error is not None:
+            return b""
+        told = [self._chunk({"tool_calls": _calls(self._telling, indexed=True)})] if self._hands_over else []
+        told.append(self._chunk({}, finish=self._telling.finish))
+        if self._reply.usage:
+            counted = msgspec.json.encode(usage_of(self._telling))
+            told.append(self._head + b',"choices":[],"usage":' + counted + b"}\n\n")
+        return b"".join(told)
+
+    @property
+    def _hands_over(self) -> bool:
+        return self._telling.reason == "client_tools"
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return self._head + b',"choices":[' + msgspec.json.encode(choice) + b"]}\n\n"
+
+
+async def collected(batches: AsyncGenerator[Sequence[Numbered], None], telling: Telling) -> tuple[str, str]:
+    """The whole text and the whole reasoning of a run, once it has ended."""
+    texts: list[str] = []
+    reasonings: list[str] = []
+    async for batch in batches:
+        for numbered in batch:
+            text, reasoning = telling.take(numbered.event)
+            texts.append(text)
+            reasonings.append(reasoning)
+    return "".join(texts), "".join(reasonings)
+
+
+def completion_of(telling: Telling, text: str, reasoning: str) -> dict[str, Any]:
+    """The whole chat completion."""
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    if telling.reason == "client_tools":
+        message |= {"content": text or None, "tool_calls": _calls(telling)}
+    return {
+        "id": telling.reply.id,
+        "object": "chat.completion",
+        "created": telling.created,
+        "model": telling.reply.model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": telling.finish}],
+        "usage": usage_of(telling),
+    }
+
+
+def usage_of(telling: Telling) -> dict[str, int]:
+    """What it cost, in tokens."""
+    given, made = telling.tokens
+    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+
+
+def _calls(telling: Telling, *, indexed: bool = False) -> list[dict[str, Any]]:
+    return [
+        {
+            **({"index": place} if indexed else {}),
+            "id": call.call,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for place, call in enumerate(telling.calls)
+    ]
+
+
+def _data(value: dict[str, Any]) -> bytes:
+    return b"data: " + msgspec.json.encode(value) + b"\n\n"

@@ -1,0 +1,135 @@
+"""From a request to its run: which conversation, which model, and whether it was asked before."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from bethink.agent.threads import Threads, Told, said_by
+from bethink.agent.wishes import NOTHING, Wishes
+from bethink.conversations import Start
+from bethink.errors import BadInput, UnknownId
+from bethink.web.v1.asked import USUAL, Asked, Metadata, switch
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+    from bethink.app import App
+    from bethink.principal import Principal
+
+CONVERSATION: Final = "x-bethink-conversation"
+RUN: Final = "x-bethink-run"
+MEMORY: Final = "x-bethink-memory"
+TOOLS: Final = "x-bethink-tools"
+ACTIVITY: Final = "x-bethink-activity"
+_KEY: Final = "idempotency-key"
+_MAX_KEY_CHARS: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The run that answers a request, and where."""
+
+    conversation: str
+    run: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What tells a client of it."""
+        return {CONVERSATION: self.conversation, RUN: self.run}
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One request of a client, on its way."""
+
+    app: App
+    caller: Principal
+    request: Request
+    body: bytes
+
+    async def begin(self, asked: Asked, *, conversation: str | None) -> Begun:
+        """The run that answers; the one that does already, where the request is a repeated one.
+
+        Raises:
+            BethinkError: whatever `Runs.start` and `Threads` raise.
+        """
+        threads = Threads(self.app.conversations)
+        key = self.request.headers.get(_KEY)
+        if key is None:
+            return await self._begin(threads, asked, conversation)
+        if not 0 < len(key) <= _MAX_KEY_CHARS:
+            message = f"An idempotency key has 1 to {_MAX_KEY_CHARS} characters."
+            raise BadInput(message)
+        digest = hashlib.sha256(self.body).hexdigest()
+        known = await threads.reserve(self.caller, key, digest)
+        if known is not None:
+            return Begun(known.conversation, known.run)
+        begun = Begun("", "")
+        try:
+            begun = await self._begin(threads, asked, conversation)
+        finally:
+            await threads.fulfil(self.caller, key, conversation=begun.conversation, run=begun.run)
+        return begun
+
+    async def _begin(self, threads: Threads, asked: Asked, conversation: str | None) -> Begun:
+        app, caller, wishes = self.app, self.caller, asked.wishes
+        app.runs.loops.of(wishes, NOTHING)  # What is wrong with the wishes is told before anything is made.
+        if asked.results:
+            place = conversation or await threads.asked(
+                caller, asked.history, {result.call for result in asked.results}
+            )
+            return Begun(place, await app.runs.answer(caller, place, asked.results, wishes=wishes))
+        start = Start(temporary=not wishes.memory)
+        place = conversation or await threads.place(caller, asked.history, start)
+        files = [(await app.files.add(caller, place, file)).id for file in asked.files]
+        run = await app.runs.start(caller, place, asked.said, files=files, wishes=wishes)
+        if conversation is None:
+            record = await app.runs.stored.get(caller, run)
+            said = said_by(asked.history, asked.said)
+            await threads.remember(caller, place, said=said, message=record.message, run=run)
+        return Begun(place, run)
+
+    def wishes(self, model: str, metadata: Metadata | None, system: str) -> Wishes:
+        """The wishes that any request may have: its model or assistant, memory and tools on or off.
+
+        Raises:
+            UnknownId: there is no such model.
+        """
+        headers, given = self.request.headers, metadata or Metadata()
+        wishes = Wishes(
+            system=system,
+            memory=switch(headers, MEMORY, given.memory),
+            tools=switch(headers, TOOLS, given.tools),
+        )
+        if model == USUAL:
+            return wishes
+        if (assistant := self.app.settings.assistants.get(model)) is not None:
+            return msgspec.structs.replace(
+                wishes,
+                model=assistant.model,
+                system="\n\n".join(part for part in (assistant.system, system) if part),
+                memory=wishes.memory and assistant.memory,
+                tools=wishes.tools and assistant.tools,
+            )
+        if model not in self.app.models.names():
+            offered = ", ".join((USUAL, *self.app.settings.assistants, *self.app.models.names()))
+            message = f"There is no model {model[:80]!r} here. There are: {offered}."
+            raise UnknownId(message)
+        return msgspec.structs.replace(wishes, model=model)
+
+    def conversation(self, metadata: Metadata | None) -> str | None:
+        """The conversation that the request names; None where it is to be found by its history."""
+        return self.request.headers.get(CONVERSATION) or (metadata.conversation_id if metadata else None)
+
+    def page(self, conversation: str) -> str:
+        """Where a person finds the conversation."""
+        return f"{str(self.request.base_url).rstrip('/')}/conversations/{conversation}"
+
+
+def told(history: list[tuple[str, str]]) -> list[Told]:
+    """A history of roles and texts."""
+    return [Told(role, text) for role, text in history]
