@@ -303,6 +303,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         warnings=shared.warnings if shared else tuple,
         on_delete=gone,
         watched=accounts.watched,
+        admit=accounts.admit,
         tally=tally,
     )
     keep = Keep(

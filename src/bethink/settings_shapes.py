@@ -195,6 +195,19 @@ class Access(BaseModel):
         " sign-ins are counted by it.",
     )
 
+    sign_in_days: int = Field(default=30, ge=1, le=365, description="How long a browser stays signed in.")
+    requests_per_minute: int = Field(
+        default=600,
+        ge=0,
+        description="Requests of one key or browser a minute, where there are users; 0 is no limit.",
+    )
+    owner_requests_per_minute: int = Field(
+        default=1200, ge=0, description="Requests of one user a minute with all keys; 0 is no limit."
+    )
+    runs_at_once: int = Field(
+        default=16, ge=0, description="Answers of one user that run at once in a process; 0 is no limit."
+    )
+
     @property
     def needs_users(self) -> bool:
         """Whether nobody comes in over the network without a key, also while there are no users."""

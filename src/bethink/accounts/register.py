@@ -290,6 +290,14 @@ class Register:
         await self._change(change)
         return _there(made)
 
+    async def keep_sign_in(self, sign_in: SignIn) -> None:
+        """Keep a new sign-in. Nothing that is known changes by it."""
+        await self.store.commit(OWNER, [Put(SIGN_INS, sign_in, if_version=0)])
+
+    async def end_sign_in(self, id: str) -> None:
+        """End a sign-in; one that is not there is ended."""
+        await self._change(lambda _known: [Delete(SIGN_INS, id)])
+
     async def _change(self, change: Callable[[Known], Sequence[Change]]) -> None:
         for _ in range(_TRIES):
             known = await self.refresh()

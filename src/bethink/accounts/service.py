@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from bethink.accounts.addresses import is_loopback
+from bethink.accounts.limits import Buckets
 from bethink.accounts.records import (
     KEY_PREFIX,
     KEY_USES,
@@ -19,7 +20,8 @@ from bethink.accounts.records import (
 )
 from bethink.accounts.register import FRESH_S, TOPIC
 from bethink.accounts.rights import ADMIN, SCOPES
-from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError
+from bethink.accounts.signing import Signing
+from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.store import Put
 from bethink.telemetry import log
@@ -50,12 +52,20 @@ class Accounts:
     time_zone: str = "UTC"
     user: str = ""
     needs_users: bool = False
+    per_key: Buckets = field(default_factory=lambda: Buckets(0))
+    per_owner: Buckets = field(default_factory=lambda: Buckets(0))
+    runs_at_once: int = 0
+    sign_in_days: int = 30
+    signing: Signing = field(init=False)
     _visits: dict[int, tuple[Principal, Callable[[], None]]] = field(
         default_factory=dict[int, tuple[Principal, "Callable[[], None]"]], repr=False
     )
     _has_visits: anyio.Event = field(default_factory=anyio.Event, repr=False)
     _uses: dict[str, int] = field(default_factory=dict[str, int], repr=False)
     _count: int = 0
+
+    def __post_init__(self) -> None:
+        self.signing = Signing(self.register, self.sign_in_days)
 
     async def authenticate(
         self, *, audience: str, peer: str | None = None, credential: str | None = None
@@ -67,6 +77,7 @@ class Accounts:
 
         Raises:
             NotSignedIn: there are users, and what was shown opens nothing.
+            TooManyRequests: this key, or this owner, asks too often.
             NotAllowed: there are no users, and the caller is not on this machine.
             StorageError: the users cannot be read.
         """
@@ -83,8 +94,25 @@ class Accounts:
         if not is_credential(credential):
             raise self._refused("it has not the form of one", peer)
         if credential.startswith(KEY_PREFIX):
-            return self._by_key(known, credential, audience=audience, peer=peer)
-        return await self._by_sign_in(known, credential, audience=audience, peer=peer)
+            principal = self._by_key(known, credential, audience=audience, peer=peer)
+        else:
+            principal = await self._by_sign_in(known, credential, audience=audience, peer=peer)
+        self.per_key.take(principal.sign_in or principal.key or "")
+        self.per_owner.take(principal.owner)
+        return principal
+
+    def admit(self, principal: Principal, running: int) -> None:
+        """Let one more run of an owner begin, of whom `running` run now.
+
+        Raises:
+            TooManyRequests: so many may not run at once.
+        """
+        is_guest = principal.key is not None or principal.sign_in is not None
+        if is_guest and 0 < self.runs_at_once <= running:
+            message = (
+                f"At most {self.runs_at_once} answers of one user run at once: wait for one, or stop it."
+            )
+            raise TooManyRequests(message, retry_after_s=5)
 
     async def needs_key(self) -> bool:
         """Whether nobody is let in over the network without a key: there are users, or must be.
@@ -268,6 +296,10 @@ def accounts_for(settings: Settings, register: Register) -> Accounts:
         settings.time_zone,
         settings.user,
         needs_users=settings.needs_users or not is_loopback(settings.host),
+        per_key=Buckets(settings.requests_per_minute),
+        per_owner=Buckets(settings.owner_requests_per_minute),
+        runs_at_once=settings.runs_at_once,
+        sign_in_days=settings.sign_in_days,
     )
 
 

@@ -77,7 +77,7 @@ class Runs:
     A call that the owner did not decide about in `max_wait_s` seconds is not made.
     `on_start` is told of an owner who is answered from now on, `on_end` of one
     who was, with the turn if there is a whole one, `on_delete` of a conversation that is no more.
-    `watched` ends the run of who may not come in any more.
+    `watched` ends the run of who may not come in any more, `admit` refuses one too many of an owner.
     `warnings` gives what works less well than it should, told at the beginning of each run.
     """
 
@@ -96,6 +96,7 @@ class Runs:
     on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
     watched: Watched = lambda _principal, _end: nullcontext()
     warnings: Callable[[], Sequence[Warned]] = tuple
+    admit: Callable[[Principal, int], None] = lambda _principal, _running: None
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     deciding: Deciding = field(init=False, repr=False)
@@ -155,8 +156,10 @@ class Runs:
         Raises:
             UnknownId: this owner has no such conversation or message, or the wished model is not offered.
             Busy: it is being answered now.
+            TooManyRequests: so many of this owner may not run at once.
             BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
         """
+        self.admit(principal, len(self._of(principal.owner)))
         fork: Parting | None = None
         if isinstance(conversation, Fork):
             fork = await parting(self.conversations, principal, conversation)
@@ -187,6 +190,7 @@ class Runs:
             Busy: it is being answered now.
             BadInput: a result answers no call that was left to the client.
         """
+        self.admit(principal, len(self._of(principal.owner)))
         asked = await open_calls(self.conversations, principal, conversation)
         told = results_of(asked, results, self.max_message_chars)
         opening = Opening(asked.message, told, wishes, brought)

@@ -23,9 +23,11 @@ from bethink.web import (
     portability,
     recall,
     runs,
+    session,
     settings,
     talk,
     tools,
+    users,
 )
 from bethink.web.contract import extended
 from bethink.web.dial import DialEndpoint, dial_routes
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 # `talk` before `conversations`, and others before `memories`: those take any word for an id.
 _ROOMS = (
     health,
+    session,
+    users,
     metrics,
     settings,
     tools,

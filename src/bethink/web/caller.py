@@ -10,7 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 from bethink.app import App
 from bethink.errors import BadInput, StorageError
 from bethink.principal import Principal
-from bethink.web.credentials import credential_of
+from bethink.web.credentials import credential_of, peer_of
 from bethink.web.rights import check
 from bethink.web.visit import VISIT
 
@@ -42,9 +42,8 @@ async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
         NotAllowed: the key has not the right, or the caller is not on this machine.
         BadInput: two different keys were shown, or one in the address.
     """
-    client = scope.get("client")
-    # Over the network, even where nobody says from where.
-    peer = client[0] if client else ""
+    # Text in any case: whoever comes this way comes over the network.
+    peer = peer_of(scope, app.settings.trusted_proxies)
     # Without users whatever a program sends as its key is passed over.
     credential = credential_of(scope) if await app.accounts.needs_key() else None
     principal = await app.accounts.authenticate(audience=audience, peer=peer, credential=credential)

@@ -15,6 +15,8 @@ from bethink.accounts.records import SIGN_IN_PREFIX, holds_credential
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.types import Scope
 
 COOKIE = "bethink_session"
@@ -26,6 +28,17 @@ _IN_ADDRESS = (
 )
 _TWO = "This request has two different keys: send one, as `Authorization: Bearer …` or as `api-key`."
 _BEARER = "bearer"
+
+
+def peer_of(scope: Scope, trusted: Sequence[str]) -> str:
+    """The address that a request comes from; a trusted proxy tells for whom it asks."""
+    client = scope.get("client")
+    peer: str = client[0] if client else ""
+    if peer not in trusted:
+        return peer
+    hops = ",".join(HTTPConnection(scope).headers.getlist("x-forwarded-for")).split(",")
+    # From the end: what stands before the first hop that is not ours, anybody may have written.
+    return next((hop.strip() for hop in reversed(hops) if hop.strip() and hop.strip() not in trusted), peer)
 
 
 def credential_of(scope: Scope) -> str | None:

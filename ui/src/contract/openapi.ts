@@ -90,6 +90,14 @@ export type Health = { conversation_manager_initialized?: boolean; parts?: Parts
 
 export type Interrupted = { at: string; message: string; run: string };
 
+export type KeyBody = { expires_at?: string | null; name: string; scopes?: readonly ("read" | "write" | "chat" | "admin")[] | null };
+
+export type KeyList = { items: readonly KeyShown[] };
+
+export type KeyMade = { created_at: string; expires_at: string | null; hint: string; id: string; key: string; last_used_at: string | null; name: string; scopes: readonly string[]; state: "live" | "expired" | "revoked" };
+
+export type KeyShown = { created_at: string; expires_at: string | null; hint: string; id: string; last_used_at: string | null; name: string; scopes: readonly string[]; state: "live" | "expired" | "revoked" };
+
 export type Mark = { after: number; id: string };
 
 export type McpServerShown = { attempts: number; digest: string | null; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; tools: readonly string[]; transport: "stdio" | "http" | "sse"; waiting: readonly WaitingTool[] };
@@ -168,15 +176,13 @@ export type Part-Output = { message?: string | null; status: "ok" | "off" | "loa
 
 export type Parts = { bus: Part-Output; embeddings: Part-Output; extraction: Part-Output; mcp: Part-Output; model: Part-Output; redis: RedisPart; sandbox: Part-Output; store: Part-Output; web: Part-Output };
 
-export type Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
-
 export type PersonAddress = { city: string; country: string; flat_house: string; street: string };
 
 export type PersonCard = { cvv: string; exp_date: string; num: string };
 
 export type PersonDraft = { about_me: string; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email: string; gender?: string | null; name: string; phone?: string | null; salary?: number | null; surname: string };
 
-export type PersonPage = { cursor: string | null; items: readonly Person[] };
+export type PersonPage = { cursor: string | null; items: readonly bethink__web__people__Person[] };
 
 export type PersonPatch = { about_me?: string | null; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email?: string | null; gender?: string | null; name?: string | null; phone?: string | null; salary?: number | null; surname?: string | null };
 
@@ -204,7 +210,11 @@ export type RunStarted = { at: number; conversation: string; kind: "run_started"
 
 export type Said = { attachments?: readonly string[] | null; content: string; role?: "user" };
 
+export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: bethink__web__session__Person | null };
+
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+
+export type SignInBody = { key?: string | null; name?: string | null; password?: string | null };
 
 export type StreamOptions = { include_usage?: boolean };
 
@@ -232,8 +242,20 @@ export type Usage = { cost_usd?: number | null; estimated?: boolean; input_token
 
 export type UsageTotal = { cost_usd: number | null; estimated: boolean; input_tokens: number; output_tokens: number };
 
+export type UserBody = { admin?: boolean; name: string; password?: string | null };
+
+export type UserList = { items: readonly UserShown[] };
+
+export type UserPatch = { admin?: boolean | null; disabled?: boolean | null; password?: string | null };
+
+export type UserShown = { admin: boolean; created_at: string; disabled: boolean; has_password: boolean; id: string; live_keys: number; name: string };
+
 export type Waiting = { arguments: string; call: string; final: boolean; label: string; name: string; reason: string; run: string };
 
 export type WaitingTool = { change: "new" | "changed"; description: string; name: string };
 
 export type Warned = { kind: "warning"; message: string; part: string };
+
+export type bethink__web__people__Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
+
+export type bethink__web__session__Person = { admin: boolean; id: string; name: string };

@@ -1,0 +1,323 @@
+"""Bob walks through every route, tool and door with Ann's ids, and finds nothing of hers.
+
+What is walked is read from the program: a route or a tool that is new, and that
+this walk does not know how to fill, fails it. Fill it in `IDS`, `BODIES`, `QUERIES`
+or `ARGUMENTS`, with something of Ann's wherever something of hers can be named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from starlette.routing import Route
+
+from bethink.agent.toolbox import Prepared
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.mcp_server.families import offers
+from bethink.messages import ToolCall, ToolMessage
+from bethink.principal import Principal
+from bethink.tool import ToolContext
+from bethink.web import create_web
+from tests.door import called, said, served
+from tests.house import House, open_house
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
+SECRET = "Zebulon"
+"""Stands in everything of Ann's."""
+HERS = f"{SECRET} has a quetzal"
+UNLISTED = {
+    "/openapi.json",
+    "/mcp",
+    "/mcp-servers/callback",
+    "/openai/deployments/{rest:path}",
+    "/openai/v1/{rest:path}",
+}
+"""Routes that the OpenAPI document leaves out: MCP is walked below, DIAL's callers are no users of
+this Bethink and have owners of their own, the others know no owner."""
+OPEN = {"GET /health", "GET /session", "POST /session"}
+"""What strangers may ask."""
+MADE_UP = {
+    "PUT /tools/{tool}/rule",  # a tool's name, the same for all: the rule is Bob's own
+    "POST /mcp-servers/{name}/reconnect",
+    "POST /mcp-servers/{name}/accept",
+    "POST /mcp-servers/{name}/login",
+}
+"""Where the address names nothing of anybody's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The house of both, their keys, and the ids of what is Ann's."""
+
+    house: House
+    http: httpx2.AsyncClient
+    ann: str
+    bob: str
+    ids: Mapping[str, str]
+
+    async def ask(self, key: str | None, method: str, path: str, **more: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return await self.http.request(method, path, headers=headers, **more)
+
+    async def hers(self) -> str:
+        """All that Ann has, as she reads it."""
+        told = [
+            (await self.ask(self.ann, "GET", path)).text
+            for path in (
+                "/memories",
+                f"/conversations/{self.ids['conversation']}",
+                f"/conversations/{self.ids['conversation']}/files",
+                "/people",
+                "/keys",
+            )
+        ]
+        return re.sub(r'"last_used_at":"[^"]*"', "", "\n".join(told))
+
+
+async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
+    """Ann's things, and the two keys."""
+    register = house.app.accounts.register
+    ann, bob = await register.add_user("ann"), await register.add_user("bob")
+    hers = await register.add_key(ann.id, SECRET, scopes=("read", "write", "chat", "admin"))
+    his = await register.add_key(bob.id, "laptop")
+    bare = Walk(house, http, hers.text, his.text, {})
+
+    async def made(path: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - httpx2's
+        answer = await bare.ask(hers.text, "POST", path, **more)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    conversation = (await made("/conversations", json={"title": SECRET}))["id"]
+    at = f"/conversations/{conversation}"
+    file = await made(f"{at}/files", files={"file": ("q.txt", HERS.encode(), "text/plain")})
+    first = await made(f"{at}/chat", json=said(f"Do you know that {HERS}?", stream=False))
+    waits = await made(f"{at}/chat", json=said("Forget it all", stream=False))
+    written = await made("/memories", json={"content": HERS})
+    person = await made(
+        "/people", json={"name": SECRET, "surname": "X", "email": "z@example.org", "about_me": HERS}
+    )
+    ids = {
+        "conversation": conversation,
+        "file": file["id"],
+        "message": first["message"]["id"],
+        "run": waits["run_id"],
+        "call": waits["waiting"][0]["call"],
+        "memory": written["memory"]["id"],
+        "undo": written["undo"],
+        "person": person["id"],
+        "key": hers.key.id,
+        "user": ann.id,
+        "tool": "store_memory",
+        "name": "nothing",
+    }
+    return replace(bare, ids=ids)
+
+
+def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What each route that wants a body is sent, by its method and path."""
+    chat = said(f"What do you know of {ids['memory']}?", stream=False)
+    return {
+        "POST /session": {"json": {"name": "ann", "password": "not hers at all"}},
+        "POST /keys": {"json": {"name": "more"}},
+        "POST /users": {"json": {"name": "eve"}},
+        "PATCH /users/{user}": {"json": {"disabled": True}},
+        "PUT /tools/{tool}/rule": {"json": {"rule": None}},
+        "POST /conversations/{conversation}/files": {"files": {"file": ("a.txt", b"a", "text/plain")}},
+        "POST /conversations": {"json": {}},
+        "POST /conversations/{conversation}/branch": {"json": {"message": ids["message"]}},
+        "POST /v1/chat/completions": {
+            "json": {
+                "model": "scripted:demo",
+                "messages": [{"role": "user", "content": f"What do you know of {ids['memory']}?"}],
+                "metadata": {"conversation_id": ids["conversation"]},
+            }
+        },
+        "POST /v1/responses": {
+            "json": {
+                "model": "scripted:demo",
+                "input": f"What do you know of {ids['memory']}?",
+                "previous_response_id": f"resp_{ids['run']}",
+            }
+        },
+        "POST /v1/embeddings": {"json": {"model": "none", "input": "quetzal"}},
+        "PATCH /conversations/{conversation}": {"json": {"title": "Bob was here"}},
+        "POST /conversations/{conversation}/chat": {"json": chat},
+        "POST /runs/{run}/approvals/{call}": {"json": {"decision": "approve"}},
+        "POST /memories/import": {"content": b'{"content": "Bob has a cat"}\n'},
+        "POST /memories/consolidate": {"json": {"preview": True}},
+        "POST /mcp-servers/{name}/accept": {"json": {}},
+        "POST /memories": {"json": {"content": "Bob has a newt"}},
+        "POST /memories/undo": {"json": {"token": ids["undo"]}},
+        "PATCH /memories/{memory}": {"json": {"content": "Bob was here"}},
+        "POST /memories/forget": {"json": {"ids": [ids["memory"]]}},
+        "POST /people": {"json": {"name": "B", "surname": "B", "email": "b@example.org", "about_me": "b"}},
+        "PATCH /people/{person}": {"json": {"name": "Bob was here"}},
+    }
+
+
+QUERIES = {
+    "GET /recall": {"query": "quetzal"},
+    "GET /conversations/search": {"query": "quetzal"},
+    "DELETE /memories": {"confirm": "true"},
+}
+"""What a route asks for in its address; names whose value may be left out are."""
+FOUND = re.compile(SECRET, re.IGNORECASE)
+
+
+def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Every method and path of the document."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def filled(name: str, path: str, ids: Mapping[str, str]) -> str:
+    """The path with Ann's ids in it."""
+    unknown = set(re.findall(r"{(\w+)}", path)) - set(ids)
+    assert not unknown, f"tell the walk what of Ann's {unknown} of {name} is"
+    return path.format_map(ids)
+
+
+def paths_of(routes: list[Any]) -> set[str]:
+    return {route.path for route in routes if isinstance(route, Route)}
+
+
+async def walked(walk: Walk, name: str, operation: Mapping[str, Any]) -> httpx2.Response:
+    method, _, path = name.partition(" ")
+    known = bodies(walk.ids)
+    wants = operation.get("requestBody", {}).get("required", False)
+    assert not wants or name in known, f"tell the walk what to send to {name}"
+    asks = {
+        one["name"] for one in operation.get("parameters", ()) if one["in"] == "query" and one.get("required")
+    }
+    assert asks <= set(QUERIES.get(name, {})), f"tell the walk what {asks} of {name} is"
+    more = known.get(name, {})
+    query = {"params": QUERIES[name]} if name in QUERIES else {}
+    return await walk.ask(walk.bob, method, filled(name, path, walk.ids), **more, **query)
+
+
+SCRIPT = [
+    "I did not.",
+    ScriptedCall("delete_all_memories", {}),
+    *["I know nothing of that."] * 20,
+]
+
+
+@pytest.mark.requirement("R182", "C17", "U7", "R180")
+async def test_with_another_key_no_route_gives_or_changes_anything_of_an_owner() -> None:
+    async with open_house(ScriptedLlm(SCRIPT)) as house, called(house, peer="203.0.113.9") as http:
+        walk = await walking(house, http)
+        document = (await http.get("/openapi.json")).json()
+        before = await walk.hers()
+        assert before.count(SECRET) >= 5
+        for method, path, operation in operations(document):
+            name = f"{method} {path}"
+            answer = await walked(walk, name, operation)
+            told = f"{name}: {answer.status_code} {answer.text[:300]}"
+            assert not FOUND.search(answer.text), told
+            assert answer.status_code < 500, told
+            assert answer.status_code != 422 or name == "POST /memories/undo", told
+            if "{" in path and name not in MADE_UP:
+                assert answer.status_code in {403, 404}, told
+        assert await walk.hers() == before
+
+
+@pytest.mark.requirement("U7", "R183")
+async def test_without_a_key_no_route_does_anything_for_a_stranger() -> None:
+    async with open_house(ScriptedLlm(SCRIPT)) as house, called(house, peer="203.0.113.9") as http:
+        walk = await walking(house, http)
+        document = (await http.get("/openapi.json")).json()
+        before = await walk.hers()
+        walk = replace(walk, bob="")
+        for method, path, operation in operations(document):
+            name = f"{method} {path}"
+            answer = await walked(walk, name, operation)
+            assert not FOUND.search(answer.text), name
+            assert answer.status_code == 401 or name in OPEN, (
+                f"{name}: {answer.status_code} {answer.text[:300]}"
+            )
+        assert await walk.hers() == before
+
+
+async def test_no_route_is_left_out_of_the_walk() -> None:
+    async with open_house() as house, called(house) as http:
+        listed = set((await http.get("/openapi.json")).json()["paths"])
+    assert paths_of(routes_of(create_web(nullcontext(house.app)))) - listed <= UNLISTED
+
+
+def routes_of(served: Any) -> list[Any]:  # noqa: ANN401 - any layer of the application
+    """The routes of the innermost application."""
+    while not hasattr(served, "routes"):
+        served = served.app if hasattr(served, "app") else served._api  # noqa: SLF001 - what is served
+    return list(served.routes)
+
+
+def arguments(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What each tool is called with: Ann's ids, and words that find what is hers."""
+    return {
+        "store_memory": {"content": "Bob has a newt"},
+        "search_memory": {"query": "quetzal"},
+        "forget_memory": {"query_or_id": ids["memory"]},
+        "delete_all_memories": {},
+        "find_tools": {"query": "quetzal"},
+        "create_user": {"name": "B", "surname": "B", "email": "b2@example.org", "about_me": "b"},
+        "get_user": {"id": ids["person"]},
+        "search_users": {"name": SECRET},
+        "update_user": {"id": ids["person"], "name": "Bob was here"},
+        "delete_user": {"id": ids["person"]},
+        "extract_file_content": {"file_url": f"/files/{ids['file']}"},
+        "rag_search": {"query": "quetzal", "file_urls": [f"/files/{ids['file']}"]},
+    }
+
+
+async def ran(house: House, principal: Principal, name: str, given: dict[str, Any]) -> str:
+    """What a tool answers."""
+    prepared = house.app.toolbox.prepare(ToolCall("call", name, json.dumps(given)))
+    assert isinstance(prepared, Prepared), f"tell the walk how to call {name}: {prepared}"
+    context = ToolContext(principal, "none", "none", "none")
+    items = [item async for item in house.app.toolbox.run([prepared], context)]
+    (message,) = [item for item in items if isinstance(item, ToolMessage)]
+    return message.content
+
+
+async def test_called_for_another_owner_no_tool_gives_or_changes_anything() -> None:
+    async with open_house(ScriptedLlm(SCRIPT)) as house, called(house, peer="203.0.113.9") as http:
+        walk = await walking(house, http)
+        before = await walk.hers()
+        bob = await house.app.accounts.authenticate(audience="test", peer="x", credential=walk.bob)
+        known = arguments(walk.ids)
+        for tool in house.app.toolbox.all:
+            assert tool.name in known, f"tell the walk how to call {tool.name}: {tool.parameters}"
+            told = await ran(house, bob, tool.name, known[tool.name])
+            assert not FOUND.search(told.replace(repr(SECRET), "").replace(f"matching: {SECRET}", "")), told
+        assert await walk.hers() == before
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_an_mcp_client_has_the_owner_of_its_key_and_no_other(mode: Any) -> None:  # noqa: ANN401 - a mode
+    async with open_house(ScriptedLlm(SCRIPT)) as house, served(house) as (http, _):
+        walk = await walking(house, http)
+        url = f"{http.base_url}/mcp".replace("//mcp", "/mcp")
+        assert (await http.post("/mcp", json={})).status_code == 401
+
+        async def searched(key: str) -> str:
+            headers = {"Authorization": f"Bearer {key}"}
+            async with (
+                httpx2.AsyncClient(headers=headers, timeout=20) as own,
+                Client(streamable_http_client(url, http_client=own), mode=mode) as client,
+            ):
+                assert {tool.name for tool in (await client.list_tools()).tools} == set(offers(house.app))
+                return str(await client.call_tool("search_memory", {"query": "quetzal"}))
+
+        assert FOUND.search(await searched(walk.ann))
+        assert not FOUND.search(await searched(walk.bob))
