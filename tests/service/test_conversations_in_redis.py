@@ -8,13 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 
-from bethink.conversations import MESSAGES
+from bethink.agent.forks import Fork
+from bethink.conversations import MESSAGES, Edit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted_process import ScriptedProcess
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server
+from tests.server_process import running
 from tests.shared_house import shared_house, sharing_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -144,6 +148,51 @@ async def test_a_turn_is_appended_and_not_written_anew(redis: RedisServer, tmp_p
     assert len(said(redis, conversation)) == 42
     assert said(redis, conversation)[-2:] == [("user", "One more"), ("assistant", "Hello to you.")]
     assert sent < 20_000
+
+
+async def test_only_the_active_line_is_in_the_value_and_every_line_beside_it(
+    redis: RedisServer, tmp_path: Path
+) -> None:
+    async with shared_house(tmp_path, redis.url) as house:
+        conversation = await house.new()
+        await house.say("Hello", conversation)
+        await house.say("Once more", conversation)
+        await brought(house)
+        *_, again, _ = await house.messages(conversation)
+        run = await house.app.runs.start(house.me, Fork(conversation, again.id, "edit"), "Other words")
+        await house.events(run)
+        await brought(house)
+        edited = [("user", "Hello"), ("assistant", "Hello to you."), ("user", "Other words")]
+        assert said(redis, conversation) == [*edited, ("assistant", "Hello to you.")]
+        beside = redis.client().hkeys(f"conversation:{conversation}:x")
+        assert len([name for name in beside if name.startswith("m:")]) == 6
+        await house.app.conversations.edit(house.me, conversation, Edit(branch=0))
+        await brought(house)
+        assert ("user", "Once more") in said(redis, conversation)
+
+
+async def test_what_one_process_is_told_reaches_redis_through_another_and_after_its_death(
+    redis: RedisServer, scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    client = redis.client()
+
+    def has(conversation: str, text: str) -> bool:
+        return text in (client.get(f"conversation:{conversation}") or "")
+
+    environment = {"BETHINK_REDIS_URL": redis.url, "BETHINK_CODE_ENABLED": "false"}
+    async with running(tmp_path, scripted, **environment) as first:
+        conversation = await first.new()
+        await first.answer(conversation, "To the first")
+        async with running(tmp_path, scripted, **environment) as second:
+            await second.answer(conversation, "To the second")
+            while not (has(conversation, "To the first") and has(conversation, "To the second")):
+                await anyio.lowlevel.checkpoint()
+            await first.kill()
+            await second.answer(conversation, "After its death")
+            while not has(conversation, "After its death"):
+                await anyio.lowlevel.checkpoint()
+            part = (await second.get("/health"))["parts"]["redis"]
+    assert (part["status"], part["persists"]) == ("ok", False)
 
 
 async def test_another_owners_conversations_have_keys_of_their_own(

@@ -33,7 +33,11 @@ def translated() -> Generator[None]:
     except errors.ResponseError as error:
         raise RefusedByRedis(_refusal(str(error))) from error
     except (errors.RedisError, OSError) as error:
-        raise StorageError(f"Redis cannot be reached: {error or type(error).__name__}.") from error
+        raise StorageError(f"Redis cannot be reached: {_sentence(error)}") from error
+
+
+def _sentence(error: Exception) -> str:
+    return f"{str(error).rstrip('.') or type(error).__name__}."
 
 
 def _refusal(told: str) -> str:
