@@ -21,7 +21,9 @@ function objectType(schema) {
 function arrayType(schema) {
   if (schema.prefixItems) return `[${schema.prefixItems.map((s) => typeOf(s)).join(", ")}]`;
   const item = schema.items ? typeOf(schema.items) : "unknown";
-  return item.includes("|") ? `readonly (${item})[]` : `readonly ${item}[]`;
+  return item.includes("|") || item.startsWith("readonly ")
+    ? `readonly (${item})[]`
+    : `readonly ${item}[]`;
 }
 
 function typeOf(schema) {

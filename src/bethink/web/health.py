@@ -29,14 +29,14 @@ _PROBE_EVERY_S = 30
 router = APIRouter(tags=["health"])
 
 
-class Part(BaseModel):
+class PartHealth(BaseModel):
     """One part's state; `message` says what does not work and what to do."""
 
     status: Literal["ok", "off", "loading", "degraded"]
     message: str | None = None
 
 
-class RedisPart(Part):
+class RedisPart(PartHealth):
     """The Redis in which other programs find the conversations, and what it last said of itself."""
 
     persists: bool | None = Field(
@@ -53,14 +53,14 @@ class RedisPart(Part):
 class Parts(BaseModel):
     """The parts that Bethink stands on."""
 
-    store: Part
-    embeddings: Part
-    model: Part
-    extraction: Part
-    bus: Part
-    web: Part
-    mcp: Part
-    sandbox: Part
+    store: PartHealth
+    embeddings: PartHealth
+    model: PartHealth
+    extraction: PartHealth
+    bus: PartHealth
+    web: PartHealth
+    mcp: PartHealth
+    sandbox: PartHealth
     redis: RedisPart
 
 
@@ -84,12 +84,12 @@ class ModelProbe:
         self._llm = llm
         self._asked = anyio.Event()
         self._part = (
-            Part(status="off", message=MODEL_HELP)
+            PartHealth(status="off", message=MODEL_HELP)
             if llm is None
-            else Part(status="loading", message=f"{llm.name} has not been reached yet.")
+            else PartHealth(status="loading", message=f"{llm.name} has not been reached yet.")
         )
 
-    def part(self) -> Part:
+    def part(self) -> PartHealth:
         """The state that is known now; a newer one is found out in the background."""
         self._asked.set()
         return self._part
@@ -101,7 +101,7 @@ class ModelProbe:
         while True:
             await self._asked.wait()
             fault = await self._llm.probe()
-            self._part = Part(status="degraded" if fault else "ok", message=fault)
+            self._part = PartHealth(status="degraded" if fault else "ok", message=fault)
             await anyio.sleep(_PROBE_EVERY_S)
             self._asked = anyio.Event()
 
@@ -136,64 +136,64 @@ async def _told_strangers(app: App, response: Response) -> Health:
     return Health(status="ok" if is_ok else "degraded", version=__version__)
 
 
-async def _store(app: App, caller: Principal) -> Part:
+async def _store(app: App, caller: Principal) -> PartHealth:
     try:
         await app.conversations.list(caller, limit=1)
     except StorageError as error:
-        return Part(status="degraded", message=error.message)
-    return Part(status="ok")
+        return PartHealth(status="degraded", message=error.message)
+    return PartHealth(status="ok")
 
 
-def _embeddings(app: App) -> Part:
+def _embeddings(app: App) -> PartHealth:
     reason = app.ports.embeddings.unavailable
     if reason is None:
-        return Part(status="ok")
+        return PartHealth(status="ok")
     if app.background.progress is not None:
-        return Part(status="loading", message=app.background.progress)
-    return Part(status="degraded", message=f"Recall goes by words only: {reason}")
+        return PartHealth(status="loading", message=app.background.progress)
+    return PartHealth(status="degraded", message=f"Recall goes by words only: {reason}")
 
 
-def _extraction(app: App) -> Part:
+def _extraction(app: App) -> PartHealth:
     """Off by choice or for want of a model is no fault; given up, or too small a model, is."""
     extraction = app.extraction
     if extraction.off is None:
-        return Part(status="ok")
+        return PartHealth(status="ok")
     is_choice = extraction.mode == "off" or extraction.llm is None
-    return Part(status="off" if is_choice else "degraded", message=extraction.off)
+    return PartHealth(status="off" if is_choice else "degraded", message=extraction.off)
 
 
-def _web(app: App) -> Part:
+def _web(app: App) -> PartHealth:
     internet = app.ports.internet
     if internet is None:
-        return Part(status="off", message="The web is switched off: BETHINK_WEB_ENABLED.")
-    return Part(status="off", message=internet.missing) if internet.missing else Part(status="ok")
+        return PartHealth(status="off", message="The web is switched off: BETHINK_WEB_ENABLED.")
+    return PartHealth(status="off", message=internet.missing) if internet.missing else PartHealth(status="ok")
 
 
-def _mcp(app: App) -> Part:
+def _mcp(app: App) -> PartHealth:
     """Servers of tools: one that cannot be reached, wants a sign-in or changed its tools wants a look."""
     statuses = app.mcp_servers.statuses()
     if all(status.state == "off" for status in statuses):
-        return Part(status="off", message="No MCP server is configured." if not statuses else None)
+        return PartHealth(status="off", message="No MCP server is configured." if not statuses else None)
     told = [
         f"{status.name}: {status.reason}" for status in statuses if status.state in {"retrying", "sign_in"}
     ]
     told += [f"{status.name}: {len(status.waiting)} tools wait" for status in statuses if status.waiting]
-    return Part(status="degraded" if told else "ok", message="; ".join(told) or None)
+    return PartHealth(status="degraded" if told else "ok", message="; ".join(told) or None)
 
 
-async def _bus(app: App) -> Part:
+async def _bus(app: App) -> PartHealth:
     if await app.ports.bus.is_alive(app.ports.bus.process):
-        return Part(status="ok")
-    return Part(status="degraded", message="Other processes on these data do not hear of this one.")
+        return PartHealth(status="ok")
+    return PartHealth(status="degraded", message="Other processes on these data do not hear of this one.")
 
 
-def _sandbox(app: App) -> Part:
+def _sandbox(app: App) -> PartHealth:
     """Not installed is no fault; a machine on which no sandbox holds is told of."""
     interpreters = app.ports.interpreters
     if interpreters is None:
-        return Part(status="off", message=SWITCHED_OFF)
+        return PartHealth(status="off", message=SWITCHED_OFF)
     state = interpreters.state
-    return Part(status=state.status, message=state.message)
+    return PartHealth(status=state.status, message=state.message)
 
 
 async def _redis(app: App) -> RedisPart:

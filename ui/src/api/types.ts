@@ -4,8 +4,8 @@ import type {
   ConversationPage,
   ConversationShown,
   ForgetBody,
+  PartHealth as HealthPart,
   MemoryChange,
-  Part,
   RuleBody,
   RunDone,
   SettingsShown,
@@ -57,7 +57,7 @@ export type OpenConversation = ConversationShown;
 export type StoredMessage = ConversationShown["messages"][number];
 export type WaitingCall = Waiting;
 export type MemoryWritten = MemoryChange;
-export type PartHealth = Part;
+export type PartHealth = HealthPart;
 export type Settings = SettingsShown;
 export type KnownTool = ToolShown;
 export type ToolCallRecord = CallShown;

@@ -32,7 +32,7 @@ export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: 
 
 export type ChatBody = { edit?: string | null; message?: Said | null; parent?: string | null; regenerate?: string | null; stream?: boolean };
 
-export type ChatMessage = { content?: string | readonly Part-Input[] | null; role: "system" | "developer" | "user" | "assistant" | "tool" | "function"; tool_call_id?: string | null };
+export type ChatMessage = { content?: string | readonly Part[] | null; role: "system" | "developer" | "user" | "assistant" | "tool" | "function"; tool_call_id?: string | null };
 
 export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
 
@@ -56,7 +56,7 @@ export type Decided = { goes_on: boolean; run: string };
 
 export type DecisionBody = { always?: boolean; arguments?: Record<string, unknown> | null; decision: "approve" | "reject" | "edit" };
 
-export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly readonly number[][]; model: string };
+export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]; model: string };
 
 export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | Warned | MessageSaved | RunFailed | RunDone;
 
@@ -170,11 +170,11 @@ export type Offered = { description?: string | null; function?: Function | null;
 
 export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; role?: "user"; run: string; siblings: MessageSiblings | null };
 
-export type Part-Input = { file?: Record<string, unknown> | null; file_data?: string | null; file_url?: string | null; filename?: string | null; image_url?: string | null; input_audio?: Record<string, string> | null; refusal?: string | null; text?: string | null; type: string };
+export type Part = { file?: Record<string, unknown> | null; file_data?: string | null; file_url?: string | null; filename?: string | null; image_url?: string | null; input_audio?: Record<string, string> | null; refusal?: string | null; text?: string | null; type: string };
 
-export type Part-Output = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
+export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { bus: Part-Output; embeddings: Part-Output; extraction: Part-Output; mcp: Part-Output; model: Part-Output; redis: RedisPart; sandbox: Part-Output; store: Part-Output; web: Part-Output };
+export type Parts = { bus: PartHealth; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; web: PartHealth };
 
 export type PersonAddress = { city: string; country: string; flat_house: string; street: string };
 
