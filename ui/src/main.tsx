@@ -3,6 +3,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
 import { KeysService } from "./keys/keys";
+import { AccountService } from "./services/account";
 import { AppProvider, type Services } from "./services/context";
 import { ConversationsService } from "./services/conversations";
 import { HealthService } from "./services/health";
@@ -23,6 +24,7 @@ import "./styles/tools.css";
 const router = new Router();
 const conversations = new ConversationsService();
 const services: Services = {
+  account: new AccountService(),
   router,
   conversations,
   sessions: new SessionsService(conversations, (id) => {
@@ -33,6 +35,7 @@ const services: Services = {
   toasts: new Toasts(),
   keys: new KeysService(),
 };
+services.account.start();
 services.health.start();
 services.keys.start();
 

@@ -24,6 +24,7 @@ import type {
   MemoryWritten,
   OpenConversation,
   Rule,
+  Session,
   Settings,
   ToolList,
 } from "./types";
@@ -82,7 +83,10 @@ export function withQuery(path: string, query: Query): string {
 async function send(path: string, init: RequestInit): Promise<Response> {
   try {
     // The interface's pages share addresses with the API, so answers must not meet in a cache.
-    return await fetch(path, { cache: "no-store", ...init });
+    const response = await fetch(path, { cache: "no-store", ...init });
+    // Whatever asked: the page for signing in takes its place.
+    if (response.status === 401 && path !== "/session") dispatchEvent(new Event("signed-out"));
+    return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw unreachable();
@@ -118,6 +122,10 @@ async function readHealth(): Promise<Health> {
 
 export const api = {
   health: readHealth,
+  session: () => json<Session>("GET", "/session"),
+  signIn: (shown: { key: string } | { name: string; password: string }) =>
+    json<Session>("POST", "/session", shown),
+  signOut: () => json<void>("DELETE", "/session"),
   settings: () => json<Settings>("GET", "/settings"),
 
   conversations: (query: { limit?: number; cursor?: string | null; archived?: boolean }) =>

@@ -8,6 +8,7 @@ import type {
   MemoryChange,
   RuleBody,
   RunDone,
+  SessionShown,
   SettingsShown,
   ToolShown,
   Waiting,
@@ -58,6 +59,7 @@ export type StoredMessage = ConversationShown["messages"][number];
 export type WaitingCall = Waiting;
 export type MemoryWritten = MemoryChange;
 export type PartHealth = HealthPart;
+export type Session = SessionShown;
 export type Settings = SettingsShown;
 export type KnownTool = ToolShown;
 export type ToolCallRecord = CallShown;

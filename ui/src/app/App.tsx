@@ -1,6 +1,7 @@
 import { Compass } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { ChatRoom } from "../features/chat/ChatRoom";
+import { LoginPage } from "../features/login/LoginPage";
 import { useKey } from "../keys/keys";
 import { Empty, Link } from "../kit/pieces";
 import { ToastList } from "../kit/ToastList";
@@ -57,7 +58,8 @@ function RoomKeys() {
 }
 
 export function App() {
-  const { router } = useApp();
+  const { router, account } = useApp();
+  const session = useStore(account.session);
   const path = useStore(router.path);
   const [open, setOpen] = useState<"palette" | "shortcuts" | null>(null);
   const route = routeOf(path);
@@ -72,6 +74,7 @@ export function App() {
   useEffect(() => {
     document.title = name && route.room !== "chat" ? `${name} · Bethink` : "Bethink";
   }, [name, route.room]);
+  if (session?.needed && !session.user) return <LoginPage />;
   return (
     <div className="shell">
       <a className="skip" href="#main">

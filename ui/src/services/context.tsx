@@ -1,6 +1,7 @@
 // What the whole interface shares, made once in main.tsx.
 import { createContext, type ReactNode, useContext } from "react";
 import type { KeysService } from "../keys/keys";
+import type { AccountService } from "./account";
 import type { ConversationsService } from "./conversations";
 import type { HealthService } from "./health";
 import type { LookService } from "./look";
@@ -9,6 +10,7 @@ import type { SessionsService } from "./sessions";
 import type { Toasts } from "./toasts";
 
 export type Services = {
+  account: AccountService;
   router: Router;
   conversations: ConversationsService;
   sessions: SessionsService;

@@ -1,4 +1,5 @@
 import { ShortcutList } from "../../kit/ShortcutList";
+import { Account } from "./Account";
 import { Looks } from "./Looks";
 import { Setup } from "./Setup";
 
@@ -9,6 +10,7 @@ export function General() {
         The looks are kept in this browser. Everything else is set where Bethink is started: by
         flag, environment or <code>bethink.toml</code>.
       </p>
+      <Account />
       <Looks />
       <Setup />
       <section aria-labelledby="keys">
