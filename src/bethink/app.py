@@ -32,7 +32,7 @@ from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
 from bethink.agent.answer import bounds_of
 from bethink.agent.audit import Audit
-from bethink.agent.between_turns import BetweenTurns
+from bethink.agent.between_turns import BetweenTurns, Works
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
@@ -45,7 +45,9 @@ from bethink.agent.prompts import Prompts, read_prompts
 from bethink.agent.rules import Rules
 from bethink.agent.runs import Runs
 from bethink.agent.spoken import Spoken
+from bethink.agent.summaries import Summaries
 from bethink.agent.tally import Tally
+from bethink.agent.titles import Titles
 from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
@@ -250,18 +252,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         most=settings.max_offered_tools,
         keeper=given.keeper,
     )
-    context = Context(
-        memory,
-        recall,
-        ports.clock,
-        prompt=given.prompts.system,
-        limit=settings.recall_limit,
-        profile_limit=settings.recall_profile_limit,
-        min_score=settings.recall_min_score,
-        recall_timeout_s=settings.recall_timeout_s,
-        max_output_tokens=settings.model_max_output_tokens,
-        temperature=settings.model_temperature,
-    )
+    context = Context.of(settings, memory, recall, clock=ports.clock, prompt=given.prompts.system)
     bounds, tally = bounds_of(settings), Tally()
     extraction = Extraction(
         settings.extraction,
@@ -274,7 +265,11 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         on_usage=tally.take,
         on_written=background.ask_vectors,
     )
-    between_turns = BetweenTurns(extraction)
+    titles = Titles(settings.titles, ports.llm, conversations, bounds.prices, tally.take)
+    between_turns = BetweenTurns(Works((titles, extraction)))
+    summaries = Summaries.of(
+        settings, given.prompts.summarising, prices=bounds.prices, flush=between_turns.flush
+    )
 
     def ended(owner: str, turn: Turn | None) -> None:
         background.ask_vectors(owner)
@@ -294,7 +289,10 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         Commands(toolbox, forgetting),
         rules,
         files,
-        Loops(given.models, Policy(rules, toolbox, settings.tool_policy), files, context, bounds),
+        Loops(
+            *(given.models, Policy(rules, toolbox, settings.tool_policy), files),
+            *(context, bounds, summaries),
+        ),
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
         max_wait_s=settings.approval_timeout_s,

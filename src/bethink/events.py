@@ -206,6 +206,20 @@ class Usage(_Event, frozen=True, tag="usage"):
     estimated: bool = False
 
 
+class ContextFilled(_Event, frozen=True, tag="context_filled"):
+    """What fills the model's window at the run's first request, in tokens, about; `window` is its size.
+
+    `history` is what was said, this run's message too; `summary` stands for what was said before that.
+    """
+
+    system: int
+    tools: int
+    memory: int
+    summary: int
+    history: int
+    window: int
+
+
 class Warned(_Event, frozen=True, tag="warning"):
     """A part works less well than it should; the run goes on."""
 
@@ -252,6 +266,7 @@ Event = (
     | MemoryUsed
     | ClaimUnbacked
     | Usage
+    | ContextFilled
     | Warned
     | MessageSaved
     | RunFailed

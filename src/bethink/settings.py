@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
-from bethink.settings_shapes import Access, Assistant, DialDoor, InRedis, McpServer, Reading, as_list
+from bethink.settings_shapes import Access, Assistant, DialDoor, InRedis, McpServer, Reading, Talking, as_list
 
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
@@ -66,7 +66,7 @@ def _as_object(value: object) -> object:
 _Directory = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
-class Settings(Access, Reading, InRedis):
+class Settings(Access, Reading, InRedis, Talking):
     """What a Bethink is told at its start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

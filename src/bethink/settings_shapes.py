@@ -172,6 +172,32 @@ _PORTS = {"http": 80, "https": 443}
 _Origins = Annotated[list[str], AfterValidator(_origins), BeforeValidator(as_list)]
 
 
+class Talking(BaseModel):
+    """What is done about long conversations, and how they are named: a family of `Settings`."""
+
+    titles: Literal["words", "model"] = Field(
+        default="words",
+        description="Name a conversation by its first words, or have the model name it when it has answered.",
+    )
+    summaries: bool = Field(
+        default=True,
+        description="Have the model tell the earlier part of a long conversation in short; otherwise it is"
+        " left out of what the model sees.",
+    )
+    summary_share: float = Field(
+        default=0.7,
+        gt=0.05,
+        le=0.9,
+        description="Share of the model's window that history may fill before its oldest part is summarised.",
+    )
+    summary_after_messages: int | None = Field(
+        default=None, ge=4, description="Summarise also beyond so many messages; none is by the window alone."
+    )
+    summary_keep_messages: int = Field(
+        default=20, ge=2, description="Newest messages that stay word for word then."
+    )
+
+
 class Access(BaseModel):
     """Who may come in, from where, and how often: a family of `Settings`."""
 

@@ -19,7 +19,7 @@ import msgspec
 
 from bethink.across.redaction import FORGOTTEN, Redaction, Span, redaction_of, without
 from bethink.across.retelling import Retold, retold
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, title_from, turn_of
+from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, SUMMARIES, title_from, turn_of
 from bethink.memory import FACTS
 from bethink.messages import UserMessage
 from bethink.store import Delete, DeleteAll, Put, Scan
@@ -70,6 +70,7 @@ class Found:
     renamed: tuple[Conversation, ...]
     redaction: Redaction
     people: tuple[Retold, ...] = ()
+    retold_in: frozenset[str] = frozenset()
 
     def changes(self) -> list[Change]:
         """The changes by which nothing of it is left in records and index."""
@@ -78,6 +79,10 @@ class Found:
             *(Delete(FACTS, fact.record.id, if_version=fact.version) for fact in self.facts),
             *(DeleteAll(SIGHTINGS, {"fact": fact.record.id}) for fact in self.facts),
             *(item.put(held.get(item.now.conversation)) for item in self.messages),
+            *(
+                DeleteAll(MESSAGES, {"conversation": place, "branch": SUMMARIES})
+                for place in sorted(self.retold_in | {item.now.conversation for item in self.messages})
+            ),
             *(one.put for one in self.people),
             *(Put(CONVERSATIONS, now, if_version=self.conversations[now.id].version) for now in self.renamed),
         ]
@@ -173,7 +178,9 @@ class Traces:
             sought = replace(sought, known={**sought.known, **more})
             new = await _among(sought, self._whole(owner, more))
             found |= new
-        messages = tuple(found.values())
+        # A summary is made anew from what is left, so it goes as a whole.
+        messages = tuple(item for item in found.values() if item.now.branch != SUMMARIES)
+        retold_in = frozenset(item.now.conversation for item in found.values())
         places = {*sought.known, *(item.now.conversation for item in messages)}
         held = {
             one.record.id: one
@@ -184,7 +191,7 @@ class Traces:
         places |= {one.id for one in renamed}
         kept = {id: one for id, one in held.items() if id in places}
         people = await retold(self.store, owner, sought.everything)
-        return Found(tuple(facts), messages, kept, renamed, sought.everything, people)
+        return Found(tuple(facts), messages, kept, renamed, sought.everything, people, retold_in)
 
     async def _more_known(
         self,

@@ -13,7 +13,8 @@ from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Run
-from bethink.agent.request import RunRequest
+from bethink.agent.request import Earlier, RunRequest
+from bethink.agent.summaries import Keeping
 from bethink.errors import Busy, Conflict
 from bethink.events import Place, RunStarted
 from bethink.messages import UserMessage
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from bethink.agent.wishes import Brought, Wishes
     from bethink.conversations import Conversation
     from bethink.events import Event
-    from bethink.messages import Message, ToolMessage
+    from bethink.messages import ToolMessage
     from bethink.principal import Principal
 
 
@@ -98,7 +99,7 @@ class Beginning:
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
-        history = await self._history(principal, held, loop)
+        earlier = await self._earlier(principal, held, loop)
         run = Run(
             id=conversations.new_id(),
             conversation=conversation,
@@ -111,9 +112,10 @@ class Beginning:
         aside = command is not None or not wishes.memory
         recorder = Recorder(principal, run, held, conversations, Journal(), hush, aside=aside, wishes=wishes)
         await recorder.begin(opening.said)
-        messages = [*history, *opening.said]
+        messages = [*earlier.messages, *opening.said]
         request = RunRequest(principal, conversation, run.id, run.message, messages, recorder.save)
         request.outside = recorder.outside
+        request.begin_behind(earlier, Keeping(recorder))
         started = RunStarted(
             run=run.id,
             conversation=conversation,
@@ -139,7 +141,7 @@ class Beginning:
             raise Conflict
         loop = self.loops.of(record.wishes, brought)
         held = await conversations.get(principal, record.conversation)
-        history = await self._history(principal, held, loop)
+        earlier = await self._earlier(principal, held, loop)
         stored = await self.stored.events(principal, record.id, Place(0))
         journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
         running = msgspec.structs.replace(
@@ -159,22 +161,24 @@ class Beginning:
             record.conversation,
             record.id,
             record.message,
-            history,
+            earlier.messages,
             recorder.save,
             decided=decided_calls(record),
             outside=held.record.outside,
+            summary=earlier.summary,
+            is_whole=earlier.is_whole,
         )
         return Begun(recorder, request, self._events(request, loop))
 
     def _events(self, request: RunRequest, loop: Loop | None) -> AsyncGenerator[Event, None]:
         return self.commands.no_model() if loop is None else loop.run(request)
 
-    async def _history(
+    async def _earlier(
         self, principal: Principal, held: Versioned[Conversation], loop: Loop | None
-    ) -> list[Message]:
+    ) -> Earlier:
         room = loop.llm.context_tokens if loop else 0
         if not held.record.count or not room:
-            return []
+            return Earlier()
         return await self.stored.history(principal, held.record, tokens=room)
 
 

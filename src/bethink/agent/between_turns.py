@@ -19,7 +19,7 @@ from bethink.errors import BethinkError
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -45,6 +45,31 @@ class Work(Protocol):
     async def do(self, turn: Turn) -> None:
         """Do it."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Works:
+    """Several works, one after the other; the first ones must be cheap to repeat."""
+
+    works: Sequence[Work]
+
+    @property
+    def off(self) -> str | None:
+        """Why nothing at all is done; None while something is."""
+        reasons = [work.off for work in self.works]
+        return None if None in reasons else " ".join(filter(None, reasons))
+
+    async def do(self, turn: Turn) -> None:
+        """Do each that is on; one that fails does not keep the others from it."""
+        failed: BethinkError | None = None
+        for work in self.works:
+            try:
+                if work.off is None:
+                    await work.do(turn)
+            except BethinkError as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
 
 @dataclass(slots=True)
@@ -92,6 +117,17 @@ class BetweenTurns:
     def is_busy(self) -> bool:
         """Whether somebody is being answered still, or a turn waits or is worked on."""
         return self.work.off is None and bool(self._talking or self._waiting)
+
+    async def flush(self, owner: str) -> None:
+        """Work now on what waits of an owner who is being answered, before it is told in short."""
+        if (waiting := self._waiting.get(owner)) is None or owner in self._working:
+            return
+        for turn in list(waiting):
+            await self._attempt(turn)
+            if waiting and waiting[0] is turn:
+                waiting.popleft()
+        if not waiting:
+            self._waiting.pop(owner, None)
 
     async def finished(self) -> None:
         """Return once nobody talks and nothing waits."""

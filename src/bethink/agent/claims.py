@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bethink.agent import claim_words as words
+from bethink.conversations import UnbackedRef
 from bethink.events import ClaimUnbacked
 from bethink.messages import ToolMessage, UserMessage
 
@@ -159,3 +160,9 @@ def _at(place: int, said: str, rows: words.Rows) -> Iterator[ClaimKind]:
 
 def _is_sure(said: str, head: re.Match[str]) -> bool:
     return not words.PERHAPS.search(said, 0, head.start())
+
+
+def place_of(claim: ClaimUnbacked, text: str) -> UnbackedRef:
+    """Where in the answer's text a claim stands."""
+    start = max(0, text.find(claim.text))
+    return UnbackedRef(claim=claim.claim, start=start, end=start + len(claim.text))

@@ -19,7 +19,7 @@ import anyio
 import msgspec
 
 from bethink.agent.answer import Answer
-from bethink.conversations import MESSAGES, ChangedRef, turn_of
+from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
 from bethink.errors import BadInput, Conflict, InvalidResponse, Refused
 from bethink.llm import LlmRequest
 from bethink.memory import CATEGORIES, NewFact, Source
@@ -159,8 +159,9 @@ class Extraction:
             now = msgspec.structs.replace(was, changed=(*was.changed, *changed), usage=(*was.usage, usage))
             held = await self.conversations.get(turn.principal, now.conversation)
             put = Put(MESSAGES, now, if_version=found.version, index=turn_of(held.record, now))
+            paid = Put(CONVERSATIONS, charged(held.record, [usage]), if_version=held.version)
             try:
-                await self.conversations.store.commit(turn.principal.owner, [put])
+                await self.conversations.store.commit(turn.principal.owner, [put, paid])
             except Conflict:
                 continue
             return

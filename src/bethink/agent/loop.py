@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bethink.agent.answer import Answer
 from bethink.agent.claims import receipts
 from bethink.agent.client_tools import is_clients
+from bethink.agent.context import behind, summary_block
 from bethink.agent.evidence import tool_context
 from bethink.agent.refusals import approval, denied, finished, forgotten, held_back, rejected
 from bethink.agent.toolbox import Prepared, Toolbox
@@ -29,7 +30,7 @@ from bethink.events import (
     ToolRequested,
     Warned,
 )
-from bethink.messages import ToolCall, ToolMessage, UserMessage
+from bethink.messages import ToolCall, ToolMessage, UserMessage, tokens_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
     from bethink.agent.request import RunRequest
+    from bethink.agent.summaries import Summaries
     from bethink.files import Files
     from bethink.llm import Llm
 
@@ -52,6 +54,7 @@ class Loop:
     files: Files
     context: Context
     bounds: Bounds
+    summaries: Summaries | None = None
 
     async def run(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """The events of the run, ended by one `RunDone`.
@@ -68,9 +71,7 @@ class Loop:
             yield RunDone(reason="failed")
 
     async def _steps(self, request: RunRequest) -> AsyncGenerator[Event, None]:
-        async for event in self._recall(request):
-            yield event
-        async for event in self._resume(request):
+        async for event in self._prepare(request):
             yield event
         while (stop := request.spent.exceeded(self.bounds)) is None:
             answer = Answer(job="chat", prices=self.bounds.prices, labels=request.labels)
@@ -101,6 +102,16 @@ class Loop:
                 yield RunDone(reason="awaiting_approval" if waiting else "client_tools", message=saved)
                 return
         yield RunDone(reason=stop)
+
+    async def _prepare(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """What comes before the first question to the model."""
+        async for event in self._recall(request):
+            yield event
+        async for event in self._resume(request):
+            yield event
+        if self.summaries is not None:
+            async for event in self.summaries.condense(self.llm, request):
+                yield event
 
     async def _recall(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         if not self.context.remembers:
@@ -138,14 +149,18 @@ class Loop:
                     yield event
 
     async def _stream(self, request: RunRequest, answer: Answer, room: int) -> AsyncGenerator[Event, None]:
+        offer, before = self.toolbox.offer_in(request.messages), summary_block(request.summary)
         asked = self.context.request(
             request.principal,
             request.messages,
             recalled=request.recalled,
             labels=request.labels,
-            tools=self.toolbox.offer_in(request.messages),
-            context_tokens=room,
+            tools=offer,
+            context_tokens=room - (tokens_in(before) if before else 0),
         )
+        asked = behind(asked, before)
+        for event in request.told_once(self.context.filling(asked, request, tools=offer, window=room)):
+            yield event
         async with aclosing(self.llm.stream(asked)) as deltas:
             async for delta in deltas:
                 if (event := answer.take(delta)) is not None:

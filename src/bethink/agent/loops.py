@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bethink.agent.answer import Bounds
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
+    from bethink.agent.summaries import Summaries
     from bethink.agent.toolbox import Toolbox
     from bethink.agent.wishes import Brought, Wishes
     from bethink.files import Files
@@ -31,6 +32,7 @@ class Loops:
     files: Files
     context: Context
     bounds: Bounds
+    summaries: Summaries | None = None
 
     def of(self, wishes: Wishes, brought: Brought) -> Loop | None:
         """The loop of a run; None where no model is set.
@@ -44,7 +46,9 @@ class Loops:
         if llm is None:
             return None
         policy = replace(self.policy, toolbox=toolbox)
-        return Loop(llm, toolbox, policy, self.files, self.context.wished(wishes), self.bounds)
+        return Loop(
+            llm, toolbox, policy, self.files, self.context.wished(wishes), self.bounds, self.summaries
+        )
 
     def toolbox(self, wishes: Wishes, brought: Brought) -> Toolbox:
         """The tools of a run: the client's, those that its door brought, then Bethink's own.

@@ -8,10 +8,11 @@ from importlib import resources
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What the agent is told (`system_prompt.md`), and what it is told to find facts (`extraction.md`)."""
+    """What the agent is told (`system_prompt.md`), to find facts, and to tell in short (named alike)."""
 
     system: str
     extraction: str
+    summarising: str
 
 
 def read_prompts() -> Prompts:
@@ -20,4 +21,5 @@ def read_prompts() -> Prompts:
     return Prompts(
         system=folder.joinpath("system_prompt.md").read_text(encoding="utf-8"),
         extraction=folder.joinpath("extraction.md").read_text(encoding="utf-8"),
+        summarising=folder.joinpath("summarising.md").read_text(encoding="utf-8"),
     )

@@ -16,6 +16,7 @@ import msgspec
 
 from bethink.across.traces import indexed
 from bethink.agent.audit import TOOL_USES, Ledger
+from bethink.agent.claims import place_of
 from bethink.agent.journal import Journal, Numbered
 from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Run, WaitingCall
 from bethink.agent.request import Turn
@@ -27,8 +28,8 @@ from bethink.conversations import (
     Conversation,
     RecalledRef,
     StoredMessage,
-    UnbackedRef,
     appended,
+    charged,
     sighting,
     turn_of,
 )
@@ -36,6 +37,7 @@ from bethink.errors import BethinkError, Busy, Conflict
 from bethink.events import (
     ApprovalNeeded,
     ClaimUnbacked,
+    ContextFilled,
     Event,
     Mark,
     MemoryChanged,
@@ -93,12 +95,14 @@ class Recorder:
     _used: tuple[Mark, ...] = ()
     _unbacked: list[ClaimUnbacked] = field(default_factory=list[ClaimUnbacked])
     _changed: list[ChangedRef] = field(default_factory=list[ChangedRef])
+    _filled: ContextFilled | None = None
     _usage: list[Usage] = field(default_factory=list[Usage])
     _seen: set[str] = field(default_factory=set[str])
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
         self._written = self.journal.place
+        self._usage += self.run.usage
 
     async def begin(self, said: Sequence[UserMessage | ToolMessage]) -> None:
         """Store the owner's message, or what a client's tools answered, and that the run exists."""
@@ -141,8 +145,8 @@ class Recorder:
                 self._used = event.marks
             case ClaimUnbacked():
                 self._unbacked.append(event)
-            case Usage():
-                self._usage.append(event)
+            case ContextFilled() | Usage():
+                self._count(event)
             case ApprovalNeeded():
                 call = WaitingCall(
                     call=event.call,
@@ -159,6 +163,12 @@ class Recorder:
                 pass
         self.ledger.take(event, self._last.id if self._last else None)
         self.journal.append(event)
+
+    def _count(self, event: ContextFilled | Usage) -> None:
+        if isinstance(event, Usage):
+            self._usage.append(event)
+        else:
+            self._filled = event
 
     async def save(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
         """Keep messages of the run; their ids. Unless `durably`, they are written with what comes next."""
@@ -193,6 +203,7 @@ class Recorder:
             waiting=self.run.waiting if waits else (),
             waits_since=self.conversations.clock.now_us() if waits else None,
             wishes=self.wishes if waits else NO_WISHES,
+            usage=tuple(self._usage) if waits else (),
         )
         changes.append(Put(RUNS, ended))
         last = Numbered(Place(self.journal.place.sequence + 1), done)
@@ -234,9 +245,10 @@ class Recorder:
             note=self._note,
             recalled=self._recalled,
             used=self._used,
-            unbacked=tuple(_place(claim, last.message.content) for claim in self._unbacked),
+            unbacked=tuple(place_of(claim, last.message.content) for claim in self._unbacked),
             changed=tuple(self._changed),
             usage=tuple(self._usage),
+            filled=self._filled,
         )
         held = [one.id for one in self._held]
         if last.id in held:
@@ -316,7 +328,7 @@ class Recorder:
         ]
         at = self.conversations.clock.now_us()
         now = appended(held.record, placed, at=at, active_run=active_run)
-        now = msgspec.structs.replace(now, outside=now.outside or self._outside)
+        now = msgspec.structs.replace(charged(now, () if active_run else self._usage), outside=self.outside)
         puts = [Put(MESSAGES, message, if_version=0, index=turn_of(now, message)) for message in placed]
         if now.active_run is None:
             puts += await self._question(now)
@@ -376,11 +388,6 @@ class Recorder:
                 case _:
                     kept.append(change)
         return kept
-
-
-def _place(claim: ClaimUnbacked, text: str) -> UnbackedRef:
-    start = max(0, text.find(claim.text))
-    return UnbackedRef(claim=claim.claim, start=start, end=start + len(claim.text))
 
 
 def _is_answer(stored: StoredMessage) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from bethink.agent.journal import Numbered
 from bethink.agent.wishes import NO_WISHES, Wishes
-from bethink.events import StopReason
+from bethink.events import StopReason, Usage
 from bethink.store import Collection, Record
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Run(Record, frozen=True, kw_only=True):
     """One run. Times are microseconds UTC. `process` is who runs it, by its name on the bus.
 
     `dropped` is ended, and its journal is gone. It began to wait at `waits_since`,
-    and goes on with the same `wishes`.
+    and goes on with the same `wishes`; `usage` is what it had cost by then.
     """
 
     conversation: str
@@ -49,6 +49,7 @@ class Run(Record, frozen=True, kw_only=True):
     reason: StopReason | None = None
     waiting: tuple[WaitingCall, ...] = ()
     waits_since: int | None = None
+    usage: tuple[Usage, ...] = ()
     wishes: Wishes = NO_WISHES
 
     @property

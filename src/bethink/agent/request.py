@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bethink.across.redaction import Redaction
     from bethink.agent.hush import Hush
-    from bethink.events import Recalled
+    from bethink.events import Event, Recalled
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
     from bethink.tool import Forgotten
@@ -54,6 +54,35 @@ class Turn:
     answered: str
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message stands in its conversation."""
+
+    branch: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What was said before a run, oldest first, and where each message stands.
+
+    `summary` tells of what stood before them. Without one it is whole only where nothing did.
+    """
+
+    messages: list[Message] = field(default_factory=list["Message"])
+    places: list[Place] = field(default_factory=list[Place])
+    summary: str = ""
+    is_whole: bool = True
+
+
+class KeepSummary(Protocol):
+    """Keeps a summary of all that was said up to a place on the active line."""
+
+    async def __call__(self, text: str, last: Place) -> None:
+        """Keep it, unless something was forgotten meanwhile."""
+        ...
+
+
 @dataclass(slots=True)
 class RunRequest:
     """What a run begins with: the conversation so far, the owner's message last.
@@ -62,6 +91,8 @@ class RunRequest:
     `decided` calls of its last assistant message. `outside` says whether
     something from outside was read in the conversation before. `sealed` holds the
     arguments of calls that are about to wait, by the call, for the run's record.
+
+    The first messages are `earlier`'s; a `summary` stands for what was said before them.
     """
 
     principal: Principal
@@ -76,8 +107,13 @@ class RunRequest:
     forgotten: Forgotten | None = None
     labels: Labels = field(default_factory=Labels)
     spent: Spent = field(default_factory=Spent)
+    summary: str = ""
+    places: list[Place] = field(default_factory=list["Place"])
+    is_whole: bool = True
+    keep_summary: KeepSummary | None = None
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _gone: tuple[Redaction, ...] = ()
+    _is_told: bool = False
 
     def add(self, *said: Message) -> None:
         """Have the model told these from now on, without what was forgotten since the run began."""
@@ -90,6 +126,29 @@ class RunRequest:
         self.recalled = tuple(
             item for item in found if not any(gone.says(item.text, close=True) for gone in self._gone)
         )
+
+    @property
+    def known(self) -> int:
+        """How many of the messages were said before the run."""
+        return len(self.places)
+
+    def begin_behind(self, earlier: Earlier, keep_summary: KeepSummary) -> None:
+        """Say where the first messages stand, and how a summary of them is kept."""
+        self.places, self.is_whole = earlier.places, earlier.is_whole
+        self.summary, self.keep_summary = earlier.summary, keep_summary
+
+    async def condense(self, count: int, summary: str) -> None:
+        """Have the model told `summary` in place of the first `count` messages, and of what stood before."""
+        last = self.places[count - 1]
+        if self.keep_summary is not None:
+            await self.keep_summary(summary, last)
+        self.messages[:count], self.places[:count] = [], []
+        self.summary = self._hushed(summary)
+
+    def told_once(self, events: Sequence[Event]) -> Sequence[Event]:
+        """The events, the first time; nothing after that."""
+        was, self._is_told = self._is_told, True
+        return () if was else events
 
     def was_forgotten(self, arguments: str) -> bool:
         """Whether a call says what was forgotten since the run began: it was asked for before that."""
@@ -109,4 +168,8 @@ class RunRequest:
         """Take what was forgotten out of what the model is told from now on."""
         self._gone = (*self._gone, gone)
         self.messages[:] = [gone.message(message, close=True)[0] for message in self.messages]
+        self.summary = self._hushed(self.summary)
         self.recall(self.recalled)
+
+    def _hushed(self, text: str) -> str:
+        return reduce(lambda text, gone: gone.cut(text, close=True)[0], self._gone, text)

@@ -20,12 +20,14 @@ from bethink.agent.journal import Journal, Numbered, behind
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, Run
 from bethink.agent.refusals import late, rejected
+from bethink.agent.request import Earlier
+from bethink.agent.request import Place as Spot
 from bethink.agent.threads import THREADS
-from bethink.conversations import removal
+from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
-from bethink.events import Place, RunDone, StopReason
+from bethink.events import Place, RunDone, StopReason, Usage
 from bethink.files import removal as files_removal
-from bethink.messages import AssistantMessage, Message, ToolMessage
+from bethink.messages import AssistantMessage, ToolMessage
 from bethink.store import DeleteAll, Put, Scan
 
 if TYPE_CHECKING:
@@ -34,12 +36,14 @@ if TYPE_CHECKING:
     from bethink.across.forgettings import Forgettings
     from bethink.across.redaction import Redaction
     from bethink.bus import Bus
-    from bethink.conversations import Conversation, Conversations
+    from bethink.conversations import Conversation, Conversations, StoredMessage
     from bethink.principal import Principal
     from bethink.store import Change, Versioned
 
 _POLL_S = 0.1
 _PAGE = 50
+_LEAST_SUMMARISED = 4
+"""Messages of a conversation: a shorter one has no summary to look for."""
 _SECOND_US = 1_000_000
 _HOUR_US = 3_600 * _SECOND_US
 _DAY_US = 24 * _HOUR_US
@@ -80,17 +84,46 @@ class StoredRuns:
             raise UnknownId(message)
         return found
 
-    async def history(self, principal: Principal, held: Conversation, *, tokens: int) -> list[Message]:
-        """The newest messages of the active line, oldest first: at least as many as `tokens` hold."""
-        messages: list[Message] = []
-        cursor: str | None = None
-        while tokens > 0:
-            page = await self.conversations.messages(principal, held, limit=_PAGE, before=cursor)
-            messages += (unlabelled(item.record.message) for item in page.items)
-            tokens -= sum(tokens_of(item.record.message) for item in page.items)
-            if (cursor := page.cursor) is None:
-                break
-        return messages[::-1]
+    async def history(self, principal: Principal, held: Conversation, *, tokens: int) -> Earlier:
+        """The newest messages of the active line: at least as many as `tokens` hold, or up to a summary."""
+        summary = await self._summary(principal, held)
+        least = summary.position if summary else 0
+        found: list[StoredMessage] = []
+        before: int | None = None
+        while tokens > 0 and before != least:
+            page = await self.conversations.line(principal, held, limit=_PAGE, before=before)
+            said = [item.record for item in page.items if item.record.position >= least]
+            found += said
+            tokens -= sum(tokens_of(one.message) for one in said)
+            before = said[-1].position if len(said) == _PAGE else least
+        found.reverse()
+        is_whole = before == least or not found or found[0].position <= least
+        return Earlier(
+            [unlabelled(one.message) for one in found],
+            [Spot(one.branch, one.position) for one in found],
+            summary.message.content if summary and is_whole else "",
+            is_whole,
+        )
+
+    async def _summary(self, principal: Principal, held: Conversation) -> StoredMessage | None:
+        """The last summary of what stands on the active line."""
+        if held.count < _LEAST_SUMMARISED:
+            return None
+        where: dict[str, str | int | None] = {"conversation": held.id, "branch": SUMMARIES}
+        scan = Scan(MESSAGES, where, order="position", reverse=True, limit=_PAGE)
+        page = await self.conversations.store.scan(principal.owner, scan)
+        stretches = line(held)
+        return next(
+            (
+                item.record
+                for item in page.items
+                if any(
+                    one.branch == item.record.covers and one.start < item.record.position <= one.end
+                    for one in stretches
+                )
+            ),
+            None,
+        )
 
     async def events(self, principal: Principal, run: str, after: Place) -> list[Numbered]:
         """The run's stored events behind a place."""
@@ -259,15 +292,18 @@ class StoredRuns:
             Busy: it went on elsewhere, or is ended by somebody else.
         """
         run = found.record
-        taken = msgspec.structs.replace(run, state="running", process=self.bus.process)
+        usage = run.usage if run.state == "waiting" else ()
+        taken = msgspec.structs.replace(run, state="running", process=self.bus.process, usage=usage)
         try:
             await self.conversations.store.commit(principal.owner, [Put(RUNS, taken, found.version)])
         except Conflict as error:
             raise Busy from error
         hush = await Hush.listening(principal.owner, self.forgettings)
         recorder = Recorder(principal, taken, held, self.conversations, Journal(), hush)
+        counted = run.state == "waiting"
         for numbered in await self.events(principal, run.id, Place(0)):
-            recorder.take(numbered.event)
+            if not (counted and isinstance(numbered.event, Usage)):
+                recorder.take(numbered.event)
         recorder.mark_written()
         if missing := await self._unanswered(principal, run):
             await recorder.save(missing)

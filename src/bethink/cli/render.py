@@ -13,6 +13,7 @@ from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
     ClaimUnbacked,
+    ContextFilled,
     MemoryChanged,
     MemoryRecalled,
     MemoryUsed,
@@ -162,7 +163,7 @@ class Words:
                 self.screen.note(f"not done: “{one_line(event.text)}”: {_CLAIMS[event.claim]}", "yellow")
             case Warned() | RunFailed() | RunDone():
                 self._show_end(event)
-            case RunStarted() | ReasoningDelta() | Usage():
+            case RunStarted() | ReasoningDelta() | Usage() | ContextFilled():
                 if self.is_verbose:
                     self._show_detail(event)
             case _:
@@ -260,12 +261,15 @@ class Words:
         if texts:
             self.screen.note(f"{what}: {' · '.join((*texts, *more))}")
 
-    def _show_detail(self, event: RunStarted | ReasoningDelta | Usage) -> None:
+    def _show_detail(self, event: RunStarted | ReasoningDelta | Usage | ContextFilled) -> None:
         match event:
             case ReasoningDelta(text=text):
                 self._reasoning += text
             case RunStarted():
                 self.screen.note(f"run {event.run}, model {event.model or 'none'}")
+            case ContextFilled():
+                used = event.system + event.tools + event.memory + event.summary + event.history
+                self.screen.note(f"about {used:,} of {event.window:,} tokens of the model's window")
             case Usage():
                 cost = "" if event.cost_usd is None else f", ${event.cost_usd:.4f}"
                 about = "about " if event.estimated else ""

@@ -29,11 +29,13 @@ from bethink.conversations.records import (
     NEW_TITLE,
     OWNER,
     SIGHTINGS,
+    SUMMARIES,
     Branch,
     ChangedRef,
     Conversation,
     RecalledRef,
     Sighting,
+    Spending,
     StoredMessage,
     UnbackedRef,
     checked_content,
@@ -46,6 +48,7 @@ from bethink.conversations.records import (
     turn_of,
 )
 from bethink.conversations.service import Conversations, Edit, Said, Start
+from bethink.conversations.spending import charged
 
 __all__ = [
     "ASSISTANT",
@@ -56,6 +59,7 @@ __all__ = [
     "NEW_TITLE",
     "OWNER",
     "SIGHTINGS",
+    "SUMMARIES",
     "Branch",
     "ChangedRef",
     "Conversation",
@@ -65,12 +69,14 @@ __all__ = [
     "Said",
     "Siblings",
     "Sighting",
+    "Spending",
     "Start",
     "StoredMessage",
     "Stretch",
     "UnbackedRef",
     "appended",
     "branch_of",
+    "charged",
     "checked_content",
     "checked_system",
     "checked_title",

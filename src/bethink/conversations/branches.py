@@ -139,14 +139,15 @@ def appended(
     held: Conversation, messages: Sequence[StoredMessage], *, at: int, active_run: str | None
 ) -> Conversation:
     """The conversation's record after `messages` were added behind the last one of the active line."""
-    title, titled = held.title, held.titled
+    title, titled, named_by = held.title, held.titled, held.named_by
     first = next((stored.message for stored in messages if isinstance(stored.message, UserMessage)), None)
     if not titled and first is not None:
-        title, titled = title_from(first.content), True
+        title, titled, named_by = title_from(first.content), True, "words"
     return msgspec.structs.replace(
         grown(held, held.count + len(messages)),
         title=title,
         titled=titled,
+        named_by=named_by,
         updated_at=at,
         active_run=active_run,
     )

@@ -11,13 +11,13 @@ one record, deleted together.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, TooLarge
-from bethink.events import ClaimKind, Mark, StopReason, Usage
+from bethink.events import ClaimKind, ContextFilled, Mark, StopReason, Usage
 from bethink.index import IndexItem
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.store import Collection, Delete, DeleteAll, Put, Record
@@ -33,6 +33,8 @@ OWNER, ASSISTANT = "owner", "assistant"
 _TITLE_CHARS = 60
 _MAX_TITLE_CHARS = 200
 MAX_SYSTEM_CHARS = 20_000
+SUMMARIES = -1
+"""The branch of what is no part of any line: summaries of earlier parts, made anew when they are gone."""
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,17 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """What the requests of one job cost together; `cost_usd` is None where no price is known."""
+
+    job: str
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    estimated: bool = False
+
+
 class Conversation(Record, frozen=True, kw_only=True):
     """One conversation. Times are microseconds UTC.
 
@@ -55,8 +68,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     `outside` says that something from outside was read in it.
 
     `branch` is the number of the branch that is active, `branches` are all of
-    them in the order of their numbers; empty while there is none but 0. `named`
-    says that a person chose the title. `model` and `system` are what its runs
+    them in the order of their numbers; empty while there is none but 0. `named_by`
+    says whether the title is its first words, the model's or a person's. `spent`
+    is what its requests to models cost, by job. `model` and `system` are what its runs
     use beside the settings; `system` is never part of its messages. One that is
     `temporary` is not listed, not searched and not recalled from, and is
     removed a day after its last change.
@@ -73,7 +87,8 @@ class Conversation(Record, frozen=True, kw_only=True):
     outside: bool = False
     branch: int = 0
     branches: tuple[Branch, ...] = ()
-    named: bool = False
+    named_by: Literal["", "words", "model", "person"] = ""
+    spent: tuple[Spending, ...] = ()
     model: str | None = None
     system: str = ""
     temporary: int = 0
@@ -111,6 +126,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     `untrusted` for which something from outside was read. `stop_reason`,
     `note` (what went wrong, for a person), `recalled`, `used`, `unbacked`,
     `changed` and `usage` are what a run left on its last assistant message. The
+    `filled` is how much of the model's window was taken. A summary (on the branch
+    `SUMMARIES`) `covers` the lines of that branch before its `position`. The
     places of `used` and `unbacked` are characters of its text: what changes the
     text drops them.
     """
@@ -131,6 +148,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     unbacked: tuple[UnbackedRef, ...] = ()
     changed: tuple[ChangedRef, ...] = ()
     usage: tuple[Usage, ...] = ()
+    filled: ContextFilled | None = None
+    covers: int | None = None
 
 
 class Sighting(Record, frozen=True, kw_only=True):

@@ -80,7 +80,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
         changes = {name: value for name, value in given.items() if value is not msgspec.UNSET}
         branch = changes.pop("branch", held.branch)
         if "title" in changes:
-            changes |= {"title": checked_title(changes["title"]), "titled": True, "named": True}
+            changes |= {"title": checked_title(changes["title"]), "titled": True, "named_by": "person"}
         if "archived" in changes:
             changes["archived"] = int(changes["archived"])
         if "system" in changes:
@@ -121,7 +121,7 @@ class Conversations:
             id=self.new_id(),
             title=NEW_TITLE if title is None else checked_title(title),
             titled=title is not None,
-            named=title is not None,
+            named_by="" if title is None else "person",
             created_at=now,
             updated_at=now,
             project=start.project,

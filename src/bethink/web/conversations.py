@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
+import msgspec
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -51,6 +52,7 @@ class Conversation(BaseModel):
     active_run: str | None
     branch: int = Field(description="The active branch, whose messages are shown.")
     branch_count: int = Field(description="How many branches it has; 1 until something is edited.")
+    spent: list[JobCost] = Field(description="What it cost so far, on all branches; a run's when it ends.")
     model: str | None = Field(
         description="The model of its runs, `provider:name`; null is the settings' own."
     )
@@ -60,6 +62,28 @@ class Conversation(BaseModel):
     temporary: bool = Field(
         description="Not listed, not searched, not recalled from, and removed a day after its last change."
     )
+
+
+class JobCost(BaseModel):
+    """What the requests of one job cost so far: `chat`, `extraction`, `title` or `summary`."""
+
+    job: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = Field(description="Null where no price is known.")
+    estimated: bool = Field(description="The provider did not count some of it.")
+
+
+class WindowFilled(BaseModel):
+    """What filled the model's window at the last answer's first request, in tokens, about."""
+
+    system: int
+    tools: int
+    memory: int
+    summary: int = Field(description="What stands for the earlier part of a long conversation.")
+    history: int
+    window: int = Field(description="The size of the window.")
 
 
 class ConversationPage(BaseModel):
@@ -92,6 +116,7 @@ class ConversationShown(Conversation):
 
     messages: list[Annotated[Message, Field(discriminator="role")]]
     cursor: str | None = Field(description="Leads to the older messages, as `before`; null at the start.")
+    window: WindowFilled | None = Field(description="Null on older pages, and before the first answer.")
     interrupted: Interrupted | None
     waiting: list[Waiting]
 
@@ -234,6 +259,7 @@ async def get_conversation(
         **_conversation(held).model_dump(),
         messages=[shown(held, message, lambda call: _label(app, call)) for message in messages],
         cursor=page.cursor,
+        window=_window(messages) if before is None else None,
         interrupted=_interrupted(messages) if before is None else None,
         waiting=await _waiting(app, caller, held.active_run),
     )
@@ -314,6 +340,7 @@ def _conversation(record: kept.Conversation) -> Conversation:
         active_run=record.active_run,
         branch=record.branch,
         branch_count=len(record.branches) or 1,
+        spent=[JobCost(**msgspec.structs.asdict(one)) for one in record.spent],
         model=record.model,
         system=record.system,
         temporary=bool(record.temporary),
@@ -323,6 +350,11 @@ def _conversation(record: kept.Conversation) -> Conversation:
 def _label(app: App, call: ToolCall) -> str:
     prepared = app.toolbox.prepare(call)
     return prepared.label if isinstance(prepared, Prepared) else call.name
+
+
+def _window(messages: list[kept.StoredMessage]) -> WindowFilled | None:
+    filled = next((one.filled for one in reversed(messages) if one.filled is not None), None)
+    return filled and WindowFilled(**msgspec.structs.asdict(filled))
 
 
 def _interrupted(messages: list[kept.StoredMessage]) -> Interrupted | None:

@@ -42,7 +42,9 @@ export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; und
 
 export type ConsolidationBody = { preview?: boolean; share?: number; threshold?: number };
 
-export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string };
+export type ContextFilled = { history: number; kind: "context_filled"; memory: number; summary: number; system: number; tools: number; window: number };
+
+export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string };
 
 export type ConversationFile = { at: string; id: string; made_by: "owner" | "tool"; media_type: string; name: string; size: number; url: string };
 
@@ -50,7 +52,7 @@ export type ConversationPage = { cursor: string | null; items: readonly Conversa
 
 export type ConversationPatch = { archived?: boolean | null; branch?: number | null; model?: string | null; project?: string | null; system?: string | null; title?: string | null };
 
-export type ConversationShown = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; project: string | null; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[] };
+export type ConversationShown = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[]; window: WindowFilled | null };
 
 export type Decided = { goes_on: boolean; run: string };
 
@@ -58,7 +60,7 @@ export type DecisionBody = { always?: boolean; arguments?: Record<string, unknow
 
 export type EmbeddingsBody = { dimensions?: number | null; encoding_format?: "float" | "base64"; input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]; model: string };
 
-export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | Warned | MessageSaved | RunFailed | RunDone;
+export type Event = RunStarted | TextDelta | ReasoningDelta | TextSoFar | MemoryRecalled | ToolRequested | ApprovalNeeded | ApprovalDecided | ToolProgress | ToolFinished | MemoryChanged | MemoryUsed | ClaimUnbacked | Usage | ContextFilled | Warned | MessageSaved | RunFailed | RunDone;
 
 export type Fault = { parameter: string; reason: string };
 
@@ -89,6 +91,8 @@ export type Function = { description?: string | null; name: string; parameters?:
 export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
 
 export type Interrupted = { at: string; message: string; run: string };
+
+export type JobCost = { cost_usd: number | null; estimated: boolean; input_tokens: number; job: string; output_tokens: number; requests: number };
 
 export type KeyBody = { expires_at?: string | null; name: string; scopes?: readonly ("read" | "write" | "chat" | "admin")[] | null };
 
@@ -255,6 +259,8 @@ export type Waiting = { arguments: string; call: string; final: boolean; label: 
 export type WaitingTool = { change: "new" | "changed"; description: string; name: string };
 
 export type Warned = { kind: "warning"; message: string; part: string };
+
+export type WindowFilled = { history: number; memory: number; summary: number; system: number; tools: number; window: number };
 
 export type bethink__web__people__Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
 

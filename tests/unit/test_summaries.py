@@ -1,0 +1,139 @@
+"""Long conversations told in short, conversations named by the model, and what all of it costs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from bethink.agent.forks import Fork
+from bethink.conversations import MESSAGES, SUMMARIES, Edit
+from bethink.errors import LlmError
+from bethink.events import ContextFilled, Event, Usage, Warned
+from bethink.llm import Delta, LlmRequest
+from bethink.llm.scripted import ScriptedLlm
+from bethink.memory import NewFact
+from bethink.store import Scan
+from tests.house import House, open_house
+
+pytestmark = pytest.mark.anyio
+
+LONG = {"summary_after_messages": 4, "summary_keep_messages": 2, "recall_limit": 0}
+
+
+class NoSummary(ScriptedLlm):
+    """Answers, but fails where it is asked for a summary."""
+
+    async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
+        if "write the summary" in request.system:
+            raise LlmError("the model is busy")
+        async for delta in super().stream(request):
+            yield delta
+
+
+async def told_in_short(house: House) -> list[str]:
+    where = {"branch": SUMMARIES}
+    page = await house.app.ports.store.scan(house.me.owner, Scan(MESSAGES, where))
+    return [item.record.message.content for item in page.items]
+
+
+def jobs(events: list[Event]) -> list[str]:
+    return [event.job for event in events if isinstance(event, Usage)]
+
+
+@pytest.mark.requirement("U7")
+async def test_the_oldest_part_is_told_in_short_once_and_then_extended() -> None:
+    llm = ScriptedLlm(["A1", "A2", "A3", "They greeted.", "A4", "A5", "They greeted, then talked.", "A6"])
+    async with open_house(llm, **LONG | {"summary_after_messages": 6}) as house:
+        conversation = await house.new()
+        events = [await house.say(f"Q{number}", conversation) for number in range(1, 7)]
+        kept = [message.message.content for message in await house.messages(conversation)]
+        summaries = await told_in_short(house)
+        held = (await house.app.conversations.get(house.me, conversation)).record
+    chat, both = ["chat"], ["summary", "chat"]
+    assert [jobs(told) for told in events] == [chat, chat, chat, both, chat, both]
+    assert kept == [text for number in range(1, 7) for text in (f"Q{number}", f"A{number}")]
+    assert sorted(summaries) == ["They greeted, then talked.", "They greeted."]
+    fourth, fifth, again, sixth = llm.requests[4:]
+    first = fourth.messages[0].content
+    assert first.startswith("<earlier_conversation>")
+    assert "They greeted." in first
+    assert first.endswith("Q3")
+    assert "They greeted." in fifth.messages[0].content
+    assert '"summary":"They greeted."' in again.messages[0].content
+    assert "Q1" not in again.messages[0].content
+    assert "then talked" in sixth.messages[0].content
+    assert {one.job: one.requests for one in held.spent} == {"chat": 6, "summary": 2}
+
+
+async def test_what_fills_the_window_is_told_once_a_run_and_kept_on_its_answer() -> None:
+    async with open_house(ScriptedLlm(["A1", "A2", "Short.", "A3"]), **LONG) as house:
+        conversation = await house.new()
+        for number in range(2):
+            await house.say(f"Q{number}", conversation)
+        events = await house.say("Q3", conversation)
+        last = (await house.messages(conversation))[-1]
+    (filled,) = [event for event in events if isinstance(event, ContextFilled)]
+    assert last.filled == filled
+    assert filled.summary > 0
+    assert filled.system > 0
+    assert filled.window > filled.history > 0
+
+
+async def test_without_a_summary_the_oldest_part_is_left_out_and_that_is_said() -> None:
+    llm = NoSummary(["A1", "A2", "A3"], context_tokens=4_096)
+    async with open_house(llm, tools_enabled=False, recall_limit=0) as house:
+        conversation = await house.new()
+        await house.say("x" * 5_000, conversation)
+        await house.say("y" * 5_000, conversation)
+        events = await house.say("z" * 2_000, conversation)
+        assert await told_in_short(house) == []
+    warned = {event.part: event.message for event in events if isinstance(event, Warned)}
+    assert "not summarised: the model is busy" in warned["summary"]
+    assert "without its oldest part" in warned["history"]
+
+
+async def test_an_edit_of_what_is_covered_goes_on_without_the_summary() -> None:
+    llm = ScriptedLlm(["A1", "A2", "They greeted.", "A3", "B1", "They greeted more.", "A4"])
+    async with open_house(llm, **LONG) as house:
+        conversation = await house.new()
+        for number in range(1, 4):
+            await house.say(f"Q{number}", conversation)
+        first = (await house.messages(conversation))[0].id
+        run = await house.app.runs.start(house.me, Fork(conversation, first, "edit"), "Else")
+        await house.events(run)
+        assert [message.content for message in llm.requests[-1].messages] == ["Else"]
+        await house.app.conversations.edit(house.me, conversation, Edit(branch=0))
+        await house.say("Q4", conversation)
+    assert '"summary":"They greeted."' in llm.requests[-2].messages[0].content
+    assert "They greeted more." in llm.requests[-1].messages[0].content
+
+
+async def test_forgetting_what_is_covered_removes_the_summary_too() -> None:
+    llm = ScriptedLlm(["Fine.", "A2", "The person lives in Ljubljana.", "A3"])
+    async with open_house(llm, **LONG) as house:
+        conversation = await house.new()
+        await house.say("I live in Ljubljana", conversation)
+        await house.say("Q2", conversation)
+        await house.say("Q3", conversation)
+        assert await told_in_short(house) == ["The person lives in Ljubljana."]
+        fact = await house.app.memory.add(house.me, NewFact("The user lives in Ljubljana"))
+        await house.app.forgetting.forget(house.me, [fact.fact.id])
+        assert await told_in_short(house) == []
+
+
+async def test_the_model_names_a_conversation_but_never_one_that_a_person_named() -> None:
+    llm = ScriptedLlm(["A1", '"A trip to Lisbon".', "A2", "A3"])
+    async with open_house(llm, titles="model", recall_limit=0) as house:
+        first, second = await house.new(), await house.new()
+        await house.say("Where should I go in May?", first)
+        await house.app.between_turns.finished()
+        held = (await house.app.conversations.get(house.me, first)).record
+        assert (held.title, held.named_by) == ("A trip to Lisbon", "model")
+        assert {one.job for one in held.spent} == {"chat", "title"}
+        await house.say("And in June?", first)
+        await house.app.conversations.edit(house.me, second, Edit(title="Mine"))
+        await house.say("Hi", second)
+        await house.app.between_turns.finished()
+        assert (await house.app.conversations.get(house.me, second)).record.title == "Mine"
+        assert len(llm.requests) == 4
