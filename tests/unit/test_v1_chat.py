@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
@@ -20,7 +18,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from tests.door import Door, open_door
+from tests.openai_client import Client, client_of
 
 pytestmark = pytest.mark.anyio
 
@@ -34,21 +32,6 @@ WEATHER: dict[str, Any] = {
 }
 CALL = ScriptedCall("get_weather", {"city": "Paris"}, id="call_w")
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    door: Door
-    openai: openai.AsyncOpenAI
-
-
-@asynccontextmanager
-async def client_of(llm: ScriptedLlm | None, **settings: object) -> AsyncGenerator[Client]:
-    async with open_door(llm, **settings) as door:  # pyright: ignore[reportArgumentType] - by name
-        own = openai.AsyncOpenAI(
-            api_key="none", base_url="http://127.0.0.1:8484/v1", http_client=door.http, max_retries=0
-        )
-        yield Client(door, own)
 
 
 def user(text: str) -> dict[str, Any]:
@@ -304,44 +287,6 @@ async def test_a_long_answer_ends_as_one() -> None:
         answer = await ask(client, [user("Hi")], max_completion_tokens=5, temperature=0, stop=["x"], seed=1)
     assert answer.choices[0].finish_reason == "length"
     assert (llm.requests[0].max_output_tokens, llm.requests[0].temperature) == (5, 0)
-
-
-async def test_models_are_listed_with_assistants() -> None:
-    assistants = {"pirate": {"system": "Speak like a pirate.", "memory": False}}
-    llm = ScriptedLlm(["Arr."], name="scripted:usual")
-    async with client_of(llm, assistants=assistants, models_offered=["openrouter:some/model"]) as client:
-        names = [model.id async for model in client.openai.models.list()]
-        one = await client.openai.models.retrieve("openrouter:some/model")
-        await client.openai.chat.completions.create(
-            model="pirate", messages=[{"role": "user", "content": "Hi"}]
-        )
-        with pytest.raises(openai.NotFoundError, match="There are: bethink, pirate"):
-            await client.openai.chat.completions.create(
-                model="gpt-9", messages=[{"role": "user", "content": "Hi"}]
-            )
-        with pytest.raises(openai.NotFoundError):
-            await client.openai.models.retrieve("gpt-9")
-    assert names[:4] == ["bethink", "pirate", "scripted:usual", "openrouter:some/model"]
-    assert one.owned_by == "openrouter"
-    assert "pirate" in llm.requests[0].system
-
-
-async def test_embeddings_as_numbers_and_as_base64() -> None:
-    async with client_of(None) as client:
-        model = client.door.house.app.ports.embeddings.model
-        plain = await client.openai.embeddings.create(
-            model=model.id, input=["a cat", "a dog"], encoding_format="float"
-        )
-        packed = await client.openai.embeddings.create(model=model.id, input="a cat")
-        create: Any = client.openai.embeddings.create
-        for wrong in ({"dimensions": 3}, {"input": [[1, 2]]}, {"input": ""}, {"input": []}):
-            with pytest.raises(openai.BadRequestError):
-                await create(**({"model": model.id, "input": "x"} | wrong))
-        with pytest.raises(openai.NotFoundError):
-            await client.openai.embeddings.create(model="text-embedding-3-small", input="x")
-    assert len(plain.data) == 2
-    assert len(plain.data[0].embedding) == model.dimensions
-    assert plain.data[0].embedding == pytest.approx(packed.data[0].embedding, abs=1e-6)
 
 
 @pytest.mark.parametrize(
