@@ -30,9 +30,9 @@ from bethink.across.tidying import Tidying
 from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
-from bethink.agent.answer import bounds_of
 from bethink.agent.audit import Audit
 from bethink.agent.between_turns import BetweenTurns, Works
+from bethink.agent.bounds import bounds_of
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction

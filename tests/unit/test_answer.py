@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.answer import Answer, Bounds, Spent
+from bethink.agent.answer import Answer
+from bethink.agent.bounds import Bounds, Spent
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta, Usage, Warned
 from bethink.llm import Delta, Finish, ToolCallDelta

@@ -35,7 +35,7 @@ from bethink.messages import ToolCall, ToolMessage, UserMessage, tokens_in
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.answer import Bounds
+    from bethink.agent.bounds import Bounds
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
     from bethink.agent.request import RunRequest

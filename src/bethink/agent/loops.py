@@ -9,7 +9,7 @@ from bethink.agent.client_tools import client_tools
 from bethink.agent.loop import Loop
 
 if TYPE_CHECKING:
-    from bethink.agent.answer import Bounds
+    from bethink.agent.bounds import Bounds
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
     from bethink.agent.summaries import Summaries

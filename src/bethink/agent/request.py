@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Protocol
 
-from bethink.agent.answer import Spent
+from bethink.agent.bounds import Spent
 from bethink.agent.citations import Labels
 
 if TYPE_CHECKING:
