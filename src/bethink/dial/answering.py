@@ -22,6 +22,7 @@ from bethink.dial.decisions import Decided, decided
 from bethink.dial.telling import Style, Telling, asks
 from bethink.errors import BethinkError
 from bethink.events import (
+    ContextFilled,
     MemoryChanged,
     MemoryRecalled,
     MessageSaved,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from bethink.messages import Message
     from bethink.tool import ToolContext
 
-_SILENT: Final = (RunStarted, MemoryRecalled, Warned, MessageSaved, Usage, RunFailed, RunDone)
+_SILENT: Final = (RunStarted, ContextFilled, MemoryRecalled, Warned, MessageSaved, Usage, RunFailed, RunDone)
 """Before anything else happens, an answer may still be refused as a whole."""
 _NOTHING_WAITS: Final = "Nothing waits for a decision here: it was decided, or it waited too long."
 _PAGE: Final = 200
