@@ -156,8 +156,7 @@ BOUNDS = Bounds(steps=3, tool_calls=4, tokens=5_000, cost_usd=0.01, seconds=60, 
 def test_a_run_ends_at_the_first_bound_that_it_reaches(answers: list[Answer], reason: str | None) -> None:
     spent = Spent(started=monotonic())
     for answer in answers:
-        answer.usage([])
-        spent.add(answer)
+        spent.add(answer.calls, answer.usage([]))
     assert spent.exceeded(BOUNDS) == reason
 
 

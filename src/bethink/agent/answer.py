@@ -32,7 +32,6 @@ class Answer:
     _calls: dict[int, list[str]] = field(default_factory=dict[int, "list[str]"])
     _finish: Finish | None = None
     _citations: Citations | None = None
-    used: Usage | None = None
 
     def __post_init__(self) -> None:
         if self.labels:
@@ -124,7 +123,7 @@ class Answer:
         cost = finish.cost_usd if finish else None
         if cost is None and (price := self.prices.get(model)):
             cost = (inputs * price[0] + outputs * price[1]) / _MILLION
-        self.used = Usage(
+        return Usage(
             job=self.job,
             model=model,
             input_tokens=inputs,
@@ -132,4 +131,3 @@ class Answer:
             cost_usd=cost,
             estimated=not known,
         )
-        return self.used

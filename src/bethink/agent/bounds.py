@@ -8,10 +8,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from bethink.agent.answer import Answer
-    from bethink.events import StopReason
+    from bethink.events import StopReason, Usage
     from bethink.settings import Settings
 
 
@@ -55,14 +54,13 @@ class Spent:
     cost_usd: float = 0.0
     _asked: Counter[tuple[str, str]] = field(default_factory=Counter["tuple[str, str]"])
 
-    def add(self, answer: Answer) -> None:
-        """Count one answer."""
+    def add(self, calls: Sequence[tuple[str, str]], used: Usage) -> None:
+        """Count one answer: the names and arguments of its calls, and what it cost."""
         self.steps += 1
-        self.tool_calls += len(answer.calls)
-        self._asked.update(answer.calls)
-        if answer.used is not None:
-            self.tokens += answer.used.input_tokens + answer.used.output_tokens
-            self.cost_usd += answer.used.cost_usd or 0.0
+        self.tool_calls += len(calls)
+        self._asked.update(calls)
+        self.tokens += used.input_tokens + used.output_tokens
+        self.cost_usd += used.cost_usd or 0.0
 
     def exceeded(self, bounds: Bounds) -> StopReason | None:
         """Which bound the run has reached, if any."""

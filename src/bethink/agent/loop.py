@@ -78,8 +78,9 @@ class Loop:
             async with aclosing(self._ask(request, answer)) as events:
                 async for event in events:
                     yield event
-            yield answer.usage(request.messages)
-            request.spent.add(answer)
+            used = answer.usage(request.messages)
+            request.spent.add(answer.calls, used)
+            yield used
             asked = answer.message()
             message = self.toolbox.discreet(asked)
             request.add(message)
