@@ -349,7 +349,10 @@ async def test_every_scan_that_bethink_makes_is_answered_from_an_index(tmp_path:
     async with open_database(tmp_path):
         pass
     wanted = [
-        ("conversations", "archived IS 0", "updated_at DESC, id DESC"),
+        ("conversations", "temporary IS 0 AND archived IS 0", "updated_at DESC, id DESC"),
+        ("conversations", "temporary IS 0 AND archived IS 0 AND project IS 'p'", "updated_at DESC, id DESC"),
+        ("conversations", "temporary IS 1 AND updated_at < 9", "updated_at, id"),
+        ("messages", "conversation IS 'c' AND branch IS 0 AND position < 3", "position DESC, id DESC"),
         ("messages", "conversation IS 'c' AND (position, id) < (3, 'x')", "position DESC, id DESC"),
         ("runs", "state IS 'ended' AND ended_at IS NOT NULL AND ended_at < 9", "ended_at, id"),
         ("journal", "run IS 'r' AND sequence IS NOT NULL AND sequence >= 1", "sequence, id"),
