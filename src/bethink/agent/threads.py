@@ -42,6 +42,8 @@ _THOUGHTS: Final = re.compile(r"<(think|details)\b.*?</\1>", re.DOTALL)
 """How clients write reasoning into the answers that they send again."""
 NOTICE: Final = "⏸ "
 """What a door puts before a sentence of its own in an answer: that a call waits."""
+FILE_NOTICE: Final = "\U0001f4ce "
+"""What a door puts before the address of a file that a tool made, at the end of an answer."""
 
 
 class Thread(Record, frozen=True, kw_only=True):
@@ -231,7 +233,7 @@ def _turn(asked: StoredMessage, behind: Sequence[StoredMessage]) -> list[StoredM
 def _is_repeated(answer: str, turn: Sequence[Message]) -> bool:
     """Whether an answer, as a client sends it again, is what was answered; or what is left of it."""
     stored = _plain(" ".join(message.content for message in turn if isinstance(message, AssistantMessage)))
-    given = answer.partition(NOTICE)[0].strip()
+    given = answer.partition(NOTICE)[0].partition(FILE_NOTICE)[0].strip()
     return FORGOTTEN in stored or stored == given or (bool(given) and stored.startswith(given)) or not stored
 
 

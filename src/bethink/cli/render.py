@@ -145,6 +145,7 @@ class Words:
     _warnings: set[str] = field(default_factory=set[str])
     _given: dict[str, Recalled] = field(default_factory=dict[str, "Recalled"])
     _running: dict[str, ToolRequested] = field(default_factory=dict[str, ToolRequested])
+    _waiting: dict[str, str] = field(default_factory=dict[str, str])
 
     def show(self, numbered: Numbered) -> None:
         """Show one event."""
@@ -218,7 +219,10 @@ class Words:
                 self.screen.status(f"{self._labels()}: {text}")
             case ToolFinished():
                 self._show_result(event)
-            case ApprovalNeeded() | ApprovalDecided():
+            case ApprovalNeeded():
+                self._waiting[event.call] = event.label
+                self._running.pop(event.call, None)
+            case ApprovalDecided():
                 self._running.pop(event.call, None)
 
     def _labels(self) -> str:
@@ -226,7 +230,8 @@ class Words:
 
     def _show_result(self, finished: ToolFinished) -> None:
         request = self._running.pop(finished.call, None)
-        label = one_line(request.label if request else finished.name)
+        waited = self._waiting.pop(finished.call, finished.name)
+        label = one_line(request.label if request else waited)
         took = duration(finished.duration_ms)
         if finished.error is None:
             self.screen.note(f"✓ {label} ({took})")
@@ -235,6 +240,8 @@ class Words:
         if self.is_verbose:
             for line in printable(finished.text).splitlines():
                 self.screen.note(f"  {line}")
+        for file in finished.attachments:
+            self.screen.note(f"  {one_line(file.name)} ({one_line(file.media_type)}): {file.url}")
         if self._running:
             self.screen.status(self._labels())
 

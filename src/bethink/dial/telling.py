@@ -13,6 +13,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.events import (
+    ApprovalDecided,
     ApprovalNeeded,
     ClaimUnbacked,
     MemoryRecalled,
@@ -86,6 +87,7 @@ class Telling:
     usage: list[Usage] = field(default_factory=list[Usage])
     done: RunDone | None = None
     _stages: dict[str, Stage] = field(default_factory=dict[str, "Stage"])
+    _decided: dict[str, str] = field(default_factory=dict[str, str])
     _names: dict[str, str] = field(default_factory=dict[str, str])
     _shown: set[str] = field(default_factory=set[str])
     _since: str = ""
@@ -164,6 +166,8 @@ class Telling:
                 self.waiting.append(event)
                 if (stage := self._stages.get(event.call)) is not None:
                     stage.append_content(f"## Waiting:\n{event.reason}\n")
+            case ApprovalDecided(decision="approve" | "edit"):
+                self._decided[event.call] = event.arguments
             case Warned():
                 self.note(f"Warning: {event.part}", event.message, failed=True)
             case ClaimUnbacked():
@@ -195,7 +199,7 @@ class Telling:
         self._stages[event.call] = stage = self.choice.create_stage(event.name)
         stage.open()
         if style.detailed:
-            stage.append_content(f"## Request arguments:\n```json\n{_indented(event.arguments)}\n```\n")
+            stage.append_content(_arguments(event.arguments))
 
     def _progress(self, event: ToolProgress) -> None:
         if (stage := self._stages.get(event.call)) is not None:
@@ -208,8 +212,11 @@ class Telling:
         stage = self._stages.pop(event.call, None)
         if stage is None and self.styles.get(event.name, Style()).staged:
             # A call that was approved: its request was shown in the answer before.
+            # Others may have changed what was asked for: it tells what was done.
             stage = self.choice.create_stage(event.name)
             stage.open()
+            if self.styles.get(event.name, Style()).detailed and event.call in self._decided:
+                stage.append_content(_arguments(self._decided[event.call]))
         files = [(attachment, await self._uploaded(attachment)) for attachment in event.attachments]
         if stage is not None:
             if self.styles.get(event.name, Style()).detailed:
@@ -233,6 +240,10 @@ class Telling:
         except BethinkError as error:
             _log.warning("a file was not uploaded: %s", error)
             return str(error)
+
+
+def _arguments(arguments: str) -> str:
+    return f"## Request arguments:\n```json\n{_indented(arguments)}\n```\n"
 
 
 def _indented(arguments: str) -> str:

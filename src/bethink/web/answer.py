@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field
 
 from bethink.events import (
+    ApprovalDecided,
     ApprovalNeeded,
     ClaimUnbacked,
     MemoryChanged,
@@ -148,7 +149,7 @@ class _Collected:
             case MemoryChanged():
                 change = MessageChanged(change=event.change, ids=list(event.ids), undo=event.undo)
                 self.changed.append(change)
-            case ToolRequested():
+            case ToolRequested() | ApprovalDecided():
                 self.arguments[event.call] = event.arguments
             case ToolFinished():
                 self.tools_run.append(

@@ -2,7 +2,8 @@
 
 Sent by `POST /conversations/{id}/chat` to clients that accept
 `text/event-stream; profile=openai`. Such a client knows of text alone: what a
-run needs of a person is said in the text, and the rest is left out.
+run needs of a person and where the files are that it made is said in the text,
+and the rest is left out.
 Sources: spec 001, "Data Flow", and its companion api.md; OpenAI's
 `chat.completion.chunk`.
 """
@@ -13,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.events import ApprovalNeeded, MessageSaved, RunDone, RunFailed, RunStarted, TextDelta, TextSoFar
+from bethink.events import (
+    ApprovalNeeded,
+    MessageSaved,
+    RunDone,
+    RunFailed,
+    RunStarted,
+    TextDelta,
+    TextSoFar,
+    ToolFinished,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +31,14 @@ if TYPE_CHECKING:
     from bethink.agent.journal import Numbered
     from bethink.errors import BethinkError
     from bethink.events import Event
+    from bethink.messages import Attachment
 
 PROFILE = "openai"
 
 _FINISHES = {
-    **dict.fromkeys(("length", "max_tokens", "max_steps", "max_tool_calls", "max_seconds"), "length"),
+    **dict.fromkeys(
+        ("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds"), "length"
+    ),
     "content_filter": "content_filter",
 }
 """OpenAI's words for an end that is none of the model's own will; any other is its `stop`."""
@@ -54,6 +67,7 @@ class OpenAiFrames:
         self._head = _head(run, "bethink", at=0)
         self._characters = 0
         self._between = ""
+        self._files: list[Attachment] = []
 
     def written(self, batch: Sequence[Numbered]) -> bytes:
         """The frames of some events. A token costs the encoding of its text alone."""
@@ -83,10 +97,23 @@ class OpenAiFrames:
                 return told
             case RunFailed():
                 return _error(event.code, event.message)
+            case ToolFinished():
+                self._files += event.attachments
+                return b""
             case RunDone():
-                return self._chunk({}, finish=_FINISHES.get(event.reason, "stop"))
+                return self._made() + self._chunk({}, finish=_FINISHES.get(event.reason, "stop"))
             case _:
                 return b""
+
+    def _made(self) -> bytes:
+        """Where the files are that tools made, below everything else that was said."""
+        files, self._files = self._files, []
+        if not files:
+            return b""
+        self._end_part()
+        told = self._delta("\n".join(f"{file.name}: GET {file.url}" for file in files))
+        self._end_part()
+        return told
 
     def _end_part(self) -> None:
         """What follows is a text of its own: one line below what was told."""

@@ -2,7 +2,8 @@
 
 What every chunk has in common is encoded once, so that a token costs the
 encoding of its text. The text is the model's alone: of Bethink's own tools
-nothing is told there, but for a call that waits for its owner.
+nothing is told there, but for a call that waits for its owner and, at the end,
+where the files are that they made.
 Source: OpenAI API reference, "The chat completion chunk object".
 """
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.agent.threads import NOTICE
+from bethink.agent.threads import FILE_NOTICE, NOTICE
 from bethink.events import (
     ApprovalNeeded,
     MessageSaved,
@@ -23,6 +24,7 @@ from bethink.events import (
     RunStarted,
     TextDelta,
     TextSoFar,
+    ToolFinished,
     ToolRequested,
     Usage,
 )
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from bethink.agent.journal import Numbered
     from bethink.errors import BethinkError
     from bethink.events import Event, StopReason
+    from bethink.messages import Attachment
 
 _SECOND_US: Final = 1_000_000
 _FAILED: Final = 502
@@ -72,6 +75,7 @@ class Telling:
     used: list[Usage] = field(default_factory=list[Usage])
     error: RunFailed | None = None
     reason: StopReason = "interrupted"
+    _files: list[Attachment] = field(default_factory=list["Attachment"])
     _characters: int = 0
     _between: str = ""
 
@@ -110,15 +114,27 @@ class Telling:
                 self._end_part()
                 notice = f"{NOTICE}{event.label}: this waits for your approval, at {self.reply.page}"
                 return self.said(notice), ""
+            case ToolFinished():
+                self._files += event.attachments
+                if self.reply.activity and event.error is not None:
+                    return "", f"{event.name} failed: {event.text}\n"
             case Usage():
                 self.used.append(event)
             case RunFailed():
                 self.error = event
             case RunDone():
                 self.reason = event.reason
+                return self._made(), ""
             case _:
                 pass
         return "", ""
+
+    def _made(self) -> str:
+        """Where the files are that tools made: last, so that a client's history begins with what was said."""
+        files, self._files = self._files, []
+        self._end_part()
+        origin = self.reply.page.partition("/conversations/")[0]
+        return self.said("\n".join(f"{FILE_NOTICE}{file.name}: {origin}{file.url}" for file in files))
 
     def _end_part(self) -> None:
         if self._characters:
@@ -162,7 +178,8 @@ class ChatFrames:
     def _frame(self, event: Event) -> bytes:
         text, reasoning = self._telling.take(event)
         if text:
-            return self._content + msgspec.json.encode(text) + b'},"finish_reason":null}]}\n\n'
+            said = self._content + msgspec.json.encode(text) + b'},"finish_reason":null}]}\n\n'
+            return said + self._end() if isinstance(event, RunDone) else said
         if reasoning:
             return self._chunk({"reasoning_content": reasoning})
         match event:
