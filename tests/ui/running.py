@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +95,37 @@ def bethink(data: Path, model_url: str | None, **settings: str) -> Generator[Ser
             yield Served(_address(process))
         finally:
             process.terminate()
+
+
+def imported(served: Served, title: str, said: Sequence[str]) -> str:
+    """A conversation in which the owner and the model said this, in turns; its id."""
+    conversation, at = f"imported-{title.lower().replace(' ', '-')}", "2026-05-03T10:00:00Z"
+    head: list[dict[str, object]] = [
+        {"kind": "bethink_memory", "schema": 1},
+        {"kind": "conversation", "id": conversation, "title": title, "created_at": at, "updated_at": at},
+    ]
+    messages: list[dict[str, object]] = [
+        {
+            "kind": "message",
+            "id": f"{conversation}-{position}",
+            "conversation": conversation,
+            "position": position,
+            "at": at,
+            "run": f"{conversation}-run-{position // 2}",
+            "message": {"role": ("user", "assistant")[position % 2], "content": content},
+        }
+        for position, content in enumerate(said)
+    ]
+    request = urllib.request.Request(  # noqa: S310 - the address is our own server's
+        f"{served.url}/memories/import",
+        data="\n".join(json.dumps(line) for line in [*head, *messages]).encode(),
+        headers={"content-type": "application/octet-stream"},
+        method="POST",
+    )
+    with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
+        outcome = json.loads(response.read())
+    assert outcome["said"] == len(said) + 1, outcome
+    return conversation
 
 
 def _address(process: subprocess.Popen[str]) -> str:

@@ -83,7 +83,16 @@ async def test_a_message_has_the_fields_of_its_role() -> None:
         {name: value for name, value in message.items() if name not in varying}
         for message in shown["messages"]
     )
-    assert said == snapshot({"content": "I live in Paris", "role": "user", "attachments": []})
+    assert said == snapshot(
+        {
+            "content": "I live in Paris",
+            "position": 0,
+            "branch": 0,
+            "siblings": None,
+            "role": "user",
+            "attachments": [],
+        }
+    )
     assert asked["tool_calls"] == snapshot(
         [
             {
@@ -97,6 +106,9 @@ async def test_a_message_has_the_fields_of_its_role() -> None:
     assert result == snapshot(
         {
             "content": "Memory stored: Lives in Paris",
+            "position": 2,
+            "branch": 0,
+            "siblings": None,
             "role": "tool",
             "call": "c1",
             "name": "store_memory",
@@ -111,6 +123,9 @@ async def test_a_message_has_the_fields_of_its_role() -> None:
     assert answered == snapshot(
         {
             "content": "Noted.",
+            "position": 3,
+            "branch": 0,
+            "siblings": None,
             "role": "assistant",
             "tool_calls": [],
             "reasoning": "",
@@ -184,7 +199,7 @@ async def test_deleting_a_conversation_stops_the_run_in_it() -> None:
         ("POST", "/conversations", {"titel": "x"}, "titel"),
         ("POST", "/conversations", {"title": 5}, "title"),
         ("POST", "/conversations", [], "body"),
-        ("POST", "/conversations/x/chat", {}, "message"),
+        ("POST", "/conversations/x/chat", {}, "body"),
         ("POST", "/conversations/x/chat", {"message": {"role": "user", "content": ""}}, "message.content"),
         ("POST", "/conversations/x/chat", {"message": {"role": "system", "content": "x"}}, "message.role"),
         ("POST", "/conversations/x/chat", {"message": {"content": "x"}, "model": "x"}, "model"),

@@ -162,3 +162,25 @@ async def test_an_export_is_named_after_the_title_and_holds_every_message() -> N
     ]
     assert document["messages"][3]["id"] == last
     assert document["system"] == "Be kind."
+
+
+async def test_messages_are_read_around_a_position_and_from_there_in_both_directions() -> None:
+    async with open_door(ScriptedLlm(["Noted."] * 10)) as door:
+        conversation = await door.new()
+        for number in range(10):
+            await door.chat(conversation, f"Note {number}")
+
+        async def positions(**query: object) -> list[int]:
+            page = await shown(door, conversation, limit=4, **query)
+            return [message["position"] for message in page["messages"]]
+
+        assert await positions() == [16, 17, 18, 19]
+        assert await positions(at=8) == [7, 8, 9, 10]
+        assert await positions(after=10) == [11, 12, 13, 14]
+        assert await positions(before=7) == [3, 4, 5, 6]
+        assert await positions(at=0) == [0, 1, 2]
+        assert await positions(after=17) == [18, 19]
+        found = (await door.http.get("/conversations/search", params={"query": "note 7"})).json()
+        said = next(item for item in found["items"] if item["role"] == "user")
+        assert said["position"] in await positions(at=said["position"])
+        assert (await door.http.get(f"/conversations/{conversation}?at=-1")).status_code == 422

@@ -8,7 +8,7 @@ import { AppProvider, type Services } from "./services/context";
 import { ConversationsService } from "./services/conversations";
 import { HealthService } from "./services/health";
 import { LookService } from "./services/look";
-import { Router } from "./services/router";
+import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
 import { Toasts } from "./services/toasts";
 import "./styles/tokens.css";
@@ -27,8 +27,13 @@ const services: Services = {
   account: new AccountService(),
   router,
   conversations,
-  sessions: new SessionsService(conversations, (id) => {
-    if (router.path.get() === "/") router.go(`/c/${id}`, true);
+  sessions: new SessionsService({
+    onConversation: conversations.put,
+    onCreated: (id) => {
+      const route = routeOf(router.path.get());
+      if (route.room === "chat" && !route.conversation) router.go(addressOfChat(id), true);
+    },
+    onFault: (problem) => services.toasts.fault(problem),
   }),
   health: new HealthService(),
   look: new LookService(),

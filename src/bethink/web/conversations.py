@@ -21,6 +21,7 @@ from bethink.web.messages import Message, shown
 from bethink.web.openai_frames import OpenAiFrames, asks_for_profile
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream
+from bethink.web.stretch import end_of_page, reaches_end
 
 if TYPE_CHECKING:
     from bethink import conversations as kept
@@ -166,6 +167,7 @@ class Said(BaseModel):
     )
 
 
+_Position = Annotated[int | None, Field(ge=0, le=1_000_000_000)]
 _MessageId = Annotated[str, Field(max_length=200)]
 
 
@@ -249,18 +251,30 @@ async def list_conversations(
 
 @router.get("/{conversation}", responses=documented(404))
 async def get_conversation(
-    conversation: str, app: Served, caller: Caller, *, limit: Limit = 50, before: Cursor = None
+    conversation: str,
+    app: Served,
+    caller: Caller,
+    *,
+    limit: Limit = 50,
+    before: Cursor = None,
+    after: Annotated[_Position, Query(description="The messages behind the one at this position.")] = None,
+    at: Annotated[_Position, Query(description="Those around the one at this position.")] = None,
 ) -> ConversationShown:
-    """A conversation with its newest messages, or those before a cursor; oldest first."""
+    """A conversation with its newest messages, or some of its others; oldest first.
+
+    Give at most one of `before` (a cursor, or a position), `after` and `at`; the first given counts.
+    """
     held = (await app.runs.stored.settle(caller, conversation)).record
+    if before is None:
+        before = end_of_page(after=after, at=at, limit=limit)
     page = await app.conversations.messages(caller, held, limit=limit, before=before)
-    messages = [item.record for item in page.items][::-1]
+    messages = [item.record for item in page.items if after is None or item.record.position > after][::-1]
     return ConversationShown(
         **_conversation(held).model_dump(),
         messages=[shown(held, message, lambda call: _label(app, call)) for message in messages],
         cursor=page.cursor,
-        window=_window(messages) if before is None else None,
-        interrupted=_interrupted(messages) if before is None else None,
+        window=_window(messages) if reaches_end(messages, held) else None,
+        interrupted=_interrupted(messages) if reaches_end(messages, held) else None,
         waiting=await _waiting(app, caller, held.active_run),
     )
 

@@ -95,6 +95,7 @@ class _Message(BaseModel):
     at: datetime
     run: str
     content: str
+    position: int = Field(description="Its place on its branch's line; 0 is the first message.")
     branch: int = Field(description="The branch that it belongs to.")
     siblings: MessageSiblings | None = Field(description="Null where nothing else was said in its place.")
 
@@ -141,6 +142,7 @@ def shown(held: Conversation, stored: StoredMessage, label_of: LabelOf) -> Messa
     said, at = stored.message, to_datetime(stored.at)
     others = siblings(held, stored)
     place: dict[str, Any] = {
+        "position": stored.position,
         "branch": stored.branch,
         "siblings": others and MessageSiblings(index=others.index, branches=list(others.branches)),
     }

@@ -31,6 +31,9 @@ class SettingsShown(BaseModel):
     model: str | None = Field(description="`provider:name`; null where none is set.")
     model_help: str = Field(description="How to set a model.")
     fallbacks: list[str]
+    models: list[str] = Field(
+        description="What a conversation may choose its model from, the usual one first."
+    )
     data_dir: str
     version: str
     time_zone: str
@@ -47,6 +50,7 @@ async def get_settings(app: Served, _: Caller) -> SettingsShown:
         model=app.ports.llm.name if app.ports.llm else None,
         model_help=MODEL_HELP,
         fallbacks=settings.model_fallbacks,
+        models=list(app.models.names()),
         data_dir=str(settings.data_dir),
         version=__version__,
         time_zone=settings.time_zone,

@@ -48,6 +48,7 @@ class FoundMessage(BaseModel):
     snippet: str = Field(description="The part of its text around the first word that was found.")
     marks: list[FoundMark]
     branch: int
+    position: int = Field(description="`GET /conversations/{id}?at=` shows it among its neighbours.")
     active: bool = Field(
         description="Whether it stands on the active branch; otherwise"
         " `PATCH /conversations/{id}` with its `branch` shows it."
@@ -132,5 +133,6 @@ def _shown(found: Found) -> FoundMessage:
         snippet=found.snippet,
         marks=[FoundMark(start=start, end=end) for start, end in found.marks],
         branch=found.stored.branch,
+        position=found.stored.position,
         active=found.is_active,
     )

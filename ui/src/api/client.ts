@@ -10,6 +10,7 @@ import type {
   ForgetPreview,
   ForgetWanted,
   Forgotten,
+  FoundMessages,
   Health,
   McpServerShown,
   McpServersShown,
@@ -22,6 +23,7 @@ import type {
   MemoryPage,
   MemoryPatch,
   MemoryWritten,
+  NewConversation,
   OpenConversation,
   Rule,
   Session,
@@ -72,6 +74,8 @@ export function asProblem(error: unknown): Problem {
   return new Problem("unknown", "Something went wrong", message, 0);
 }
 
+type Position = number | null | undefined;
+type MessagePage = { before?: Position; after?: Position; at?: Position };
 type Query = Record<string, string | number | boolean | null | undefined>;
 
 export function withQuery(path: string, query: Query): string {
@@ -130,14 +134,11 @@ export const api = {
 
   conversations: (query: { limit?: number; cursor?: string | null; archived?: boolean }) =>
     json<ConversationList>("GET", withQuery("/conversations", query)),
-  conversation: (id: string, before?: string | null, signal?: AbortSignal) =>
-    json<OpenConversation>(
-      "GET",
-      withQuery(`/conversations/${at(id)}`, { limit: 50, before }),
-      undefined,
-      signal,
-    ),
-  createConversation: () => json<Conversation>("POST", "/conversations", {}),
+  /** Its newest messages, or those before, behind or around a position. */
+  conversation: (id: string, page: MessagePage = {}) =>
+    json<OpenConversation>("GET", withQuery(`/conversations/${at(id)}`, { limit: 50, ...page })),
+  createConversation: (begin: NewConversation) =>
+    json<Conversation>("POST", "/conversations", begin),
   patchConversation: (id: string, patch: ConversationPatch) =>
     json<Conversation>("PATCH", `/conversations/${at(id)}`, patch),
   deleteConversation: (id: string) => json<void>("DELETE", `/conversations/${at(id)}`),
@@ -146,6 +147,12 @@ export const api = {
     json<FileList>("GET", `/conversations/${at(conversation)}/files`),
 
   tools: (signal?: AbortSignal) => json<ToolList>("GET", "/tools", undefined, signal),
+  searchMessages: (
+    query: { query: string; limit: number; cursor?: string | null },
+    signal?: AbortSignal,
+  ) => json<FoundMessages>("GET", withQuery("/conversations/search", query), undefined, signal),
+  exportOf: (id: string, format: "md" | "json") =>
+    withQuery(`/conversations/${at(id)}/export`, { format }),
   setRule: (tool: string, rule: Rule) => json<void>("PUT", `/tools/${at(tool)}/rule`, { rule }),
   toolCalls: (query: { tool?: string; cursor?: string | null }, signal?: AbortSignal) =>
     json<CallPage>("GET", withQuery("/tools/calls", { limit: 50, ...query }), undefined, signal),

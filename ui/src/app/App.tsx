@@ -21,7 +21,7 @@ const SoonRoom = lazy(() => import("../features/soon/SoonRoom"));
 function Shown({ route }: { route: Route }) {
   switch (route.room) {
     case "chat":
-      return <ChatRoom conversation={route.conversation} />;
+      return <ChatRoom {...route} />;
     case "memory":
       return <MemoryRoom memory={route.memory} />;
     case "settings":
@@ -70,6 +70,10 @@ export function App() {
   useKey("new", () => {
     setOpen(null);
     router.go("/");
+  });
+  useKey("temporary", () => {
+    setOpen(null);
+    router.go("/temporary");
   });
   useEffect(() => {
     document.title = name && route.room !== "chat" ? `${name} · Bethink` : "Bethink";

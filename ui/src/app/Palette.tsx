@@ -1,48 +1,62 @@
-// One field for everything: rooms, actions, conversations by title, memories by meaning.
+// One field for everything: rooms, actions, conversations by title, messages by their words, memories
+// by meaning.
 import {
   Brain,
+  Ellipsis,
+  Ghost,
   Keyboard,
   type LucideIcon,
   MessageSquareText,
   Plus,
+  Quote,
   Search,
   SunMoon,
 } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useMemo, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { Memory } from "../api/types";
+import { useConversationActions } from "../features/chat/useConversationActions";
 import { bindings } from "../keys/bindings";
 import { Dialog } from "../kit/Dialog";
 import { Keys } from "../kit/pieces";
 import { type Services, useApp } from "../services/context";
 import { rooms, settingsPages } from "../services/rooms";
+import { addressOfChat } from "../services/router";
 import { useStore } from "../services/store";
 import { shortDate } from "../services/words";
+import { Snippet, useMessages } from "./messages";
 
 type Found = {
   key: string;
   group: string;
   icon: LucideIcon;
-  text: string;
+  text: ReactNode;
   hint?: string;
+  /** What stands below the text. */
+  under?: string;
   combo?: string;
   run: () => void;
+  /** Choosing it leaves the field open. */
+  stays?: true;
 };
 
 const comboOf = (id: string) => bindings.find((each) => each.id === id)?.combo;
 const SHOWN = 8;
 const TYPING_PAUSE_MS = 120;
 
-function places(app: Services, onShortcuts: () => void): Found[] {
+type Going = Found & { name: string };
+
+function places(app: Services, onShortcuts: () => void): Going[] {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = app.look.store.get().theme;
   const isDark = theme === "dark" || (theme === "system" && dark);
-  const entry = (key: string, icon: LucideIcon, text: string, run: () => void): Found => {
+  const entry = (key: string, icon: LucideIcon, text: string, run: () => void): Going => {
     const combo = comboOf(key);
-    return { key, group: "Go to", icon, text, run, ...(combo ? { combo } : {}) };
+    return { key, group: "Go to", icon, text, name: text, run, ...(combo ? { combo } : {}) };
   };
   return [
     entry("new", Plus, "New chat", () => app.router.go("/")),
+    entry("temporary", Ghost, "Temporary chat", () => app.router.go("/temporary")),
     ...rooms
       .slice(1)
       .map((room) => entry(room.key, room.icon, room.name, () => app.router.go(room.path))),
@@ -76,11 +90,13 @@ function useMemories(query: string): readonly Memory[] {
   return found;
 }
 
-function useFound(query: string, onShortcuts: () => void): Found[] {
+function useFound(query: string, onShortcuts: () => void) {
   const app = useApp();
   const { items } = useStore(app.conversations.store);
   const memories = useMemories(query);
-  return useMemo(() => {
+  const messages = useMessages(query);
+  const { open } = useConversationActions();
+  const found = useMemo(() => {
     const wanted = query.toLowerCase();
     const has = (text: string) => text.toLowerCase().includes(wanted);
     const chats = items
@@ -88,18 +104,44 @@ function useFound(query: string, onShortcuts: () => void): Found[] {
       .slice(0, SHOWN)
       .map((each): Found => {
         const hint = shortDate(Date.parse(each.updated_at));
-        const run = () => app.router.go(`/c/${each.id}`);
+        const run = () => app.router.go(addressOfChat(each.id));
         const text = each.title ?? "New chat";
         return { key: each.id, group: "Conversations", icon: MessageSquareText, text, hint, run };
       });
+    const said = messages.items.map((each): Found => {
+      const hint = shortDate(Date.parse(each.at));
+      const who = each.role === "user" ? "You" : "Bethink";
+      return {
+        key: each.message,
+        group: "Messages",
+        icon: Quote,
+        text: <Snippet found={each} />,
+        hint,
+        under: `${who} in ${each.title}`,
+        run: () => void open(each),
+      };
+    });
+    const more: Found[] = messages.cursor
+      ? [
+          {
+            key: "more-messages",
+            group: "Messages",
+            icon: Ellipsis,
+            text: "More messages",
+            run: messages.more,
+            stays: true,
+          },
+        ]
+      : [];
     const remembered = memories.map((each): Found => {
       const run = () => app.router.go(`/memory/${each.id}`);
       const hint = shortDate(Date.parse(each.created_at));
       return { key: each.id, group: "Memory", icon: Brain, text: each.content, hint, run };
     });
-    const going = places(app, onShortcuts).filter((each) => has(each.text));
-    return wanted ? [...chats, ...remembered, ...going] : [...going, ...chats];
-  }, [query, items, memories, app, onShortcuts]);
+    const going = places(app, onShortcuts).filter((each) => has(each.name));
+    return wanted ? [...chats, ...said, ...more, ...remembered, ...going] : [...going, ...chats];
+  }, [query, items, memories, messages, app, open, onShortcuts]);
+  return { found, problem: messages.problem };
 }
 
 export function Palette({
@@ -112,11 +154,11 @@ export function Palette({
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
   const list = useId();
-  const found = useFound(query.trim(), onShortcuts);
+  const { found, problem } = useFound(query.trim(), onShortcuts);
   const current = Math.min(at, found.length - 1);
   const choose = (one: Found | undefined) => {
     if (!one) return;
-    onClose();
+    if (!one.stays) onClose();
     one.run();
   };
   const press = (event: KeyboardEvent) => {
@@ -139,8 +181,8 @@ export function Palette({
           aria-expanded
           aria-controls={list}
           aria-activedescendant={found.length ? `${list}-${current}` : undefined}
-          aria-label="Find conversations, memories and rooms"
-          placeholder="Find conversations, memories and rooms"
+          aria-label="Find conversations, messages, memories and rooms"
+          placeholder="Find conversations, messages, memories and rooms"
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
@@ -163,9 +205,10 @@ export function Palette({
         ))}
         {!found.length && (
           <p className="none">
-            Nothing found. Memories are searched by meaning, conversations by title.
+            Nothing found. Memories are searched by meaning, messages by their words.
           </p>
         )}
+        {problem && <p className="none">Messages could not be searched: {problem.title}.</p>}
       </div>
     </Dialog>
   );
@@ -181,7 +224,14 @@ function FoundRow({ id, one, first, selected, onChoose }: RowProps) {
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the focus and takes the keys */}
       <div id={id} role="option" aria-selected={selected} tabIndex={-1} onClick={onChoose}>
         <Icon size={16} aria-hidden />
-        <span className="clip">{one.text}</span>
+        {one.under ? (
+          <span className="two-lines">
+            <span>{one.text}</span>
+            <small className="clip">{one.under}</small>
+          </span>
+        ) : (
+          <span className="clip">{one.text}</span>
+        )}
         {one.hint && <small>{one.hint}</small>}
         {one.combo && <Keys combo={one.combo} />}
       </div>

@@ -82,7 +82,7 @@ export type FoundMark = { end: number; start: number };
 
 export type FoundMemory = { category: string; content: string; created_at: string; depends_on: readonly string[]; doubts: readonly MemoryDoubt[]; id: string; importance: number; pinned: boolean; score: number; sources: readonly MemorySource[]; state: "active" | "suggested" | "superseded" | "merged" | "retracted"; superseded_by: string | null; supersedes: readonly string[]; topics: readonly string[]; valid_from: string | null; valid_until: string | null };
 
-export type FoundMessage = { active: boolean; at: string; branch: number; conversation: string; marks: readonly FoundMark[]; message: string; role: "user" | "assistant" | "tool"; snippet: string; title: string };
+export type FoundMessage = { active: boolean; at: string; branch: number; conversation: string; marks: readonly FoundMark[]; message: string; position: number; role: "user" | "assistant" | "tool"; snippet: string; title: string };
 
 export type FoundMessages = { cursor: string | null; items: readonly FoundMessage[] };
 
@@ -164,7 +164,7 @@ export type Metadata = { conversation_id?: string | null; memory?: boolean | nul
 
 export type Model = { created?: number; id: string; object?: "model"; owned_by: string };
 
-export type ModelMessage = { at: string; branch: number; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; siblings: MessageSiblings | null; stop_reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
+export type ModelMessage = { at: string; branch: number; changed: readonly MessageChanged[]; content: string; id: string; note: string | null; position: number; reasoning: string; recalled: readonly MessageRecalled[]; role?: "assistant"; run: string; siblings: MessageSiblings | null; stop_reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter" | null; tool_calls: readonly MessageCall[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[] };
 
 export type Models = { data: readonly Model[]; object?: "list" };
 
@@ -172,7 +172,7 @@ export type NewConversation = { model?: string | null; project?: string | null; 
 
 export type Offered = { description?: string | null; function?: Function | null; name?: string | null; parameters?: Record<string, unknown> | null; type?: string };
 
-export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; role?: "user"; run: string; siblings: MessageSiblings | null };
+export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null };
 
 export type Part = { file?: Record<string, unknown> | null; file_data?: string | null; file_url?: string | null; filename?: string | null; image_url?: string | null; input_audio?: Record<string, string> | null; refusal?: string | null; text?: string | null; type: string };
 
@@ -216,7 +216,7 @@ export type Said = { attachments?: readonly string[] | null; content: string; ro
 
 export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: bethink__web__session__Person | null };
 
-export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
 
 export type SignInBody = { key?: string | null; name?: string | null; password?: string | null };
 
@@ -234,7 +234,7 @@ export type ToolProgress = { call: string; fraction?: number | null; kind: "tool
 
 export type ToolRequested = { arguments: string; call: string; kind: "tool_requested"; label: string; name: string };
 
-export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; branch: number; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; role?: "tool"; run: string; siblings: MessageSiblings | null; untrusted: boolean };
+export type ToolResult = { at: string; attachments: readonly MessageAttachment[]; branch: number; call: string; content: string; duration_ms: number; error: string | null; id: string; name: string; position: number; role?: "tool"; run: string; siblings: MessageSiblings | null; untrusted: boolean };
 
 export type ToolRun = { arguments: string; attachments: readonly MessageAttachment[]; call: string; duration_ms: number; error: string | null; name: string; text: string; untrusted: boolean };
 

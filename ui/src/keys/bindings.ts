@@ -10,6 +10,7 @@ export type Binding = {
 export const bindings = [
   { id: "palette", combo: "mod+k", label: "Find anything", group: "Everywhere" },
   { id: "new", combo: "mod+shift+o", label: "New chat", group: "Everywhere" },
+  { id: "temporary", combo: "mod+shift+'", label: "Temporary chat", group: "Everywhere" },
   { id: "shortcuts", combo: "mod+/", label: "Show the shortcuts", group: "Everywhere" },
   { id: "go-chat", combo: "g c", label: "Go to Chat", group: "Everywhere" },
   { id: "go-memory", combo: "g m", label: "Go to Memory", group: "Everywhere" },

@@ -49,7 +49,9 @@ export class KeysService {
     const mod = isMac() ? event.metaKey : event.ctrlKey;
     const foreign = isMac() ? event.ctrlKey : event.metaKey;
     if (foreign || /^(Shift|Control|Meta|Alt)$/.test(event.key)) return;
-    const combo = comboOf({ key: event.key, mod, shift: event.shiftKey, alt: event.altKey });
+    // With Shift this key writes another sign on every keyboard: it is known by its place.
+    const key = event.code === "Quote" && event.shiftKey ? "'" : event.key;
+    const combo = comboOf({ key, mod, shift: event.shiftKey, alt: event.altKey });
     if (isWriting(event.target) && !countsWhileWriting(combo)) return;
     if (document.querySelector("dialog[open]") && !countsWhileWriting(combo)) return;
     const pending = event.timeStamp - this.#pressedAt < SEQUENCE_MS ? this.#pending : "";

@@ -9,6 +9,7 @@ describe("keys", () => {
   test("are written as the bindings are", () => {
     expect(press("O", { mod: true, shift: true })).toBe("mod+shift+o");
     expect(press("Escape", { shift: true })).toBe("shift+escape");
+    expect(press("'", { mod: true, shift: true })).toBe("mod+shift+'");
     expect(press("?", { shift: true })).toBe("?");
   });
 
@@ -29,6 +30,7 @@ describe("keys", () => {
     expect(usable).toEqual([
       "palette",
       "new",
+      "temporary",
       "shortcuts",
       "focus-composer",
       "stop",

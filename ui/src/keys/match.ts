@@ -11,7 +11,7 @@ export type Press = {
 export function comboOf(press: Press): string {
   const key = press.key.toLowerCase();
   // A sign such as `?` already says that Shift was held; a letter or a named key does not.
-  const shifted = press.shift && (/^[a-z]$/.test(key) || key.length > 1);
+  const shifted = press.shift && (/^[a-z']$/.test(key) || key.length > 1);
   return [press.mod && "mod", press.alt && "alt", shifted && "shift", key]
     .filter(Boolean)
     .join("+");

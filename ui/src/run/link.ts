@@ -9,8 +9,12 @@ export type LinkState = "live" | "reconnecting";
 const stream = { accept: "text/event-stream" };
 const PAUSES_MS = [300, 1000, 2000, 4000, 8000];
 
+/** Where a message is to stand, when that is not behind the last one. */
+export type Place = { edit: string } | { regenerate: string };
+type Words = { text: string; files: readonly string[] };
+
 export type Opening =
-  | { conversation: string; text: string; files: readonly string[] }
+  | { conversation: string; said: Words | null; place?: Place | undefined }
   | { run: string; after: string | null };
 
 function open(opening: Opening, signal: AbortSignal): Promise<Response> {
@@ -19,11 +23,13 @@ function open(opening: Opening, signal: AbortSignal): Promise<Response> {
     if (opening.after) headers["last-event-id"] = opening.after;
     return request(`/runs/${encodeURIComponent(opening.run)}/events`, { headers, signal });
   }
+  const { said } = opening;
   return request(`/conversations/${encodeURIComponent(opening.conversation)}/chat`, {
     method: "POST",
     headers: { ...stream, "content-type": "application/json" },
     body: JSON.stringify({
-      message: { role: "user", content: opening.text, attachments: opening.files },
+      ...(said && { message: { role: "user", content: said.text, attachments: said.files } }),
+      ...opening.place,
       stream: true,
     }),
     signal,

@@ -9,7 +9,14 @@ import type {
   StopReason,
   ToolFinished,
 } from "../api/types";
-import type { ClaimUnbacked, Mark, MemoryChanged, Recalled, Usage } from "../contract/openapi";
+import type {
+  ClaimUnbacked,
+  Mark,
+  MemoryChanged,
+  Recalled,
+  Usage,
+  WindowFilled,
+} from "../contract/openapi";
 
 /** `unknown` is a call that was started and whose outcome nobody saw. */
 export type ToolState = "running" | "waiting" | "done" | "failed" | "unknown";
@@ -50,6 +57,7 @@ export type RecalledItem = Pick<Recalled, "id" | "kind" | "score"> & Partial<Rec
 export type Change = Pick<MemoryChanged, "ids" | "undo"> & { change: string; text?: string };
 /** A sentence of the answer that says something was done, which no tool call did. */
 export type Unbacked = Omit<ClaimUnbacked, "kind">;
+export type Window = WindowFilled;
 export type Spent = Omit<Usage, "kind">;
 
 export type Run = {
@@ -68,6 +76,8 @@ export type Run = {
   unbacked: readonly Unbacked[];
   changed: readonly Change[];
   usage: readonly Spent[];
+  /** What filled the model's window, in tokens; null where it was not heard. */
+  window: Window | null;
   failure: { code: string; message: string } | null;
   end: StopReason | null;
 };
@@ -85,6 +95,7 @@ export const emptyRun: Run = {
   unbacked: [],
   changed: [],
   usage: [],
+  window: null,
   failure: null,
   end: null,
 };
@@ -236,6 +247,10 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
     case "claim_unbacked": {
       const { kind: _, ...claim } = event;
       return { ...run, unbacked: [...run.unbacked, claim] };
+    }
+    case "context_filled": {
+      const { kind: _, ...window } = event;
+      return { ...run, window };
     }
     case "usage": {
       const { kind: _, ...spent } = event;

@@ -4,7 +4,7 @@ import { restore, withWaiting } from "./restore";
 
 const at = "2026-05-03T10:00:00Z";
 const later = "2026-05-03T10:00:02Z";
-const place = { branch: 0, siblings: null };
+const place = { branch: 0, position: 0, siblings: null };
 const user = (id: string, run: string): StoredMessage => ({
   id,
   at,
@@ -43,11 +43,11 @@ const result: StoredMessage = {
   call: "t1",
   name: "store_memory",
   content: "Stored",
+  ...place,
   attachments: [],
   error: null,
   duration_ms: 4,
   untrusted: false,
-  ...place,
 };
 const answer: StoredMessage = {
   id: "a2",

@@ -1,6 +1,7 @@
 // Stored messages as the same `Run`s that live events make.
 import type {
   Attachment,
+  MessageSiblings,
   ModelMessage,
   StoredMessage,
   ToolResult,
@@ -8,17 +9,30 @@ import type {
 } from "../api/types";
 import { emptyRun, newTool, type Part, type Run, type Spent, type ToolPart } from "./reduce";
 
+/** What else was said in a message's place, on which branches, and where that is. */
+export type Siblings = MessageSiblings & { position: number };
+
 export type Question = {
   id: string;
   at: number | null;
   content: string;
   attachments: readonly Attachment[];
+  siblings?: Siblings | null;
 };
-export type Turn = { key: string; question: Question | null; run: Run };
+export type Turn = {
+  key: string;
+  question: Question | null;
+  run: Run;
+  /** Other answers to the same question. */
+  answers?: Siblings | null;
+  /** What it was read from; a turn that was heard live has none until it is read. */
+  stored?: readonly StoredMessage[];
+};
 
 const newTurn = (message: StoredMessage, question: Question | null): Turn => ({
   key: message.id,
   question,
+  stored: [],
   run: {
     ...emptyRun,
     id: message.run,
@@ -77,21 +91,31 @@ function withResult(run: Run, message: ToolResult): Run {
   return { ...run, parts };
 }
 
+const siblingsOf = ({ siblings, position }: StoredMessage): Siblings | null =>
+  siblings ? { ...siblings, position } : null;
+
 /** The turns of a conversation, oldest first: each the owner's message and the run that answers it. */
 export function restore(messages: readonly StoredMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     if (message.role === "user") {
       const { id, content, attachments } = message;
-      const question = { id, at: Date.parse(message.at), content, attachments };
-      turns.push(newTurn(message, question));
+      const siblings = siblingsOf(message);
+      const question = { id, at: Date.parse(message.at), content, attachments, siblings };
+      turns.push({ ...newTurn(message, question), stored: [message] });
       continue;
     }
     let turn = turns.at(-1);
-    if (!turn || (turn.run.id && message.run && turn.run.id !== message.run)) {
+    const begun = turn?.stored?.some(({ role }) => role !== "user");
+    if (!turn || (begun && turn.run.id && message.run && turn.run.id !== message.run)) {
       turn = newTurn(message, null);
       turns.push(turn);
+    } else if (!begun && message.run) {
+      // An answer that was made anew has a run of its own, and other answers in its place.
+      turn.run = { ...turn.run, id: message.run };
     }
+    if (!begun) turn.answers = siblingsOf(message);
+    turn.stored = [...(turn.stored ?? []), message];
     if (message.role === "tool") turn.run = withResult(turn.run, message);
     else if (message.role === "assistant") turn.run = withAnswer(turn.run, message);
   }

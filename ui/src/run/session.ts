@@ -1,50 +1,15 @@
 // One conversation as the interface holds it: its past, the answer that is being written, what waits.
 // It lives on while other rooms are shown, so that an answer is never lost by looking elsewhere.
 import { api, asProblem, type Problem } from "../api/client";
-import type { Conversation, Decision } from "../api/types";
+import type { Conversation, Decision, OpenConversation } from "../api/types";
 import { Store } from "../services/store";
-import { type Arrived, events, type LinkState, type Opening } from "./link";
+import { type Arrived, events, type Opening, type Place } from "./link";
+import { loadNewer, loadOlder } from "./pages";
+import { endOf, holds, LOCAL, messageOf, olderThan, recognised } from "./past";
 import { emptyRun, type Part, type Run, reduce } from "./reduce";
-import { type Question, restore, type Turn, withWaiting } from "./restore";
+import { type Question, restore, type Siblings, type Turn, withWaiting } from "./restore";
 import { type SentFile, Sizes, Uploads } from "./uploads";
-
-/** A message as it is sent. */
-export type Said = { text: string; files: readonly SentFile[] };
-/** `unsent` says why a message did not get through, and what it was. */
-export type ShownTurn = Turn & { unsent?: { problem: Problem; said: Said } };
-
-export type SessionView = {
-  id: string | null;
-  status: "loading" | "ready" | "failed";
-  problem: Problem | null;
-  conversation: Conversation | null;
-  turns: readonly ShownTurn[];
-  /** Leads to older messages; null when all are shown. */
-  older: string | null;
-  loadingOlder: boolean;
-  running: boolean;
-  stopping: boolean;
-  link: LinkState | "idle";
-  interrupted: string | null;
-  queue: readonly Said[];
-  undone: ReadonlySet<string>;
-};
-
-const fresh: SessionView = {
-  id: null,
-  status: "ready",
-  problem: null,
-  conversation: null,
-  turns: [],
-  older: null,
-  loadingOlder: false,
-  running: false,
-  stopping: false,
-  link: "idle",
-  interrupted: null,
-  queue: [],
-  undone: new Set(),
-};
+import { fresh, type Said, type SessionView, type ShownTurn } from "./view";
 
 const withTool = (run: Run, call: string, change: Partial<Part>): Run => ({
   ...run,
@@ -53,18 +18,37 @@ const withTool = (run: Run, call: string, change: Partial<Part>): Run => ({
   ),
 });
 
-type Following = Extract<Opening, { run: string }> | { conversation: string; said: Said };
+/** `said` is null where an answer is made anew. */
+type Sent = { conversation: string; said: Said | null; place?: Place | undefined };
+type Following = Extract<Opening, { run: string }> | Sent;
 
-const asOpening = ({ conversation, said }: Extract<Following, { said: Said }>): Opening => ({
+const asOpening = ({ conversation, said, place }: Sent): Opening => ({
   conversation,
-  text: said.text,
-  files: said.files.map(({ id }) => id),
+  said: said && { text: said.text, files: said.files.map(({ id }) => id) },
+  place,
 });
+
+/** Files of a message as another message takes them along. */
+const filesOf = ({ attachments }: Question): SentFile[] =>
+  attachments.map((file) => ({ ...file, id: file.url.slice(file.url.lastIndexOf("/") + 1) }));
+
+/** What of an open conversation belongs to the conversation itself. */
+function recordOf(open: OpenConversation): Conversation {
+  const { messages, cursor, interrupted, waiting, window, ...conversation } = open;
+  return conversation;
+}
+
+/** The model of a conversation (null: the usual one) and what it is told beside Bethink's own prompt. */
+export type Chosen = { model: string | null; system: string };
+
+export type SessionStart = { temporary?: boolean; at?: number | undefined };
 
 export type SessionHooks = {
   /** Something new is known of this conversation: its title, its time. */
   onConversation: (conversation: Conversation) => void;
   onCreated: (id: string) => void;
+  /** Something failed that no part of the page shows. */
+  onFault: (problem: Problem) => void;
 };
 
 export class Session {
@@ -73,6 +57,10 @@ export class Session {
   readonly key = crypto.randomUUID?.() ?? `${performance.now()}`;
   /** What was typed and not sent. */
   draft = "";
+  /** The page was changed by a choice of branch: it stays where the reader is. */
+  still = false;
+  /** Where a branch was chosen last: its switch has the focus again. */
+  switched: number | null = null;
   readonly uploads = new Uploads(() => this.#made());
   readonly sizes = new Sizes(async () => (this.id ? (await api.files(this.id)).items : []));
   #hooks: SessionHooks;
@@ -85,51 +73,65 @@ export class Session {
   #local = 0;
   #creating: Promise<string> | null = null;
 
-  constructor(id: string | null, hooks: SessionHooks) {
+  /** `at` is the position of the message that is to be shown first; the newest where it is left out. */
+  constructor(
+    id: string | null,
+    hooks: SessionHooks,
+    { temporary = false, at }: SessionStart = {},
+  ) {
     this.#hooks = hooks;
-    this.store = new Store<SessionView>({ ...fresh, id, status: id ? "loading" : "ready" });
-    if (id) void this.load();
+    const begin = temporary ? { temporary } : {};
+    this.store = new Store<SessionView>({ ...fresh, id, begin, status: id ? "loading" : "ready" });
+    if (id) void this.load(at);
   }
 
   get id(): string | null {
     return this.store.get().id;
   }
 
-  load = async (): Promise<void> => {
+  load = async (at?: number): Promise<void> => {
     const { id } = this.store.get();
     if (!id) return;
     try {
-      const { messages, cursor, interrupted, waiting, ...conversation } =
-        await api.conversation(id);
-      this.store.change({
-        status: "ready",
-        problem: null,
-        conversation,
-        turns: withWaiting(restore(messages), waiting ?? []),
-        older: cursor,
-        interrupted: interrupted?.message ?? null,
-      });
-      this.#hooks.onConversation(conversation);
-      const waits = waiting?.some((call) => call.run === conversation.active_run);
-      if (conversation.active_run && !waits)
-        void this.#live({ run: conversation.active_run, after: null });
+      const open = await api.conversation(id, { at });
+      this.#take(open, restore(open.messages));
+      if (at !== undefined) this.store.change({ target: { position: at } });
+      const { active_run: run, waiting } = open;
+      if (run && !waiting?.some((call) => call.run === run)) void this.#live({ run, after: null });
     } catch (error) {
       this.store.change({ status: "failed", problem: asProblem(error) });
     }
   };
 
-  loadOlder = async (): Promise<void> => {
-    const { id, older, loadingOlder } = this.store.get();
-    if (!id || !older || loadingOlder) return;
-    this.store.change({ loadingOlder: true });
-    try {
-      const page = await api.conversation(id, older);
-      const turns = [...restore(page.messages), ...this.store.get().turns];
-      this.store.change({ turns, older: page.cursor, loadingOlder: false });
-    } catch {
-      this.store.change({ loadingOlder: false });
-    }
+  /** Shows the message at a position, which is read where it is not held. */
+  show = async (position: number): Promise<void> => {
+    const { turns, status, running } = this.store.get();
+    if (status === "loading") return;
+    const held = turns.some((turn) => holds(turn, position));
+    if (held || running) this.store.change({ target: { position } });
+    else await this.load(position);
   };
+
+  loadOlder = (): Promise<void> => loadOlder(this.store);
+  loadNewer = (): Promise<void> => loadNewer(this.store);
+
+  #take(open: OpenConversation, turns: readonly Turn[]): void {
+    const { interrupted, waiting, message_count: count, window } = open;
+    const conversation = recordOf(open);
+    const shown = withWaiting(recognised(turns, this.store.get().turns), waiting ?? []);
+    this.store.change({
+      status: "ready",
+      problem: null,
+      conversation,
+      turns: shown,
+      older: olderThan(shown),
+      newer: shown.length > 0 && (endOf(shown.at(-1)) ?? count) + 1 < count,
+      paging: null,
+      window: window ?? this.store.get().window,
+      interrupted: interrupted?.message ?? null,
+    });
+    this.#hooks.onConversation(conversation);
+  }
 
   /** Sends at once, or keeps the message until the present answer has ended. */
   send = async (text: string, files: readonly SentFile[] = []): Promise<void> => {
@@ -140,29 +142,70 @@ export class Session {
       this.store.change({ queue: [...queue, said] });
       return;
     }
-    this.#addTurn(said);
-    this.store.change({ running: true, interrupted: null });
-    try {
-      await this.#live({ conversation: await this.#made(), said });
-    } catch (error) {
-      this.#unsent(asProblem(error), said);
-    }
+    if (this.store.get().newer) await this.load();
+    await this.#say(said);
   };
 
   retry = (): Promise<void> => {
     const { turns } = this.store.get();
-    const last = turns.at(-1);
-    if (!last?.unsent) return Promise.resolve();
+    const unsent = turns.at(-1)?.unsent;
+    if (!unsent) return Promise.resolve();
     this.store.change({ turns: turns.slice(0, -1) });
-    return this.send(last.unsent.said.text, last.unsent.said.files);
+    return this.#say(unsent.said, unsent.place);
   };
 
   /** Asks the same once more, with the files that went along. */
-  again = ({ content, attachments }: Question): Promise<void> =>
-    this.send(
-      content,
-      attachments.map((file) => ({ ...file, id: file.url.slice(file.url.lastIndexOf("/") + 1) })),
-    );
+  again = (question: Question): Promise<void> => this.send(question.content, filesOf(question));
+
+  /** Opens a question for editing, or closes it. */
+  edit = (turn: ShownTurn | null): void => this.store.change({ editing: turn?.key ?? null });
+
+  /** Says something else in place of an earlier message; what was said there stays as another branch. */
+  revise = async (turn: ShownTurn, text: string): Promise<void> => {
+    const message = messageOf(turn);
+    if (!message || !turn.question || this.store.get().running) return;
+    this.#cut(turn);
+    await this.#say({ text, files: filesOf(turn.question) }, { edit: message });
+  };
+
+  /** Answers a message anew; the answer that it had stays as another branch. */
+  regenerate = async (turn: ShownTurn): Promise<void> => {
+    const { id, running } = this.store.get();
+    const message = messageOf(turn);
+    if (!id || !message || running) return;
+    this.#cut(turn);
+    const run = { ...emptyRun, question: message, startedAt: Date.now() };
+    const anew = { key: turn.key, question: turn.question, run };
+    this.store.change({ turns: [...this.store.get().turns, anew], interrupted: null });
+    await this.#live({ conversation: id, said: null, place: { regenerate: message } });
+  };
+
+  /** Goes over to what else was said, or answered, in a place. Nothing before it moves. */
+  choose = async ({ branches, position }: Siblings, index: number): Promise<void> => {
+    const branch = branches[index];
+    if (!this.id || branch === undefined || this.store.get().running) return;
+    await api.patchConversation(this.id, { branch });
+    const open = await api.conversation(this.id, { at: position });
+    this.still = true;
+    this.switched = position;
+    this.#take(open, restore(open.messages));
+  };
+
+  #cut(turn: ShownTurn): void {
+    const { turns } = this.store.get();
+    const place = turns.findIndex(({ key }) => key === turn.key);
+    this.store.change({ turns: turns.slice(0, place), newer: false, editing: null });
+  }
+
+  async #say(said: Said, place?: Place): Promise<void> {
+    this.#addTurn(said);
+    this.store.change({ running: true, interrupted: null });
+    try {
+      await this.#live({ conversation: await this.#made(), said, place });
+    } catch (error) {
+      this.#unsent(asProblem(error), said, place);
+    }
+  }
 
   unqueue = (index: number): Said | undefined => {
     const { queue } = this.store.get();
@@ -202,6 +245,18 @@ export class Session {
     }
   };
 
+  /** Has the next answers come from another model, or under other instructions. */
+  settle = async (chosen: Chosen): Promise<void> => {
+    const { id, begin } = this.store.get();
+    if (!id) {
+      this.store.change({ begin: { ...begin, ...chosen } });
+      return;
+    }
+    const conversation = await api.patchConversation(id, chosen);
+    this.store.change({ conversation });
+    this.#hooks.onConversation(conversation);
+  };
+
   markUndone = (token: string): void =>
     this.store.change({ undone: new Set([...this.store.get().undone, token]) });
 
@@ -219,7 +274,7 @@ export class Session {
   }
 
   async #create(): Promise<string> {
-    const conversation = await api.createConversation();
+    const conversation = await api.createConversation(this.store.get().begin);
     this.store.change({ id: conversation.id, conversation });
     this.#hooks.onCreated(conversation.id);
     return conversation.id;
@@ -227,24 +282,25 @@ export class Session {
 
   #addTurn({ text, files }: Said): void {
     this.#local += 1;
-    const key = `local-${this.#local}`;
+    const key = `${LOCAL}${this.#local}`;
     const now = Date.now();
     const question = { id: key, at: now, content: text, attachments: files };
     const turn = { key, question, run: { ...emptyRun, startedAt: now } };
     this.store.change({ turns: [...this.store.get().turns, turn] });
   }
 
-  #unsent(problem: Problem, said: Said): void {
+  #unsent(problem: Problem, said: Said, place?: Place): void {
     const { turns } = this.store.get();
     const last = turns.at(-1);
-    const marked = last ? [...turns.slice(0, -1), { ...last, unsent: { problem, said } }] : turns;
+    const unsent = place ? { problem, said, place } : { problem, said };
+    const marked = last ? [...turns.slice(0, -1), { ...last, unsent }] : turns;
     this.store.change({ turns: marked, running: false, stopping: false, link: "idle" });
   }
 
   /** Reads a run's events into the last turn until the run has ended. */
   async #live(following: Following): Promise<void> {
     this.store.change({ running: true });
-    const opening = "said" in following ? asOpening(following) : following;
+    const opening = "run" in following ? following : asOpening(following);
     this.#followed = "run" in opening ? opening.run : null;
     const { signal } = this.#abort;
     try {
@@ -265,17 +321,18 @@ export class Session {
   async #broken(error: unknown, following: Following): Promise<void> {
     const problem = asProblem(error);
     const began = Boolean(this.store.get().turns.at(-1)?.run.id);
-    const said = "said" in following ? following.said : null;
+    const { said, place } = "run" in following ? { said: null } : following;
     if (said && !began && problem.code !== "cut") {
-      this.#unsent(problem, said);
+      this.#unsent(problem, said, place);
       return;
     }
     this.store.change({ running: false, stopping: false, link: "idle" });
     await this.load();
+    if (!said && place) this.#hooks.onFault(problem);
     const last = this.store.get().turns.at(-1);
     if (said && last?.question?.content !== said.text) {
       this.#addTurn(said);
-      this.#unsent(problem, said);
+      this.#unsent(problem, said, place);
     }
   }
 
@@ -294,15 +351,17 @@ export class Session {
     const { id } = this.store.get();
     if (!id) return;
     try {
-      const {
-        messages: _,
-        cursor: __,
-        interrupted: ___,
-        waiting: ____,
-        ...conversation
-      } = await api.conversation(id);
+      const open = await api.conversation(id);
+      const conversation = recordOf(open);
       this.store.change({ conversation });
       this.#hooks.onConversation(conversation);
+      const { running, turns, newer } = this.store.get();
+      // What was heard gets its places, and what else was said in them.
+      if (!running && !newer) {
+        const read = recognised(restore(open.messages), turns);
+        const known = new Map(read.map((turn) => [turn.key, turn]));
+        this.store.change({ turns: turns.map((turn) => known.get(turn.key) ?? turn) });
+      }
     } catch {
       // The list shows the older title until it is read again; nothing else is wrong.
     }

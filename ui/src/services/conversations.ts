@@ -6,6 +6,8 @@ import { Store } from "./store";
 export type ConversationList = {
   items: readonly Conversation[];
   cursor: string | null;
+  /** How many there are, also those that are not read yet. */
+  total: number;
   archived: boolean;
   loaded: boolean;
   loading: boolean;
@@ -23,6 +25,7 @@ export class ConversationsService {
   readonly store = new Store<ConversationList>({
     items: [],
     cursor: null,
+    total: 0,
     archived: false,
     loaded: false,
     loading: false,
@@ -41,7 +44,8 @@ export class ConversationsService {
       const kept = page.cursor ? now.items.filter((each) => each.updated_at < oldest) : [];
       const cursor = kept.length ? now.cursor : page.cursor;
       const items = merged(kept, page.items);
-      this.store.change({ items, cursor, loaded: true, loading: false, problem: null });
+      const { total } = page;
+      this.store.change({ items, cursor, total, loaded: true, loading: false, problem: null });
     } catch (error) {
       this.store.change({ loading: false, problem: asProblem(error) });
     }
@@ -61,16 +65,19 @@ export class ConversationsService {
 
   show = (archived: boolean): void => {
     if (archived === this.store.get().archived) return;
-    this.store.change({ archived, items: [], cursor: null, loaded: false });
+    this.store.change({ archived, items: [], cursor: null, total: 0, loaded: false });
     void this.refresh();
   };
 
   /** Takes in what is newly known of one conversation. */
   put = (conversation: Conversation): void => {
-    const { items, archived } = this.store.get();
+    if (conversation.temporary) return;
+    const { items, archived, total } = this.store.get();
     const others = items.filter((each) => each.id !== conversation.id);
     const mine = conversation.archived === archived ? [conversation] : [];
-    this.store.change({ items: merged(others, mine) });
+    // Gone from this list is known for sure; new to it may be one of a page that is not read yet.
+    const gone = Math.min(0, others.length + mine.length - items.length);
+    this.store.change({ items: merged(others, mine), total: total + gone });
   };
 
   rename = async (id: string, title: string): Promise<void> => {
@@ -83,7 +90,8 @@ export class ConversationsService {
 
   remove = async (id: string): Promise<void> => {
     await api.deleteConversation(id);
-    const { items } = this.store.get();
-    this.store.change({ items: items.filter((each) => each.id !== id) });
+    const { items, total } = this.store.get();
+    const left = items.filter((each) => each.id !== id);
+    this.store.change({ items: left, total: total + left.length - items.length });
   };
 }

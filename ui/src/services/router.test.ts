@@ -1,9 +1,14 @@
 import { expect, test } from "vitest";
-import { routeOf } from "./router";
+import { addressOfChat, routeOf } from "./router";
 
 test("every address leads to its room", () => {
-  expect(routeOf("/")).toEqual({ room: "chat", conversation: null });
-  expect(routeOf("/c/0190-ab")).toEqual({ room: "chat", conversation: "0190-ab" });
+  const chat = { room: "chat", conversation: null, temporary: false, at: null };
+  expect(routeOf("/")).toEqual(chat);
+  expect(routeOf("/temporary")).toEqual({ ...chat, temporary: true });
+  expect(routeOf("/c/0190-ab")).toEqual({ ...chat, conversation: "0190-ab" });
+  expect(routeOf("/c/0190-ab/12")).toEqual({ ...chat, conversation: "0190-ab", at: 12 });
+  expect(routeOf("/c/0190-ab/x")).toEqual({ ...chat, conversation: "0190-ab" });
+  expect(routeOf(addressOfChat("a b", 3))).toEqual({ ...chat, conversation: "a b", at: 3 });
   expect(routeOf("/memory/")).toEqual({ room: "memory", memory: null });
   expect(routeOf("/memory/f%201")).toEqual({ room: "memory", memory: "f 1" });
   expect(routeOf("/settings")).toEqual({ room: "settings", page: "general" });

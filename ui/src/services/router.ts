@@ -2,7 +2,7 @@
 import { Store } from "./store";
 
 export type Route =
-  | { room: "chat"; conversation: string | null }
+  | { room: "chat"; conversation: string | null; temporary: boolean; at: number | null }
   | { room: "memory"; memory: string | null }
   | { room: "settings"; page: SettingsPage }
   | { room: "vault" | "documents" | "tasks" | "calendar" }
@@ -22,10 +22,21 @@ function decoded(part: string): string {
   }
 }
 
+/** A place in a conversation: the position of one of its messages. */
+function placeOf(part: string | undefined): number | null {
+  return part && /^\d{1,9}$/.test(part) ? Number(part) : null;
+}
+
+/** The address of a conversation, or of a message in it. */
+export const addressOfChat = (id: string, at?: number): string =>
+  `/c/${encodeURIComponent(id)}${at === undefined ? "" : `/${at}`}`;
+
 export function routeOf(path: string): Route {
-  const [first = "", second] = path.split("/").filter(Boolean).map(decoded);
-  if (first === "") return { room: "chat", conversation: null };
-  if (first === "c" && second) return { room: "chat", conversation: second };
+  const [first = "", second, third] = path.split("/").filter(Boolean).map(decoded);
+  const chat = { room: "chat", conversation: null, temporary: false, at: null } as const;
+  if (first === "") return chat;
+  if (first === "temporary" && !second) return { ...chat, temporary: true };
+  if (first === "c" && second) return { ...chat, conversation: second, at: placeOf(third) };
   if (first === "memory") return { room: "memory", memory: second ?? null };
   if (first === "settings") {
     const page = second ? settings.find((name) => name === second) : "general";

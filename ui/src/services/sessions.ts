@@ -1,29 +1,28 @@
 // The conversations that are open in this page, each with its running answer.
-import { Session } from "../run/session";
-import type { ConversationsService } from "./conversations";
+import { Session, type SessionHooks, type SessionStart } from "../run/session";
 
 /** Open conversations kept when others are opened; one that is answering is never dropped. */
 const KEPT = 12;
 
 export class SessionsService {
   #open = new Map<string, Session>();
-  #draft: Session | null = null;
-  #conversations: ConversationsService;
-  #onCreated: (id: string) => void;
+  #drafts = new Map<boolean, Session>();
+  #hooks: SessionHooks;
 
-  constructor(conversations: ConversationsService, onCreated: (id: string) => void) {
-    this.#conversations = conversations;
-    this.#onCreated = onCreated;
+  constructor(hooks: SessionHooks) {
+    this.#hooks = hooks;
   }
 
-  /** The conversation of this id; without one, the new conversation that has nothing said in it yet. */
-  of(id: string | null): Session {
+  /** The conversation of this id; without one, the new one that has nothing said in it yet. */
+  of(id: string | null, start: SessionStart = {}): Session {
     if (id === null) {
-      this.#draft ??= this.#make(null);
-      return this.#draft;
+      const { temporary = false } = start;
+      const draft = this.#drafts.get(temporary) ?? this.#make(null, start);
+      this.#drafts.set(temporary, draft);
+      return draft;
     }
     const known = this.#open.get(id);
-    const session = known ?? this.#make(id);
+    const session = known ?? this.#make(id, start);
     this.#open.delete(id);
     this.#open.set(id, session);
     this.#drop();
@@ -35,15 +34,13 @@ export class SessionsService {
     this.#open.delete(id);
   }
 
-  #make(id: string | null): Session {
-    const session: Session = new Session(id, {
-      onConversation: this.#conversations.put,
-      onCreated: (created) => {
-        this.#open.set(created, session);
-        if (this.#draft === session) this.#draft = null;
-        this.#onCreated(created);
-      },
-    });
+  #make(id: string | null, start: SessionStart): Session {
+    const onCreated = (created: string) => {
+      this.#open.set(created, session);
+      this.#drafts.delete(start.temporary ?? false);
+      this.#hooks.onCreated(created);
+    };
+    const session: Session = new Session(id, { ...this.#hooks, onCreated }, start);
     return session;
   }
 

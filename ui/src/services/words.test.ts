@@ -41,5 +41,9 @@ test("small money is not called nothing", () => {
 
 test("every end but a plain one is explained", () => {
   const silent = Object.entries(ends).filter(([, words]) => words === null);
-  expect(silent.map(([reason]) => reason)).toEqual(["answered", "awaiting_approval"]);
+  expect(silent.map(([reason]) => reason)).toEqual([
+    "answered",
+    "awaiting_approval",
+    "client_tools",
+  ]);
 });

@@ -60,6 +60,12 @@ export function bytes(size: number): string {
   return `${(size / 1_000_000).toFixed(size < 9_950_000 ? 1 : 0)} MB`;
 }
 
+/** Tokens in few signs: `840`, `1.2k`, `128k`. */
+export function tokens(n: number): string {
+  if (n < 1000) return `${n}`;
+  return n < 9950 ? `${(n / 1000).toFixed(1)}k` : `${Math.round(n / 1000)}k`;
+}
+
 export function money(usd: number): string {
   return usd > 0 && usd < 0.01 ? "< $0.01" : `$${usd.toFixed(2)}`;
 }

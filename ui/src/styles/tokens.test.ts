@@ -36,7 +36,7 @@ function contrast(one: Colour, other: Colour): number {
 
 const papers = ["paper", "paper-2", "paper-3", "sheet"];
 const pairs: [ink: string, papers: string[], least: number][] = [
-  ["ink", [...papers, "accent-soft", "ask-soft", "fault-soft"], 7],
+  ["ink", [...papers, "accent-soft", "ask-soft", "fault-soft", "mark"], 7],
   ["ink-2", [...papers, "ask-soft", "fault-soft"], 7],
   ["ink-3", papers, 4.5],
   ["accent", [...papers, "accent-soft"], 4.5],

@@ -1,10 +1,12 @@
-import { Copy, TriangleAlert } from "lucide-react";
+import { Copy, RefreshCw, TriangleAlert } from "lucide-react";
 import { IconButton } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
+import { messageOf } from "../../run/past";
 import type { Run } from "../../run/reduce";
-import type { Question } from "../../run/restore";
 import type { Session } from "../../run/session";
+import type { ShownTurn } from "../../run/view";
 import { duration, fullDate } from "../../services/words";
+import { BranchSwitch } from "./BranchSwitch";
 import { Ending } from "./Ending";
 import { LazyMarkdown } from "./LazyMarkdown";
 import { ChangedChip, UsedChip } from "./MemoryChips";
@@ -13,12 +15,13 @@ import { ToolGroup } from "./ToolGroup";
 import { useCopy } from "./useCopy";
 
 type AnswerProps = {
-  run: Run;
-  question: Question | null;
+  turn: ShownTurn;
   session: Session;
   undone: ReadonlySet<string>;
   running: boolean;
+  busy: boolean;
   last: boolean;
+  found: boolean;
 };
 
 function BlockView({ block, run, session }: { block: Block; run: Run; session: Session }) {
@@ -77,14 +80,21 @@ function isThinking(run: Run): boolean {
   return !last || (last.type === "tool" && last.state !== "running") || last.type === "warning";
 }
 
-export function Answer({ run, question, session, undone, running, last }: AnswerProps) {
+export function Answer(props: AnswerProps) {
+  const { turn, session, undone, running, busy, last, found } = props;
   const copy = useCopy();
+  const { run, question, answers } = turn;
   const text = answerText(run);
   const took = run.startedAt && run.endedAt ? run.endedAt - run.startedAt : null;
   const shown = run.parts.length || run.recalled.length || run.end || run.failure || running;
   if (!shown) return null;
   return (
-    <article className="answer" aria-label="Bethink" aria-busy={running}>
+    <article
+      className={`answer ${found ? "found" : ""}`}
+      aria-label="Bethink"
+      aria-busy={running}
+      tabIndex={-1}
+    >
       {blocksOf(run.parts).map((block) => (
         <BlockView key={block.key} block={block} run={run} session={session} />
       ))}
@@ -98,6 +108,7 @@ export function Answer({ run, question, session, undone, running, last }: Answer
       {!running && <Ending run={run} question={question} session={session} />}
       {!running && (
         <footer className={last ? "last" : ""}>
+          {answers && <BranchSwitch of="answer" siblings={answers} session={session} busy={busy} />}
           <UsedChip run={run} />
           <ChangedChip changes={run.changed} undone={undone} session={session} />
           <span className="gap" />
@@ -105,6 +116,15 @@ export function Answer({ run, question, session, undone, running, last }: Answer
             <span className="took" title={fullDate(run.endedAt)}>
               {duration(took)}
             </span>
+          )}
+          {messageOf(turn) && (
+            <IconButton
+              icon={RefreshCw}
+              size={15}
+              label="Answer again"
+              disabled={busy}
+              onClick={() => void session.regenerate(turn)}
+            />
           )}
           {text && (
             <IconButton

@@ -1,13 +1,18 @@
-import { PanelRight, TextAlignStart } from "lucide-react";
+import { Ghost, PanelRight, SlidersHorizontal, TextAlignStart } from "lucide-react";
 import { useState } from "react";
 import { IconButton } from "../../kit/Button";
-import type { SessionView } from "../../run/session";
+import type { Session } from "../../run/session";
+import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import { ContextRing } from "./ContextRing";
 import { ConversationMenu, titleOf } from "./ConversationMenu";
 import { TitleField } from "./ConversationRow";
+import { chosenIn, ModelDialog } from "./ModelDialog";
+import { TemporaryMark } from "./TemporaryMark";
 
 type HeadProps = {
+  session: Session;
   view: SessionView;
   panelOpen: boolean;
   panelUseful: boolean;
@@ -15,23 +20,70 @@ type HeadProps = {
   onList: (() => void) | undefined;
 };
 
-export function ChatHead({ view, panelOpen, panelUseful, onPanel, onList }: HeadProps) {
+/** A new chat is temporary or not until something is said in it. */
+function GhostToggle({ temporary }: { temporary: boolean }) {
+  const { router } = useApp();
+  return (
+    <IconButton
+      icon={Ghost}
+      label="Temporary chat"
+      aria-pressed={temporary}
+      onClick={() => router.go(temporary ? "/" : "/temporary")}
+    />
+  );
+}
+
+/** What answers here, where that was chosen; before anything is said it is chosen here, too. */
+function ModelButton({ view, onOpen }: { view: SessionView; onOpen: () => void }) {
+  const { model, system } = chosenIn(view);
+  const said = [model, system && "own instructions"].filter(Boolean).join(" · ");
+  if (!said) {
+    if (view.id) return null;
+    return <IconButton icon={SlidersHorizontal} label="Model and instructions" onClick={onOpen} />;
+  }
+  return (
+    <button
+      type="button"
+      className="chip chosen-model"
+      title={system || undefined}
+      onClick={onOpen}
+    >
+      <SlidersHorizontal size={14} aria-hidden />
+      <span className="visually-hidden">Model and instructions: </span>
+      <span className="clip">{said}</span>
+    </button>
+  );
+}
+
+export function ChatHead(props: HeadProps) {
+  const { session, view, panelOpen, panelUseful, onPanel, onList } = props;
   const [renaming, setRenaming] = useState(false);
+  const [choosing, setChoosing] = useState(false);
   const { conversations } = useApp();
   const { items } = useStore(conversations.store);
   const conversation = items.find((item) => item.id === view.id) ?? view.conversation;
+  const temporary = Boolean((view.conversation ?? view.begin).temporary);
+  const title = !view.id && temporary ? "Temporary chat" : titleOf(conversation);
   return (
     <header className="chat-head">
       {onList && <IconButton icon={TextAlignStart} label="Conversations" onClick={onList} />}
       {conversation && renaming ? (
         <TitleField item={conversation} onDone={() => setRenaming(false)} />
       ) : (
-        <h1 className="clip">{titleOf(conversation)}</h1>
+        <h1 className="clip">{title}</h1>
       )}
+      {temporary && <TemporaryMark />}
       {conversation && !renaming && (
-        <ConversationMenu item={conversation} onRename={() => setRenaming(true)} />
+        <ConversationMenu
+          item={conversation}
+          onRename={() => setRenaming(true)}
+          onModel={() => setChoosing(true)}
+        />
       )}
       <span className="gap" />
+      <ModelButton view={view} onOpen={() => setChoosing(true)} />
+      <ContextRing view={view} />
+      {!view.id && <GhostToggle temporary={temporary} />}
       {panelUseful && (
         <IconButton
           icon={PanelRight}
@@ -40,6 +92,7 @@ export function ChatHead({ view, panelOpen, panelUseful, onPanel, onList }: Head
           onClick={onPanel}
         />
       )}
+      {choosing && <ModelDialog session={session} view={view} onClose={() => setChoosing(false)} />}
     </header>
   );
 }

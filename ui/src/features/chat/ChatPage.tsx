@@ -2,7 +2,8 @@ import { Paperclip } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useKey } from "../../keys/keys";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
-import type { Session, SessionView } from "../../run/session";
+import type { Session } from "../../run/session";
+import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { ChatHead } from "./ChatHead";
@@ -53,7 +54,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
   useEffect(prepareMarkdown, []);
   const frame = (content: ReactNode) => (
     <div className="page chat" {...handlers}>
-      <ChatHead view={view} onList={onList} {...panel} />
+      <ChatHead session={session} view={view} onList={onList} {...panel} />
       <p className="visually-hidden" role="status">
         {spoken(view)}
       </p>
@@ -73,6 +74,7 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
       </div>,
     );
   }
+  const temporary = Boolean((view.conversation ?? view.begin).temporary);
   const empty = view.status === "ready" && !view.turns.length;
   return frame(
     <>
@@ -81,10 +83,8 @@ export function ChatPage({ session, onList, ...panel }: ChatPageProps) {
           <Skeleton lines={7} label="Reading the conversation" />
         </div>
       )}
-      {empty && <Welcome onChoose={(text) => composer.current?.put(text)} />}
-      {view.status === "ready" && !empty && (
-        <Stream session={session} view={view} onPutBack={(text) => composer.current?.put(text)} />
-      )}
+      {empty && <Welcome temporary={temporary} onChoose={(text) => composer.current?.put(text)} />}
+      {view.status === "ready" && !empty && <Stream session={session} view={view} />}
       <Composer ref={composer} session={session} view={view} />
     </>,
   );

@@ -1,5 +1,5 @@
 // The room of conversations: the list, the one that is open, and what its answers were made of.
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Dialog } from "../../kit/Dialog";
 import { NARROW, PHONE, useMedia } from "../../kit/pieces";
 import { useApp } from "../../services/context";
@@ -8,9 +8,19 @@ import { ChatPage } from "./ChatPage";
 import { ContextPanel } from "./ContextPanel";
 import { ConversationNav } from "./ConversationNav";
 
-export function ChatRoom({ conversation }: { conversation: string | null }) {
+type ChatRoomProps = {
+  conversation: string | null;
+  temporary: boolean;
+  /** The position of the message to show. */
+  at: number | null;
+};
+
+export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
   const { sessions, look } = useApp();
-  const session = sessions.of(conversation);
+  const session = sessions.of(conversation, { temporary, at: at ?? undefined });
+  useEffect(() => {
+    if (at !== null) void session.show(at);
+  }, [session, at]);
   const { panel: wanted } = useStore(look.store);
   const empty = useStore(session.store).turns.length === 0;
   const phone = useMedia(PHONE);

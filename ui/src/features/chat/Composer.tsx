@@ -10,13 +10,16 @@ import {
   useRef,
   useState,
 } from "react";
-import type { Session, SessionView } from "../../run/session";
+import { messageOf } from "../../run/past";
+import type { Session } from "../../run/session";
 import type { Upload } from "../../run/uploads";
+import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { ComposerFoot } from "./ComposerFoot";
 import { Queue } from "./Queue";
 import { SlashMenu } from "./SlashMenu";
+import { TemporaryNote } from "./TemporaryMark";
 import { UploadChips } from "./UploadChips";
 import { useHints } from "./useHints";
 
@@ -67,7 +70,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
     setText("");
     void session.send(text.trim(), session.uploads.take());
   };
-  const lastSaid = () => view.turns.findLast((turn) => turn.question)?.question?.content;
+  const lastSaid = () => view.turns.findLast((turn) => turn.question && messageOf(turn));
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
     const last = lastSaid();
@@ -75,9 +78,9 @@ export function Composer({ ref, session, view }: ComposerProps) {
     else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       send();
-    } else if (event.key === "ArrowUp" && !text && last) {
+    } else if (event.key === "ArrowUp" && !text && last && !view.running) {
       event.preventDefault();
-      put(last);
+      session.edit(last);
     } else if (event.key === "Escape" && !event.shiftKey) field.current?.blur();
   };
   const change = (event: ChangeEvent<HTMLTextAreaElement>) => {
@@ -89,6 +92,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
     event.preventDefault();
     session.uploads.add([...event.clipboardData.files]);
   };
+  const temporary = Boolean((view.conversation ?? view.begin).temporary);
   const open = hints.hints.length > 0;
   return (
     <div className="column composer-place">
@@ -97,7 +101,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
         <SlashMenu id={menu} hints={hints.hints} at={hints.current} onChoose={hints.choose} />
       )}
       <form
-        className="composer"
+        className={`composer ${temporary ? "temporary" : ""}`}
         onSubmit={(event) => {
           event.preventDefault();
           send();
@@ -129,6 +133,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
           onStop={() => void session.stop().catch(toasts.fault)}
         />
       </form>
+      {temporary && <TemporaryNote />}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { useRef } from "react";
 import { IconButton } from "../../kit/Button";
 import { Keys } from "../../kit/pieces";
-import type { SessionView } from "../../run/session";
+import type { SessionView } from "../../run/view";
 
 type FootProps = {
   view: SessionView;

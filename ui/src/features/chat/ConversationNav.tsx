@@ -1,6 +1,6 @@
 import { Archive, ArrowLeft, MessageSquareText, Plus, Search } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { Button } from "../../kit/Button";
+import { Button, IconButton } from "../../kit/Button";
 import { Keys, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
 import { useApp } from "../../services/context";
@@ -22,10 +22,11 @@ function MoreRows({ onSeen }: { onSeen: () => void }) {
 
 export function ConversationNav({ current }: { current: string | null }) {
   const { conversations } = useApp();
-  const { items, cursor, loaded, problem, archived } = useStore(conversations.store);
+  const { items, cursor, loaded, problem, archived, total } = useStore(conversations.store);
   const [renaming, setRenaming] = useState<string | null>(null);
   const list = useRef<HTMLElement>(null);
   const { archive } = useConversationActions();
+  const leaveArchive = () => conversations.show(false);
   useListKeys(list, { edit: setRenaming, remove: archive });
   useEffect(() => {
     void conversations.refresh();
@@ -36,6 +37,13 @@ export function ConversationNav({ current }: { current: string | null }) {
   return (
     <nav className="conversations" aria-label="Conversations" ref={list}>
       <NavHead />
+      {archived && (
+        <div className="archive-head">
+          <IconButton icon={ArrowLeft} label="All conversations" onClick={leaveArchive} />
+          <h2>Archived</h2>
+          {loaded && <span>{total.toLocaleString()}</span>}
+        </div>
+      )}
       <div className="rows scroll">
         {problem && !items.length && (
           <ProblemNotice problem={problem} onRetry={() => void conversations.refresh()} />
@@ -65,14 +73,16 @@ export function ConversationNav({ current }: { current: string | null }) {
         ))}
         {cursor && <MoreRows onSeen={conversations.more} />}
       </div>
-      <Button
-        look="quiet"
-        icon={archived ? ArrowLeft : Archive}
-        className="switch-list"
-        onClick={() => conversations.show(!archived)}
-      >
-        {archived ? "All conversations" : "Archived"}
-      </Button>
+      {!archived && (
+        <Button
+          look="quiet"
+          icon={Archive}
+          className="switch-list"
+          onClick={() => conversations.show(true)}
+        >
+          Archived
+        </Button>
+      )}
     </nav>
   );
 }

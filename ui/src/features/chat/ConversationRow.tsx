@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import type { Conversation } from "../../api/types";
 import { Link } from "../../kit/pieces";
+import { count } from "../../services/words";
 import { ConversationMenu, titleOf } from "./ConversationMenu";
 import { useConversationActions } from "./useConversationActions";
 
@@ -55,7 +56,7 @@ export function ConversationRow({ item, current, renaming, onRename }: RowProps)
         to={`/c/${item.id}`}
         className="clip"
         aria-current={current ? "page" : undefined}
-        title={titleOf(item)}
+        title={`${titleOf(item)} · ${count(item.message_count, "message")}`}
       >
         {titleOf(item)}
       </Link>

@@ -1,6 +1,7 @@
 import { X } from "lucide-react";
 import { IconButton } from "../../kit/Button";
-import type { Said, Session } from "../../run/session";
+import type { Session } from "../../run/session";
+import type { Said } from "../../run/view";
 import { count } from "../../services/words";
 
 type QueueProps = { session: Session; queue: readonly Said[]; onPut: (text: string) => void };

@@ -1,47 +1,99 @@
 import { ArrowDown, Unplug } from "lucide-react";
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
-import type { Session, SessionView } from "../../run/session";
+import { holds, LOCAL } from "../../run/past";
+import type { Session } from "../../run/session";
+import type { SessionView } from "../../run/view";
 import { TurnView } from "./TurnView";
 import { useFollow } from "./useFollow";
 
-type StreamProps = { session: Session; view: SessionView; onPutBack: (text: string) => void };
+type StreamProps = { session: Session; view: SessionView };
+
+/** How far before its edge, in pixels, the next page is read. */
+const AHEAD_PX = 1200;
+
+type MoreTurnsProps = { label: string; busy: boolean; onMore: () => void };
+
+/** An edge of what is held: more is read before the reader gets there, or when it is pressed. */
+function MoreTurns({ label, busy, onMore }: MoreTurnsProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  const more = useRef(onMore);
+  more.current = onMore;
+  useEffect(() => {
+    const element = button.current;
+    const root = element?.closest(".stream") ?? null;
+    const margin = `${AHEAD_PX}px 0px`;
+    const observer = new IntersectionObserver(
+      ([entry]) => entry?.isIntersecting && more.current(),
+      {
+        root,
+        rootMargin: margin,
+      },
+    );
+    if (element) observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <button
+      ref={button}
+      type="button"
+      className="button quiet older"
+      aria-disabled={busy}
+      onClick={onMore}
+    >
+      {busy ? "Reading…" : label}
+    </button>
+  );
+}
+
+/** Brings the message that somebody came for into view, and gives it the focus. */
+function useTarget(view: SessionView, leave: () => void) {
+  const { target, turns } = view;
+  const shown = useRef<SessionView["target"]>(null);
+  useEffect(() => {
+    if (!target || shown.current === target) return;
+    const turn = turns.find((each) => holds(each, target.position));
+    if (!turn) return;
+    shown.current = target;
+    leave();
+    const row = document.querySelector(`[data-turn="${CSS.escape(turn.key)}"]`);
+    const said = turn.stored?.[target.position - (turn.stored[0]?.position ?? 0)];
+    const place = row?.querySelector<HTMLElement>(said?.role === "user" ? ".question" : ".answer");
+    place?.scrollIntoView({ block: place.clientHeight > innerHeight / 2 ? "start" : "center" });
+    place?.focus({ preventScroll: true });
+  }, [target, turns, leave]);
+}
 
 /** The turns, oldest first. It follows the answer while the reader is at its end. */
-export function Stream({ session, view, onPutBack }: StreamProps) {
+export function Stream({ session, view }: StreamProps) {
   const page = useRef<HTMLDivElement>(null);
-  const { turns, older } = view;
-  const { away, toEnd } = useFollow(page, turns);
-  const firstKey = turns[0]?.key;
-  const height = useRef(0);
-  const first = useRef(firstKey);
-  useLayoutEffect(() => {
-    const element = page.current;
-    if (!element) return;
-    // Older turns were put on top: what is being read stays where it is.
-    if (first.current !== firstKey) element.scrollTop += element.scrollHeight - height.current;
-    first.current = firstKey;
-    height.current = element.scrollHeight;
-  });
-  const count = turns.length;
-  const sent = useRef(count);
+  const { turns, older, newer, paging, conversation, target } = view;
+  const { away, toEnd, leave } = useFollow(page, session, turns);
+  useTarget(view, leave);
+  const last = turns.at(-1);
+  const sent = useRef(last?.key);
   useEffect(() => {
-    if (count > sent.current && turns.at(-1)?.key.startsWith("local-")) toEnd();
-    sent.current = count;
-  }, [count, turns, toEnd]);
+    const isNew = last?.key !== sent.current && last?.key.startsWith(LOCAL);
+    sent.current = last?.key;
+    if (isNew) toEnd();
+  }, [last, toEnd]);
+  const total = conversation?.message_count ?? 0;
+  const goToEnd = () => {
+    if (newer) void session.load().then(toEnd);
+    else toEnd();
+  };
   return (
     <div className="stream-frame">
       <section className="stream scroll" ref={page} aria-label="Messages" tabIndex={-1}>
         <div className="column turns">
-          {older && (
-            <Button
-              className="older"
-              disabled={view.loadingOlder}
-              onClick={() => void session.loadOlder()}
-            >
-              {view.loadingOlder ? "Reading…" : "Show earlier messages"}
-            </Button>
+          {older !== null && (
+            <MoreTurns
+              key={`before ${older}`}
+              label={`Show earlier messages (${older.toLocaleString()})`}
+              busy={paging === "older"}
+              onMore={() => void session.loadOlder()}
+            />
           )}
           {turns.map((turn, i) => (
             <TurnView
@@ -50,11 +102,21 @@ export function Stream({ session, view, onPutBack }: StreamProps) {
               session={session}
               undone={view.undone}
               running={view.running && i === turns.length - 1}
+              busy={view.running}
               last={i === turns.length - 1}
-              onPutBack={onPutBack}
+              editing={view.editing === turn.key}
+              found={target !== null && holds(turn, target.position) ? target.position : null}
             />
           ))}
-          {view.interrupted && turns.at(-1)?.run.end !== "interrupted" && (
+          {newer && (
+            <MoreTurns
+              key={`after ${last?.key}`}
+              label={`Show later messages, of ${total.toLocaleString()}`}
+              busy={paging === "newer"}
+              onMore={() => void session.loadNewer()}
+            />
+          )}
+          {view.interrupted && last?.run.end !== "interrupted" && (
             <Notice tone="ask">
               <strong>This answer was interrupted</strong>
               <span>{view.interrupted}</span>
@@ -68,8 +130,8 @@ export function Stream({ session, view, onPutBack }: StreamProps) {
           )}
         </div>
       </section>
-      {away && (
-        <Button icon={ArrowDown} className="to-end" onClick={toEnd}>
+      {(away || newer) && (
+        <Button icon={ArrowDown} className="to-end" onClick={goToEnd}>
           To the end
         </Button>
       )}

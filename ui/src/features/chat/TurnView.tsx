@@ -1,63 +1,32 @@
-import { Copy, Undo2 } from "lucide-react";
 import { memo } from "react";
-import { Button, IconButton } from "../../kit/Button";
+import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
-import type { Session, ShownTurn } from "../../run/session";
-import { fullDate, shortDate } from "../../services/words";
+import type { Session } from "../../run/session";
+import type { ShownTurn } from "../../run/view";
 import { Answer } from "./Answer";
-import { AttachmentList } from "./AttachmentList";
-import { useCopy } from "./useCopy";
+import { QuestionView } from "./QuestionView";
 
 type TurnProps = {
   turn: ShownTurn;
   session: Session;
   undone: ReadonlySet<string>;
+  /** This turn is being answered. */
   running: boolean;
+  /** Some turn is: nothing before it can be changed now. */
+  busy: boolean;
   last: boolean;
-  onPutBack: (text: string) => void;
+  editing: boolean;
+  /** The position of the message in it that somebody came for. */
+  found: number | null;
 };
-
-function QuestionView({
-  turn,
-  session,
-  onPutBack,
-}: Pick<TurnProps, "turn" | "session" | "onPutBack">) {
-  const copy = useCopy();
-  const { question } = turn;
-  if (!question) return null;
-  return (
-    <article className="question" aria-label="You">
-      <AttachmentList files={question.attachments} session={session} label="Your files" />
-      <p>{question.content}</p>
-      <footer>
-        {question.at && (
-          <time dateTime={new Date(question.at).toISOString()} title={fullDate(question.at)}>
-            {shortDate(question.at)}
-          </time>
-        )}
-        <IconButton
-          icon={Copy}
-          size={15}
-          label="Copy your message"
-          onClick={() => copy(question.content, "Message copied")}
-        />
-        <IconButton
-          icon={Undo2}
-          size={15}
-          label="Put it back to edit"
-          onClick={() => onPutBack(question.content)}
-        />
-      </footer>
-    </article>
-  );
-}
 
 /** One message of the owner's and all that came of it. Drawn anew only when it changed. */
 export const TurnView = memo(function TurnView(props: TurnProps) {
-  const { turn, session, running, undone, last } = props;
+  const { turn, session, running, busy, undone, last, editing, found } = props;
+  const asked = found !== null && turn.question !== null && turn.stored?.[0]?.position === found;
   return (
-    <div className="turn">
-      <QuestionView turn={turn} session={session} onPutBack={props.onPutBack} />
+    <div className="turn" data-turn={turn.key}>
+      <QuestionView turn={turn} session={session} busy={busy} editing={editing} found={asked} />
       {turn.unsent ? (
         <Notice tone="fault">
           <strong>Your message was not sent</strong>
@@ -68,18 +37,15 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
         </Notice>
       ) : (
         <Answer
-          run={turn.run}
-          question={turn.question}
+          turn={turn}
           session={session}
           undone={undone}
           running={running}
+          busy={busy}
           last={last}
+          found={found !== null && !asked}
         />
       )}
     </div>
   );
-}, same);
-
-function same(a: TurnProps, b: TurnProps): boolean {
-  return a.turn === b.turn && a.running === b.running && a.undone === b.undone && a.last === b.last;
-}
+});

@@ -1,4 +1,4 @@
-import { ArrowUpRight } from "lucide-react";
+import { ArrowUpRight, Ghost } from "lucide-react";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { NoModel } from "./NoModel";
@@ -17,7 +17,8 @@ function greeting(hour: number): string {
 }
 
 /** A page on which nothing has been said yet. */
-export function Welcome({ onChoose }: { onChoose: (text: string) => void }) {
+export function Welcome(props: { temporary: boolean; onChoose: (text: string) => void }) {
+  const { temporary, onChoose } = props;
   const { health } = useApp();
   const { settings } = useStore(health.store);
   const noModel = settings !== null && !settings.model;
@@ -25,9 +26,20 @@ export function Welcome({ onChoose }: { onChoose: (text: string) => void }) {
   return (
     <div className="welcome scroll">
       <div className="column">
-        <p className="hello">{greeting(new Date().getHours())}</p>
-        <p className="ask">What is on your mind?</p>
-        {known && (
+        {temporary ? (
+          <>
+            <p className="hello">
+              <Ghost size={24} strokeWidth={1.5} aria-hidden /> Between us.
+            </p>
+            <p className="ask">This chat is not listed, searched or remembered.</p>
+          </>
+        ) : (
+          <>
+            <p className="hello">{greeting(new Date().getHours())}</p>
+            <p className="ask">What is on your mind?</p>
+          </>
+        )}
+        {known && !temporary && (
           <ul className="samples" aria-label="To begin with">
             {(noModel ? without : withModel).map((text) => (
               <li key={text}>

@@ -1,9 +1,17 @@
+import { api } from "../../api/client";
+import type { FoundMessage } from "../../api/types";
 import { useApp } from "../../services/context";
+import { addressOfChat, routeOf } from "../../services/router";
+
+type Place = Pick<FoundMessage, "conversation" | "position" | "branch" | "active">;
 
 /** What can be done to a conversation, with its receipts. */
 export function useConversationActions() {
   const { conversations, router, sessions, toasts } = useApp();
-  const leave = (id: string) => router.path.get() === `/c/${id}` && router.go("/");
+  const leave = (id: string) => {
+    const route = routeOf(router.path.get());
+    if (route.room === "chat" && route.conversation === id) router.go("/");
+  };
   const setArchived = async (id: string, archived: boolean) => {
     try {
       await conversations.archive(id, archived);
@@ -15,6 +23,19 @@ export function useConversationActions() {
     }
   };
   return {
+    /** Opens a message that was found; one of another branch has that branch shown. */
+    open: async ({ conversation, position, branch, active }: Place) => {
+      try {
+        if (!active) {
+          await api.patchConversation(conversation, { branch });
+          sessions.forget(conversation);
+          toasts.show("This is an earlier version of what was said; it is shown now");
+        }
+        router.go(addressOfChat(conversation, position));
+      } catch (error) {
+        toasts.fault(error);
+      }
+    },
     archive: (id: string) => void setArchived(id, !conversations.store.get().archived),
     setArchived,
     rename: async (id: string, title: string) => {

@@ -1,0 +1,261 @@
+"""Conversations as a person keeps them, in a real browser against the real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bethink.llm.scripted_process import scripted_process
+from tests.ui.acts import answered, composer, faults, say
+from tests.ui.conftest import NewPage
+from tests.ui.running import PICTURES, SCRIPT, Served, bethink, imported
+
+pytestmark = pytest.mark.timeout(90)
+
+OTHER = "openai:other"
+
+
+def test_a_temporary_chat_is_marked_and_listed_nowhere(served: Served, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(served.url)
+    expect(composer(page)).to_be_focused()
+    page.keyboard.press("Control+Shift+Quote")
+    expect(page).to_have_url(re.compile("/temporary$"))
+    expect(page.get_by_role("heading", name="Temporary chat")).to_be_visible()
+    expect(page.get_by_role("button", name="Temporary chat")).to_have_attribute("aria-pressed", "true")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "temporary.png")
+    say(page, "What do you know?")
+    expect(answered(page)).to_be_visible()
+    expect(page).to_have_url(re.compile("/c/"))
+    expect(page.get_by_text("Temporary", exact=True)).to_be_visible()
+    expect(page.get_by_text("It goes a day after its last message.")).to_be_visible()
+    assert served.get("/conversations")["total"] == 0
+    page.reload()
+    expect(page.get_by_text("Temporary", exact=True)).to_be_visible()
+    expect(page.get_by_text("What you talk about will be listed here.")).to_be_visible()
+    page.locator(".chat-head").get_by_role("button", name=re.compile("More for")).click()
+    expect(page.get_by_role("menuitem", name="Archive")).to_have_count(0)
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page).to_have_url(f"{served.url}/")
+
+
+@pytest.fixture(scope="module")
+def with_models(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    """A Bethink that offers two models, both of which play tests/ui/script.json."""
+    with (
+        scripted_process(["--script", str(SCRIPT)]) as model,
+        bethink(tmp_path_factory.mktemp("data"), model.base_url, BETHINK_MODELS_OFFERED=OTHER) as served,
+    ):
+        yield served
+
+
+def test_a_model_and_instructions_are_chosen_for_one_conversation(with_models: Served, page: Page) -> None:
+    page.goto(with_models.url)
+    page.get_by_role("button", name="Model and instructions").click()
+    dialog = page.get_by_role("dialog", name="Model and instructions")
+    dialog.get_by_role("combobox", name="Model").select_option(OTHER)
+    dialog.get_by_label("Instructions for this conversation").fill("Answer in French.")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "model.png")
+    dialog.get_by_role("button", name="Save").click()
+    chosen = page.get_by_role("button", name=f"Model and instructions: {OTHER} · own instructions")
+    expect(chosen).to_be_visible()
+    say(page, "What do you know?")
+    expect(answered(page)).to_be_visible()
+    (kept,) = with_models.get("/conversations")["items"]
+    assert (kept["model"], kept["system"]) == (OTHER, "Answer in French.")
+    page.reload()
+    chosen.click()
+    dialog.get_by_role("combobox", name="Model").select_option("")
+    dialog.get_by_label("Instructions for this conversation").fill("")
+    dialog.get_by_role("button", name="Save").click()
+    expect(chosen).to_have_count(0)
+    (kept,) = with_models.get("/conversations")["items"]
+    assert (kept["model"], kept["system"]) == (None, "")
+
+
+def question(page: Page, text: str) -> Locator:
+    """What the owner said, as the page shows it."""
+    return page.get_by_role("article", name="You").filter(has_text=text)
+
+
+def test_a_message_is_edited_and_both_versions_stay(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    say(page, "Hello there")
+    expect(answered(page)).to_be_visible()
+    say(page, "What do you know?")
+    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(2)
+    page.keyboard.press("ArrowUp")
+    edited = page.get_by_role("textbox", name="Your message, edited")
+    expect(edited).to_be_focused()
+    expect(edited).to_have_value("What do you know?")
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "edit.png")
+    edited.fill("What do you know about boats?")
+    page.keyboard.press("Enter")
+    expect(composer(page)).to_be_focused()
+    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(2)
+    versions = page.get_by_role("group", name="Versions of this message")
+    expect(versions).to_contain_text("2/2")
+    expect(question(page, "Hello there")).to_be_visible()
+    place = question(page, "Hello there").bounding_box()
+    versions.get_by_role("button", name="Earlier version of this message").click()
+    expect(question(page, "What do you know?")).to_be_visible()
+    expect(question(page, "about boats")).to_have_count(0)
+    expect(versions).to_contain_text("1/2")
+    later = versions.get_by_role("button", name="Later version of this message")
+    expect(later).to_be_focused()
+    assert question(page, "Hello there").bounding_box() == place
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "branches.png")
+    page.keyboard.press("Enter")
+    expect(question(page, "about boats")).to_be_visible()
+    page.reload()
+    expect(question(page, "about boats")).to_be_visible()
+    expect(versions).to_contain_text("2/2")
+    # The very first message, too, and by the pencil.
+    question(page, "Hello there").hover()
+    question(page, "Hello there").get_by_role("button", name="Edit your message").click()
+    edited.fill("Good evening")
+    page.get_by_role("button", name="Send", exact=True).first.click()
+    expect(page.get_by_role("button", name="Copy the answer")).to_have_count(1)
+    expect(question(page, "about boats")).to_have_count(0)
+    expect(versions).to_contain_text("2/2")
+
+
+def test_an_answer_is_made_anew_and_the_first_one_stays(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    say(page, "What do you know?")
+    expect(answered(page)).to_be_visible()
+    page.get_by_role("button", name="Answer again").click()
+    versions = page.get_by_role("group", name="Versions of this answer")
+    expect(versions).to_contain_text("2/2")
+    expect(page.get_by_role("article", name="You")).to_have_count(1)
+    expect(page.get_by_role("article", name="Bethink")).to_have_count(1)
+    versions.get_by_role("button", name="Earlier version of this answer").click()
+    expect(versions).to_contain_text("1/2")
+    page.reload()
+    expect(versions).to_contain_text("1/2")
+    assert faults(page) == []
+
+
+def test_words_are_found_in_messages_and_open_at_their_place(served: Served, page: Page) -> None:
+    said = [f"Note number {number} about the garden" for number in range(400)]
+    said[37] = "The quince tree wants pruning in February, and the medlar too."
+    imported(served, "Garden diary", said)
+    page.goto(served.url)
+    page.get_by_role("button", name="Search").click()
+    page.keyboard.type("quince pruned")
+    found = page.get_by_role("option", name=re.compile("The quince tree wants pruning"))
+    expect(found).to_be_visible()
+    expect(found.locator("mark").first).to_have_text("quince")
+    expect(found).to_contain_text("in Garden diary")
+    page.screenshot(path=PICTURES / "search.png")
+    assert faults(page) == []
+    found.click()
+    expect(page).to_have_url(re.compile("/c/[^/]+/37$"))
+    place = page.get_by_role("article").filter(has_text="The quince tree wants pruning")
+    expect(place).to_be_in_viewport()
+    expect(place).to_be_focused()
+    expect(page.get_by_text("Note number 36 about the garden")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="To the end")).to_be_visible()
+    page.screenshot(path=PICTURES / "found.png")
+    page.reload()
+    expect(place).to_be_in_viewport()
+    page.get_by_role("button", name="To the end").click()
+    expect(page.get_by_text("Note number 399 about the garden")).to_be_in_viewport()
+
+
+def _to_edge(page: Page, *, up: bool) -> None:
+    """Scroll to an edge of what is held, and wait until more has come in there."""
+    page.evaluate(
+        """async (up) => {
+            const page = document.querySelector(".stream");
+            const edge = () => [...page.querySelectorAll("[data-turn]")].at(up ? 0 : -1).dataset.turn;
+            const before = edge();
+            page.scrollTop = up ? 0 : page.scrollHeight;
+            const until = performance.now() + 10000;
+            while (edge() === before && performance.now() < until) await new Promise(requestAnimationFrame);
+        }""",
+        up,
+    )
+
+
+def test_ten_thousand_messages_are_held_a_stretch_at_a_time(served: Served, page: Page) -> None:
+    conversation = imported(
+        served, "A long story", [f"Line {number} of the story" for number in range(10_000)]
+    )
+    page.goto(f"{served.url}/c/{conversation}")
+    expect(page.get_by_text("Line 9999 of the story")).to_be_in_viewport()
+    turns = page.locator("[data-turn]")
+    for _ in range(10):
+        top = turns.first.inner_text().split("\n")[0]
+        _to_edge(page, up=True)
+        # What was read at the edge is still in view, with more above it.
+        expect(page.get_by_text(top, exact=True)).to_be_in_viewport()
+    assert int(re.findall(r"Line (\d+)", turns.first.inner_text())[0]) < 9_700
+    assert turns.count() <= 200
+    page.goto(f"{served.url}/c/{conversation}/20")
+    expect(page.get_by_text("Line 20 of the story", exact=True)).to_be_in_viewport()
+    for _ in range(10):
+        _to_edge(page, up=False)
+    assert int(re.findall(r"Line (\d+)", turns.last.inner_text())[-1]) > 400
+    assert turns.count() <= 200
+    page.get_by_role("button", name="To the end").click()
+    expect(page.get_by_text("Line 9999 of the story")).to_be_in_viewport()
+
+
+def test_a_conversation_is_taken_along_as_a_file(served: Served, page: Page) -> None:
+    conversation = imported(served, "Boat names", ["Which name?", "Perhaps Halcyon."])
+    page.goto(f"{served.url}/c/{conversation}")
+    for kind, ending, words in (
+        ("Markdown", "md", "# Boat names"),
+        ("JSON", "json", '"kind":"conversation"'),
+    ):
+        page.locator(".chat-head").get_by_role("button", name="More for Boat names").click()
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name=f"Export as {kind}").click()
+        assert download.value.suggested_filename == f"Boat names.{ending}"
+        assert words in download.value.path().read_text(encoding="utf-8")
+
+
+def test_the_archive_is_a_list_of_its_own(served: Served, page: Page) -> None:
+    for title in ("Boat names", "Tax letter"):
+        served.post("/conversations", {"title": title})
+    page.goto(served.url)
+    page.get_by_role("link", name="Tax letter").focus()
+    page.keyboard.press("x")
+    expect(page.get_by_role("link", name="Tax letter")).to_have_count(0)
+    page.get_by_role("button", name="Archived").click()
+    expect(page.get_by_role("link", name="Tax letter")).to_be_visible()
+    expect(page.get_by_role("link", name="Boat names")).to_have_count(0)
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "archive.png")
+    page.get_by_role("link", name="Tax letter").focus()
+    page.keyboard.press("x")
+    expect(page.get_by_text("Nothing is archived.")).to_be_visible()
+    page.get_by_role("button", name="All conversations").click()
+    expect(page.get_by_role("link", name="Tax letter")).to_be_visible()
+
+
+def test_the_ring_says_what_fills_the_window_and_what_was_spent(served: Served, new_page: NewPage) -> None:
+    dark = new_page(color_scheme="dark")
+    phone = new_page(width=390, height=844, has_touch=True, is_mobile=True)
+    for page, name in ((dark, "ring-dark.png"), (phone, "ring-phone.png")):
+        page.goto(served.url)
+        say(page, "What do you know?")
+        expect(answered(page)).to_be_visible()
+        ring = page.get_by_role("button", name=re.compile("window is .* percent full"))
+        ring.click()
+        note = page.get_by_role("dialog", name="What fills the model’s window")
+        for words in ("Instructions", "Tools", "Messages", "Free", "Answers", "Together"):
+            expect(note.get_by_text(words, exact=True)).to_be_visible()
+        assert faults(page) == []
+        page.screenshot(path=PICTURES / name)
+        page.reload()
+        expect(ring).to_be_visible()

@@ -1,0 +1,140 @@
+import { Popover } from "../../kit/Popover";
+import type { Window } from "../../run/reduce";
+import type { SessionView } from "../../run/view";
+import { count, money, tokens } from "../../services/words";
+
+const parts: readonly [name: Exclude<keyof Window, "window">, words: string][] = [
+  ["system", "Instructions"],
+  ["tools", "Tools"],
+  ["memory", "Memory"],
+  ["summary", "Summary of earlier messages"],
+  ["history", "Messages"],
+];
+const jobs: Record<string, string> = {
+  chat: "Answers",
+  extraction: "Remembering",
+  title: "Title",
+  summary: "Summaries",
+};
+
+const RADIUS = 7;
+const ROUND = 2 * Math.PI * RADIUS;
+
+function Ring({ share }: { share: number }) {
+  return (
+    <svg className="ring" width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
+      <circle cx="9" cy="9" r={RADIUS} />
+      <circle
+        className={share > 0.85 ? "filled nearly" : "filled"}
+        cx="9"
+        cy="9"
+        r={RADIUS}
+        strokeDasharray={`${share * ROUND} ${ROUND}`}
+        transform="rotate(-90 9 9)"
+      />
+    </svg>
+  );
+}
+
+function WindowParts({ filled, used }: { filled: Window; used: number }) {
+  return (
+    <section>
+      <h2>What the model was given</h2>
+      <div className="window-bar" aria-hidden>
+        {parts.map(([name]) => (
+          <i
+            key={name}
+            className={name}
+            style={{ width: `${(100 * filled[name]) / filled.window}%` }}
+          />
+        ))}
+      </div>
+      <dl className="figures">
+        {parts
+          .filter(([name]) => filled[name] > 0)
+          .map(([name, words]) => (
+            <div key={name}>
+              <dt>
+                <i className={`swatch ${name}`} aria-hidden />
+                {words}
+              </dt>
+              <dd>{tokens(filled[name])}</dd>
+            </div>
+          ))}
+        <div>
+          <dt>Free</dt>
+          <dd>
+            {tokens(Math.max(0, filled.window - used))} of {tokens(filled.window)}
+          </dd>
+        </div>
+      </dl>
+      {filled.summary > 0 && (
+        <p>Earlier messages are summarised for the model. They all stay in this conversation.</p>
+      )}
+    </section>
+  );
+}
+
+function Costs({ view }: { view: SessionView }) {
+  const spent = view.conversation?.spent ?? [];
+  if (!spent.length) return null;
+  const priced = spent.some((each) => each.cost_usd !== null);
+  const whole = spent.reduce((sum, each) => sum + (each.cost_usd ?? 0), 0);
+  const all = spent.reduce((sum, each) => sum + each.input_tokens + each.output_tokens, 0);
+  const about = spent.some((each) => each.estimated) ? "about " : "";
+  return (
+    <section>
+      <h2>This conversation so far</h2>
+      <dl className="figures">
+        {spent.map((each) => (
+          <div key={each.job}>
+            <dt>{jobs[each.job] ?? each.job}</dt>
+            <dd>
+              {tokens(each.input_tokens + each.output_tokens)}
+              {each.cost_usd !== null && ` · ${money(each.cost_usd)}`}
+            </dd>
+          </div>
+        ))}
+        <div>
+          <dt>Together</dt>
+          <dd>
+            {about}
+            {count(all, "token")}
+            {priced && ` · ${money(whole)}`}
+          </dd>
+        </div>
+      </dl>
+    </section>
+  );
+}
+
+/** How full the model's window is, of what, and what the conversation cost. */
+export function ContextRing({ view }: { view: SessionView }) {
+  const filled = view.turns.findLast(({ run }) => run.window)?.run.window ?? view.window;
+  if (!filled?.window) return null;
+  const used = parts.reduce((sum, [name]) => sum + filled[name], 0);
+  const share = Math.min(1, used / filled.window);
+  const percent = Math.max(1, Math.round(100 * share));
+  return (
+    <Popover
+      className="ring-button"
+      label="What fills the model’s window"
+      face={
+        <>
+          <Ring share={share} />
+          <span aria-hidden>{tokens(used)}</span>
+          <span className="visually-hidden">
+            {`The model’s window is ${percent} percent full; costs of this conversation`}
+          </span>
+        </>
+      }
+    >
+      {() => (
+        <div className="window-note">
+          <WindowParts filled={filled} used={used} />
+          <Costs view={view} />
+        </div>
+      )}
+    </Popover>
+  );
+}

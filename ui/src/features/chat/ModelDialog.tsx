@@ -1,0 +1,98 @@
+import { type FormEvent, useId, useState } from "react";
+import { asProblem, type Problem } from "../../api/client";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { ProblemNotice } from "../../kit/pieces";
+import type { Chosen, Session } from "../../run/session";
+import type { SessionView } from "../../run/view";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
+
+const MAX_SYSTEM_CHARS = 20_000;
+
+/** What this conversation has of its own, chosen before or after it is made. */
+export function chosenIn({ conversation, begin }: SessionView): Chosen {
+  const { model, system } = conversation ?? begin;
+  return { model: model ?? null, system: system ?? "" };
+}
+
+/** Which model answers in this conversation, and what it is told beside Bethink's own prompt. */
+export function ModelDialog(props: { session: Session; view: SessionView; onClose: () => void }) {
+  const { session, view, onClose } = props;
+  const { health, toasts } = useApp();
+  const { settings } = useStore(health.store);
+  const before = chosenIn(view);
+  const [model, setModel] = useState(before.model ?? "");
+  const [system, setSystem] = useState(before.system);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [saving, setSaving] = useState(false);
+  const hint = useId();
+  const usual = settings?.model ?? null;
+  const offered = settings?.models ?? [];
+  const others = offered.filter((name) => name !== usual);
+  // One that was chosen and is offered no longer stays visible, so that it can be exchanged.
+  const gone = before.model && before.model !== usual && !offered.includes(before.model);
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    setSaving(true);
+    try {
+      await session.settle({ model: model || null, system: system.trim() });
+      toasts.show("Holds from the next message on");
+      onClose();
+    } catch (error) {
+      setProblem(asProblem(error));
+      setSaving(false);
+    }
+  };
+  return (
+    <Dialog title="Model and instructions" onClose={onClose}>
+      <form className="body" onSubmit={save}>
+        {problem && <ProblemNotice problem={problem} />}
+        <label className="field">
+          Model
+          <select
+            className="input"
+            value={model}
+            onChange={(event) => setModel(event.target.value)}
+          >
+            <option value="">{usual ? `${usual} (the usual one)` : "The usual one"}</option>
+            {others.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+            {gone && before.model && (
+              <option value={before.model}>{before.model} (not offered any more)</option>
+            )}
+          </select>
+        </label>
+        {!others.length && !gone && (
+          <p className="small">
+            Only one model is set up. More are offered here once they are named in the settings.
+          </p>
+        )}
+        <label className="field">
+          Instructions for this conversation
+          <textarea
+            className="input"
+            rows={6}
+            value={system}
+            maxLength={MAX_SYSTEM_CHARS}
+            aria-describedby={hint}
+            placeholder="For example: Answer in French, and keep it short."
+            onChange={(event) => setSystem(event.target.value)}
+          />
+        </label>
+        <p id={hint} className="small">
+          The model is told this beside Bethink’s own instructions. It is no part of the messages.
+        </p>
+        <div className="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={saving}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

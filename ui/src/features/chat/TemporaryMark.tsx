@@ -1,0 +1,23 @@
+import { Ghost } from "lucide-react";
+
+/** Says plainly that this conversation does not stay. */
+export function TemporaryMark() {
+  return (
+    <span className="temporary-mark">
+      <Ghost size={14} aria-hidden />
+      Temporary
+    </span>
+  );
+}
+
+/** The same in full, where the messages are written. */
+export function TemporaryNote() {
+  return (
+    <p className="temporary-note">
+      <Ghost size={15} aria-hidden />
+      <span>
+        Nothing said here is listed, searched or remembered. It goes a day after its last message.
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,63 @@
+// The part of a conversation's past that is held. Of a long one that is a stretch of pages: turns are
+// added at either end while somebody reads there, and let go of at the other.
+import type { StoredMessage } from "../api/types";
+import { restore, type Turn } from "./restore";
+
+/** Turns that are held at most, but for those of one more page: a page of text is about ten. */
+export const HELD = 160;
+
+/** The position of a turn's first message; null for one that was not read from the server yet. */
+export const startOf = (turn: Turn | undefined): number | null =>
+  turn?.stored?.[0]?.position ?? null;
+
+/** The position of a turn's last message. */
+export const endOf = (turn: Turn | undefined): number | null =>
+  turn?.stored?.at(-1)?.position ?? null;
+
+/** Where older messages are asked for: before this position; null where there are none. */
+export const olderThan = (turns: readonly Turn[]): number | null => startOf(turns[0]) || null;
+
+/** The turns with a page put before them; one that the page's edge had cut is made whole. */
+export function withOlder(page: readonly StoredMessage[], turns: readonly Turn[]): Turn[] {
+  const [first, ...rest] = turns;
+  const cut = first && !first.question && first.stored;
+  return cut ? [...restore([...page, ...cut]), ...rest] : [...restore(page), ...turns];
+}
+
+/** The turns with a page put behind them. */
+export function withNewer(turns: readonly Turn[], page: readonly StoredMessage[]): Turn[] {
+  const last = turns.at(-1);
+  if (!last?.stored) return [...turns, ...restore(page)];
+  const [whole, ...more] = restore([...last.stored, ...page]);
+  return whole ? [...turns.slice(0, -1), { ...whole, key: last.key }, ...more] : [...turns];
+}
+
+/** Whether one of the turns holds the message at this position. */
+export const holds = (turn: Turn, position: number): boolean =>
+  (startOf(turn) ?? Number.POSITIVE_INFINITY) <= position && position <= (endOf(turn) ?? -1);
+
+/** The id of the owner's message, once the server has it. */
+export function messageOf({ question, run }: Turn): string | null {
+  return question && !question.id.startsWith(LOCAL) ? question.id : run.question;
+}
+
+/** How the ids of messages begin that the server has not named yet. */
+export const LOCAL = "local-";
+
+const isSame = (known: Turn, fresh: Turn) =>
+  known.stored?.[0]
+    ? known.stored[0].id === fresh.stored?.[0]?.id
+    : fresh.question !== null && messageOf(known) === fresh.question.id;
+
+/**
+ * Turns as they were read, under the keys by which they are shown already. What was heard of an answer
+ * that has ended is kept: it tells more than what is stored.
+ */
+export function recognised(fresh: readonly Turn[], known: readonly Turn[]): Turn[] {
+  return fresh.map((turn) => {
+    const mine = known.find((each) => isSame(each, turn));
+    if (!mine) return turn;
+    const heard = mine.run.id === turn.run.id && mine.run.end !== null;
+    return { ...turn, key: mine.key, run: heard ? mine.run : turn.run };
+  });
+}
