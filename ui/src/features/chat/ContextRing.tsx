@@ -44,7 +44,7 @@ function WindowParts({ filled, used }: { filled: Window; used: number }) {
         {parts.map(([name]) => (
           <i
             key={name}
-            className={name}
+            className={`of-${name}`}
             style={{ width: `${(100 * filled[name]) / filled.window}%` }}
           />
         ))}
@@ -55,7 +55,7 @@ function WindowParts({ filled, used }: { filled: Window; used: number }) {
           .map(([name, words]) => (
             <div key={name}>
               <dt>
-                <i className={`swatch ${name}`} aria-hidden />
+                <i className={`swatch of-${name}`} aria-hidden />
                 {words}
               </dt>
               <dd>{tokens(filled[name])}</dd>
