@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from bethink.agent.policy import judge
+from bethink.dial.painting import painting_tools
 from bethink.errors import BadInput, InvalidResponse, LlmError, RateLimited, Refused, Unreachable
 from bethink.events import ToolFinished, Usage
 from bethink.images.dial_images import dial_images
@@ -20,9 +21,10 @@ from bethink.images.openai_images import OpenAiImages
 from bethink.images.settled import connect_images
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
+from bethink.messages import Attachment
 from bethink.principal import Principal
 from bethink.settings import Settings
-from bethink.tool import Evidence
+from bethink.tool import Evidence, NewFile, ToolContext, ToolOutput
 from bethink.tools.images import image_tools
 from tests.house import House, open_house, ports_of
 from tests.painter import KEY, PNG, Painter, attached, made, painting
@@ -210,3 +212,22 @@ def test_what_is_private_is_not_painted_unasked_once_a_stranger_has_spoken() -> 
     assert judge(paint, arguments, me, evidence=lambda: own).decision == "ask"
     assert judge(paint, arguments, me, evidence=lambda: replace(own, own=())).decision == "auto"
     assert judge(paint, arguments, me, evidence=Evidence).decision == "auto"
+
+
+@pytest.mark.requirement("R91")
+async def test_a_request_through_dial_paints_with_its_own_key(painter: Painter) -> None:
+    painter.answers(attached(type="image/png", url="files/bucket/picture.png"))
+    settings = Settings(images_model="dial:dall-e-3", dial_api_key=SecretStr("the application's"))
+    (paint,) = painting_tools(settings, painter.url, KEY)
+    kept: list[NewFile] = []
+
+    async def keep(file: NewFile) -> Attachment:
+        kept.append(file)
+        return Attachment(name=file.name, media_type=file.media_type, url="/files/1")
+
+    context = ToolContext(Principal("local"), "talk", "run", "message", keep=keep)
+    told = await paint.handler(context, prompt=LAKE, size="1024x1024")
+    assert isinstance(told, ToolOutput)
+    assert [file.content for file in kept] == [PNG]
+    assert all(f"api-key: {KEY}" in asked.head for asked in painter.asked)
+    assert not painting_tools(Settings(images_model="openai:dall-e-2"), painter.url, KEY)

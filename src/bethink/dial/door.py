@@ -19,6 +19,7 @@ from bethink.dial.answering import Answering, Offer
 from bethink.dial.core import Core, CoreClient
 from bethink.dial.history import Seal, unpack
 from bethink.dial.house import open_second
+from bethink.dial.painting import painting_tools
 from bethink.dial.rooms import Rooms
 from bethink.errors import BadInput
 from bethink.llm.fallback import FallbackLlm, Retries
@@ -79,6 +80,7 @@ class Door:
         wishes = self._wishes(asked)
         async with AsyncExitStack() as stack:
             llm = self._model(request, asked)
+            pictures = painting_tools(self.house.settings, self.client.url, request.key)
             if llm is not None:
                 stack.push_async_callback(llm.close)
             room = await stack.enter_async_context(self.rooms.entered(home, _place(request, asked.first)))
@@ -92,7 +94,7 @@ class Door:
                 asked,
                 seal_of(asked.first),
                 wishes,
-                replace(self.offer, llm=llm),
+                replace(self.offer, llm=llm, tools=(*self.offer.tools, *pictures)),
                 open_choice,
                 self.rooms.forget_others,
                 max_files=self.settings.max_files,
