@@ -19,6 +19,37 @@ from pydantic import (
 Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
 
+_SEEING = (
+    "*gpt-4o*",
+    "*gpt-4.1*",
+    "*gpt-4-turbo*",
+    "*gpt-5*",
+    "*:o3*",
+    "*/o3*",
+    "*:o4*",
+    "*/o4*",
+    "*claude-3*",
+    "*claude-v3*",
+    "*claude-[4-9]*",
+    "*claude-opus*",
+    "*claude-sonnet*",
+    "*claude-haiku*",
+    "*gemini*",
+    "*llava*",
+    "*qwen*vl*",
+    "*pixtral*",
+    "*internvl*",
+    "*-vision*",
+    "!*o3-mini*",
+    "!*-audio*",
+)
+"""Models that are known to see pictures, wherever they are served."""
+
+
+def as_list(value: object) -> object:
+    """What a comma-separated text lists; anything else as it is."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
 
 class Assistant(BaseModel):
     """What `/v1/models` lists under a name: a model, with what it is told and may use."""
@@ -110,7 +141,13 @@ class McpServer(BaseModel):
 
 
 class Reading(BaseModel):
-    """How files of conversations are read, and what makes pictures: a family of `Settings`."""
+    """How files of conversations are read and seen, and what makes pictures: a family of `Settings`."""
+
+    models_that_see: Annotated[list[str], BeforeValidator(as_list)] = Field(
+        default=list(_SEEING),
+        description="Models that are shown pictures: patterns of `provider:name` (comma-separated);"
+        " `!` before one takes out what fits it.",
+    )
 
     documents_enabled: bool = Field(
         default=True, description="Whether the model may read and search a conversation's files."
@@ -141,11 +178,6 @@ class Reading(BaseModel):
     images_price_usd: float | None = Field(
         default=None, ge=0, description="Dollars for one picture, where you know them."
     )
-
-
-def as_list(value: object) -> object:
-    """What a comma-separated text lists; anything else as it is."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
 def _origins(urls: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ import msgspec
 from bethink.across.mementos import doubt_of
 from bethink.across.recall import MAX_K
 from bethink.agent.selection import selected
+from bethink.agent.sight import NOTHING_SEEN, Sight
 from bethink.agent.wishes import NO_WISHES
 from bethink.clock import to_datetime, to_us
 from bethink.errors import ContextTooLong
@@ -22,7 +23,7 @@ from bethink.llm import LlmRequest
 from bethink.messages import MESSAGE_TOKENS, AssistantMessage, Message, ToolMessage, UserMessage, tokens_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from bethink.across.recall import Hit, Recall
     from bethink.agent.citations import Labels
@@ -56,7 +57,8 @@ class Context:
     """Builds requests. `limit` memories are recalled beside `profile_limit` important ones.
 
     A memory that scores less than `min_score` stays out; what is not found in
-    `recall_timeout_s` seconds is done without. `added` stands behind the `prompt`.
+    `recall_timeout_s` seconds is done without. `added` stands behind the `prompt`;
+    `sight` are the pictures that may be shown.
     """
 
     memory: Memory
@@ -71,6 +73,7 @@ class Context:
     temperature: float | None = None
     response_format: dict[str, Any] | None = None
     added: str = ""
+    sight: Sight = NOTHING_SEEN
     _fixed_tokens: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -152,13 +155,17 @@ class Context:
         answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
         block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
         room = context_tokens - self._fixed_tokens - tools.tokens - answer - tokens_in(block)
+        # Half of the room at most: what is said with the pictures must fit beside them.
+        sight = self.sight.within(room // 2)
+        fitting = _with_recalled(_fitting(_complete(messages), room, sight), block)
         return LlmRequest(
             system=f"{self.prompt}{self.added}\n# Now\n{self._now(principal)}\n",
-            messages=tuple(_with_files(_with_recalled(_fitting(_complete(messages), room), block))),
+            messages=tuple(sight.named(fitting)),
             tools=tools.schemas,
             temperature=self.temperature,
             max_output_tokens=self.max_output_tokens,
             response_format=self.response_format,
+            pictures=sight.pictures,
         )
 
     def filling(
@@ -167,12 +174,14 @@ class Context:
         """How much of the window a request takes, and a warning where it leaves out what was said before."""
         memory = tokens_in(recalled_block(request.recalled, request.labels)) if request.recalled else 0
         summary = tokens_in(summary_block(request.summary)) if request.summary else 0
+        sight = Sight(asked.pictures)
+        sizes = (tokens_of(message) + sight.tokens_of(message) for message in asked.messages)
         filled = ContextFilled(
             system=tokens_in(asked.system),
             tools=tools.tokens,
             memory=memory,
             summary=summary,
-            history=max(0, sum(map(tokens_of, asked.messages)) - memory - summary),
+            history=max(0, sum(sizes) - memory - summary),
             window=window,
         )
         if request.is_whole and _turns(asked.messages) == _turns(request.messages):
@@ -269,14 +278,14 @@ def _complete(messages: Sequence[Message]) -> list[Message]:
     return complete
 
 
-def _fitting(messages: list[Message], room: int) -> list[Message]:
+def _fitting(messages: list[Message], room: int, sight: Sight) -> list[Message]:
     """The newest whole turns that fit; a turn begins with what the owner said."""
     starts = [position for position, message in enumerate(messages) if isinstance(message, UserMessage)] or [
         0
     ]
     used, kept_from = 0, len(messages)
     for start, end in zip(reversed(starts), reversed([*starts[1:], len(messages)]), strict=True):
-        used += sum(tokens_of(message) for message in messages[start:end])
+        used += sum(tokens_of(message) + sight.tokens_of(message) for message in messages[start:end])
         if used > room:
             break
         kept_from = start
@@ -295,16 +304,6 @@ def _with_recalled(messages: list[Message], block: str) -> list[Message]:
     said = messages[last]
     content = f"{block}{said.content}"
     return [*messages[:last], msgspec.structs.replace(said, content=content), *messages[last + 1 :]]
-
-
-def _with_files(messages: Iterable[Message]) -> Iterator[Message]:
-    """The messages, where the owner's name the files that came with them."""
-    for message in messages:
-        if isinstance(message, UserMessage) and message.attachments:
-            names = "\n".join(f"[file: {file.name} ({file.media_type})]" for file in message.attachments)
-            yield msgspec.structs.replace(message, content=f"{message.content}\n\n{names}")
-        else:
-            yield message
 
 
 def _cut(item: Recalled) -> Recalled:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from bethink.agent.client_tools import is_clients
 from bethink.agent.context import behind, summary_block
 from bethink.agent.evidence import tool_context
 from bethink.agent.refusals import approval, denied, finished, forgotten, held_back, rejected
+from bethink.agent.sight import NOTHING_SEEN, look
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import ContextTooLong, LlmError, StorageError
 from bethink.events import (
@@ -151,7 +152,9 @@ class Loop:
 
     async def _stream(self, request: RunRequest, answer: Answer, room: int) -> AsyncGenerator[Event, None]:
         offer, before = self.toolbox.offer_in(request.messages), summary_block(request.summary)
-        asked = self.context.request(
+        sight = await look(self.files, request.principal, request.messages, sees=self.llm.sees)
+        context = self.context if sight is NOTHING_SEEN else replace(self.context, sight=sight)
+        asked = context.request(
             request.principal,
             request.messages,
             recalled=request.recalled,

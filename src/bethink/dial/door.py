@@ -24,6 +24,7 @@ from bethink.dial.rooms import Rooms
 from bethink.errors import BadInput
 from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.seeing import sees
 from bethink.tools.people import people_tools
 
 if TYPE_CHECKING:
@@ -174,8 +175,13 @@ class Door:
             first_byte_s=house.model_first_byte_timeout_s,
             gap_s=house.model_gap_timeout_s,
         )
+        spec = f"dial:{name}"
         wire = OpenAiWire(
-            f"dial:{name}", endpoint, context_tokens=self.settings.context_tokens, limits=limits
+            spec,
+            endpoint,
+            context_tokens=self.settings.context_tokens,
+            limits=limits,
+            sees=sees(spec, house.models_that_see),
         )
         return FallbackLlm([wire], retries=Retries(attempts=house.model_attempts))
 

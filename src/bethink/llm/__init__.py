@@ -7,7 +7,7 @@ token passes through the loop as the object that the adapter made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from bethink.events import ReasoningDelta, TextDelta, Warned
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from bethink.messages import Message
 
@@ -30,10 +30,19 @@ class ToolSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that a model is shown: PNG, JPEG, GIF or WebP. Its content is never printed."""
+
+    media_type: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class LlmRequest:
     """One request to a model.
 
     `messages` are oldest first. `response_format` is OpenAI's, passed through.
+    `pictures` are shown where an attachment of a user's message has their address.
     """
 
     system: str
@@ -42,6 +51,7 @@ class LlmRequest:
     temperature: float | None = None
     max_output_tokens: int | None = None
     response_format: dict[str, Any] | None = None
+    pictures: Mapping[str, Picture] = field(default_factory=dict[str, Picture], repr=False)
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True):
@@ -84,6 +94,11 @@ class Llm(Protocol):
     @property
     def context_tokens(self) -> int:
         """How many tokens the model's window holds, answer included."""
+        ...
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model is shown the pictures of a request; one that does not is told their names."""
         ...
 
     def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:

@@ -116,6 +116,11 @@ class FallbackLlm:
         """The preferred model's window."""
         return self._models[0].context_tokens
 
+    @property
+    def sees(self) -> bool:
+        """Whether the preferred model sees; another one that does not leaves the pictures out itself."""
+        return self._models[0].sees
+
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         """See `Llm.stream`; raises the last model's error."""
         turn = _Turn(self._models, self._retries, request)
@@ -127,6 +132,9 @@ class FallbackLlm:
                 async for delta in deltas:
                     if not said and isinstance(delta, ToolCallDelta):
                         held.append(delta)
+                        continue
+                    if isinstance(delta, Warned):
+                        yield delta
                         continue
                     said = True
                     while held:

@@ -37,10 +37,29 @@ _TOO_LONG = re.compile(
 _NO_CREDIT = re.compile(r"insufficient_quota|insufficient_credits|billing|credit balance", re.IGNORECASE)
 _RATE = re.compile(r"\b429\b|rate.?limit|too many requests", re.IGNORECASE)
 _MILLISECONDS: Final = 1000
+_REFUSALS: Final = frozenset({400, 413, 415, 422})
+_HIDDEN_REFUSALS: Final = frozenset({404, 500, 501})
+"""OpenRouter's and llama.cpp's for pictures that no model of theirs sees; of others when they say so."""
+_SEES_NONE = re.compile(
+    r"(?:image|vision|multi-?modal).{0,60}(?:not supported|unsupported|only supported|not enabled)"
+    r"|support.{0,40}(?:image|vision|multi-?modal)|not a multi-?modal|at most 0 image|mmproj"
+    r"|unknown variant .?image_url|content.{0,40}(?:must|should) be a (?:valid )?string",
+    re.IGNORECASE,
+)
+_SPOILT = re.compile(r"format|dimension|corrupt|decode|download|too large", re.IGNORECASE)
+"""Words about one picture: others may be seen."""
 
 
 class Disconnected(Unreachable):
     """The model's server closed the connection without an answer."""
+
+
+class PicturesRefused(Refused):
+    """The model's server refused a request with pictures. `always` where it says that its model sees none."""
+
+    def __init__(self, message: str, *, always: bool) -> None:
+        super().__init__(message)
+        self.always = always
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +95,15 @@ class Failures:
                 f"The server of {self.model} at {self.address} has a problem ({status}).{said}"
             )
         return Refused(f"{self._refusal(status)}{said}")
+
+    def of_pictures(self, status: int, detail: ErrorDetail, error: LlmError) -> PicturesRefused | None:
+        """The error of a request that showed pictures; None where they are not what was refused."""
+        about = f"{detail.code} {detail.message}"
+        blind = bool(_SEES_NONE.search(about)) and not _SPOILT.search(about)
+        too_long = isinstance(error, ContextTooLong) and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        if too_long or not (status in _REFUSALS or (blind and status in _HIDDEN_REFUSALS)):
+            return None
+        return PicturesRefused(error.message, always=blind)
 
     def of_error_object(self, detail: ErrorDetail) -> LlmError:
         """The error of an `error` object inside an answer."""

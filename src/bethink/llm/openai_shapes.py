@@ -2,12 +2,14 @@
 
 Source: OpenAI API reference, "Create chat completion" and "The chat completion
 chunk object"; what other servers do differently is said where it is allowed for.
-Attachments are not sent: the context says in words what is attached.
+Of attachments, the pictures that a request holds are sent; the context names all in words.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,12 +17,15 @@ import msgspec
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from bethink.llm import LlmRequest, ToolSchema
+    from collections.abc import Mapping
+
+    from bethink.llm import LlmRequest, Picture, ToolSchema
 
 # --- what is sent -------------------------------------------------------------
 
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _encode = msgspec.json.Encoder().encode
+_UNSEEN: Final = "[You cannot see these pictures: say so plainly where it matters.]"
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +35,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     temperature: bool = True
     max_tokens: str = "max_tokens"
     """The limit's name: OpenAI's newer models take `max_completion_tokens` only."""
+    pictures: bool = False
 
     def without(self, complaint: str) -> Dialect | None:
         """The dialect for a server that refused a request with these words; None if it is not about that.
@@ -50,7 +56,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
 
 def encode_request(request: LlmRequest, model: str, dialect: Dialect) -> bytes:
     """The body of a streaming request."""
-    messages = [_message(message) for message in request.messages]
+    if request.pictures and not dialect.pictures:
+        request = without_pictures(request)
+    messages = [_message(message, request.pictures) for message in request.messages]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
@@ -67,10 +75,32 @@ def encode_request(request: LlmRequest, model: str, dialect: Dialect) -> bytes:
     return _encode(body)
 
 
-def _message(message: Message) -> dict[str, object]:
+def without_pictures(request: LlmRequest) -> LlmRequest:
+    """The request for a model that does not see: where pictures would stand, it is told that it does not."""
+    messages = tuple(
+        msgspec.structs.replace(message, content=f"{message.content}\n{_UNSEEN}")
+        if _pictures_of(message, request.pictures)
+        else message
+        for message in request.messages
+    )
+    return replace(request, messages=messages, pictures={})
+
+
+def _pictures_of(message: Message, pictures: Mapping[str, Picture]) -> list[Picture]:
+    if not pictures or not isinstance(message, UserMessage):
+        return []
+    return [pictures[file.url] for file in message.attachments if file.url in pictures]
+
+
+def _message(message: Message, pictures: Mapping[str, Picture]) -> dict[str, object]:
     match message:
         case UserMessage():
-            return {"role": "user", "content": message.content}
+            shown = [
+                {"type": "image_url", "image_url": {"url": _data_url(picture)}}
+                for picture in _pictures_of(message, pictures)
+            ]
+            text = message.content
+            return {"role": "user", "content": [{"type": "text", "text": text}, *shown] if shown else text}
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call, "content": message.content}
         case AssistantMessage(tool_calls=()):
@@ -86,6 +116,10 @@ def _message(message: Message) -> dict[str, object]:
             ]
             # Null and not "": some models behind gateways refuse empty text.
             return {"role": "assistant", "content": message.content or None, "tool_calls": calls}
+
+
+def _data_url(picture: Picture) -> str:
+    return f"data:{picture.media_type};base64,{b64encode(picture.content).decode()}"
 
 
 def _sendable(arguments: str) -> str:

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import anyio.to_thread
+import msgspec
 
 from bethink.errors import BadInput, ContextTooLong, LlmError
+from bethink.events import Warned
 from bethink.llm.openai_answer import Answer
-from bethink.llm.openai_errors import Disconnected, Failures
-from bethink.llm.openai_shapes import Dialect, ErrorDetail, encode_request
+from bethink.llm.openai_errors import Disconnected, Failures, PicturesRefused
+from bethink.llm.openai_shapes import Dialect, ErrorDetail, encode_request, without_pictures
 from bethink.llm.sse import MAX_EVENT_BYTES
 
 if TYPE_CHECKING:
@@ -143,6 +145,7 @@ class OpenAiWire:
         *,
         context_tokens: int,
         limits: Limits | None = None,
+        sees: bool = False,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.name = name
@@ -151,13 +154,18 @@ class OpenAiWire:
         self._limits = limits or Limits()
         self._new_id = new_id
         self._failures = Failures(name, endpoint.address, endpoint.key_setting, endpoint.api_key)
-        self._dialect = Dialect(max_tokens=endpoint.max_tokens)
+        self._dialect = Dialect(max_tokens=endpoint.max_tokens, pictures=sees)
         self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def sees(self) -> bool:
+        """See `Llm.sees`: as it was told, until the server says that the model sees none."""
+        return self._dialect.pictures
 
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         """See `Llm.stream`. Closing the generator closes the connection at once."""
         limits = self._limits
-        response = await self._open(request)
+        response, warning = await self._opened(request)
         answer = Answer(
             self.name,
             new_id=self._new_id,
@@ -167,6 +175,8 @@ class OpenAiWire:
         )
         watch = _Watch(response, limits.first_byte_s)
         try:
+            if warning is not None:
+                yield warning
             while not answer.done:
                 received = await self._read(response, answer, watch)
                 if not received:
@@ -202,13 +212,24 @@ class OpenAiWire:
         if session is not None:
             await session.close()
 
+    async def _opened(self, request: LlmRequest) -> tuple[aiohttp.ClientResponse, Warned | None]:
+        """A response with status 200, without the pictures where the server refuses them."""
+        try:
+            return await self._open(request), None
+        except PicturesRefused as refused:
+            if refused.always:
+                self._dialect = msgspec.structs.replace(self._dialect, pictures=False)
+            response = await self._open(without_pictures(request))
+            message = f"{refused.message} Asking again without the pictures, which are only named."
+            return response, Warned(part="model", message=message)
+
     async def _open(self, request: LlmRequest) -> aiohttp.ClientResponse:
         """A response with status 200. What a server refuses of a request is left out from then on."""
         tried: list[Dialect] = []
         while True:
             dialect = self._dialect
             tried.append(dialect)
-            response = await self._post(encode_request(request, self._endpoint.model, dialect))
+            response = await self._post(await self._encoded(request, dialect))
             if response.status == HTTPStatus.OK:
                 return response
             async with response:
@@ -217,8 +238,15 @@ class OpenAiWire:
             plainer = dialect.without(f"{detail.code} {detail.message}")
             mendable = response.status in _BAD_REQUESTS and not isinstance(error, ContextTooLong)
             if not mendable or plainer is None or plainer in tried:
-                raise error
+                shown = request.pictures and dialect.pictures
+                raise (self._failures.of_pictures(response.status, detail, error) if shown else None) or error
             self._dialect = plainer
+
+    async def _encoded(self, request: LlmRequest, dialect: Dialect) -> bytes:
+        if not request.pictures:
+            return encode_request(request, self._endpoint.model, dialect)
+        # Megabytes: other conversations go on meanwhile.
+        return await anyio.to_thread.run_sync(encode_request, request, self._endpoint.model, dialect)
 
     async def _post(self, body: bytes) -> aiohttp.ClientResponse:
         url = self._endpoint.chat_url

@@ -85,6 +85,7 @@ class Connection:
     api_version: str = ""
     context_tokens: int | None = None
     limits: Limits | None = None
+    sees: bool = False
 
 
 def connect(spec: str, connection: Connection | None = None) -> Llm:
@@ -114,4 +115,4 @@ def connect(spec: str, connection: Connection | None = None) -> Llm:
         max_tokens=provider.max_tokens,
     )
     window = given.context_tokens or provider.context_tokens
-    return OpenAiWire(name, endpoint, context_tokens=window, limits=given.limits)
+    return OpenAiWire(name, endpoint, context_tokens=window, limits=given.limits, sees=given.sees)

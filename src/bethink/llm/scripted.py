@@ -54,10 +54,12 @@ class ScriptedLlm:
         name: str = "scripted:demo",
         context_tokens: int = 32_768,
         chunk_characters: int = CHUNK_CHARACTERS,
+        sees: bool = False,
         unreachable: str | None = None,
     ) -> None:
         self.name = name
         self.context_tokens = context_tokens
+        self.sees = sees
         self.requests: list[LlmRequest] = []
         self.closed = False
         self._chunk_characters = chunk_characters

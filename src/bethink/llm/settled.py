@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
+from bethink.llm.seeing import sees
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -58,6 +59,7 @@ def _connection(settings: Settings, spec: str, *, own: Connection) -> Connection
         api_version=settings.azure_api_version if provider == "azure" else "",
         context_tokens=own.context_tokens,
         limits=limits,
+        sees=sees(spec, settings.models_that_see),
     )
 
 
