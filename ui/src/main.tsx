@@ -20,6 +20,7 @@ import "./styles/answer.css";
 import "./styles/files.css";
 import "./styles/rooms.css";
 import "./styles/tools.css";
+import "./styles/keys.css";
 
 const router = new Router();
 const conversations = new ConversationsService();

@@ -12,6 +12,10 @@ import type {
   Forgotten,
   FoundMessages,
   Health,
+  KeyBody,
+  KeyList,
+  KeyMade,
+  KeyShown,
   McpServerShown,
   McpServersShown,
   Memory,
@@ -29,6 +33,10 @@ import type {
   Session,
   Settings,
   ToolList,
+  UserBody,
+  UserList,
+  UserPatch,
+  UserShown,
 } from "./types";
 
 /** What went wrong, in words: `title` says what happened, `detail` what to do. */
@@ -130,6 +138,13 @@ export const api = {
   signIn: (shown: { key: string } | { name: string; password: string }) =>
     json<Session>("POST", "/session", shown),
   signOut: () => json<void>("DELETE", "/session"),
+  keys: (signal?: AbortSignal) => json<KeyList>("GET", "/keys", undefined, signal),
+  makeKey: (body: KeyBody) => json<KeyMade>("POST", "/keys", body),
+  revokeKey: (key: string) => json<KeyShown>("DELETE", `/keys/${at(key)}`),
+  users: (signal?: AbortSignal) => json<UserList>("GET", "/users", undefined, signal),
+  addUser: (body: UserBody) => json<UserShown>("POST", "/users", body),
+  changeUser: (user: string, patch: UserPatch) =>
+    json<UserShown>("PATCH", `/users/${at(user)}`, patch),
   settings: () => json<Settings>("GET", "/settings"),
 
   conversations: (query: { limit?: number; cursor?: string | null; archived?: boolean }) =>

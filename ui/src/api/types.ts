@@ -30,6 +30,10 @@ export type {
   FoundMessage,
   FoundMessages,
   Health,
+  KeyBody,
+  KeyList,
+  KeyMade,
+  KeyShown,
   McpServerShown,
   McpServersShown,
   Memory,
@@ -52,6 +56,10 @@ export type {
   ToolList,
   ToolResult,
   Usage,
+  UserBody,
+  UserList,
+  UserPatch,
+  UserShown,
 } from "../contract/openapi";
 
 /** What to forget, in one way. */

@@ -11,14 +11,18 @@ type DialogProps = {
   bare?: boolean;
 };
 
-/** A modal dialog; the browser keeps the focus in it and gives it back. It is open while it is rendered. */
+/** A modal dialog; the browser keeps the focus in it and gives it back. It is open while it is rendered.
+ * What is marked `data-first` has the focus at first: React's autoFocus comes before the dialog is open. */
 export function Dialog({ title, onClose, children, className = "", bare = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
     const before = document.activeElement;
     const element = dialog.current;
-    if (element && !element.open) element.showModal();
+    if (element && !element.open) {
+      element.showModal();
+      element.querySelector<HTMLElement>("[data-first]")?.focus();
+    }
     return () => {
       element?.close();
       if (before instanceof HTMLElement) before.focus();
@@ -66,7 +70,7 @@ export function Confirm({ title, children, action, onConfirm, onClose }: Confirm
       <div className="body">
         {children}
         <div className="actions">
-          <Button autoFocus onClick={onClose}>
+          <Button data-first onClick={onClose}>
             Keep
           </Button>
           <Button

@@ -4,6 +4,7 @@ import {
   FileText,
   FolderTree,
   History,
+  KeyRound,
   ListTodo,
   type LucideIcon,
   MessageSquareText,
@@ -27,6 +28,7 @@ export const settingsPages: readonly (Pick<Room, "name" | "path" | "icon"> & { l
   { name: "Tools", long: "Tools and their rules", path: "/settings/tools", icon: Wrench },
   { name: "Tool servers", long: "Tool servers (MCP)", path: "/settings/servers", icon: Plug },
   { name: "Recent calls", long: "Recent tool calls", path: "/settings/calls", icon: History },
+  { name: "Keys", long: "Keys and people", path: "/settings/keys", icon: KeyRound },
 ];
 
 /** The rooms, in the order of the rail. */

@@ -8,10 +8,10 @@ export type Route =
   | { room: "vault" | "documents" | "tasks" | "calendar" }
   | { room: "lost"; path: string };
 
-export type SettingsPage = "general" | "tools" | "servers" | "calls";
+export type SettingsPage = "general" | "tools" | "servers" | "calls" | "keys";
 
 const plain = ["vault", "documents", "tasks", "calendar"] as const;
-const settings = ["tools", "servers", "calls"] as const;
+const settings = ["tools", "servers", "calls", "keys"] as const;
 
 /** A part of an address as it was meant; one that is not encoded well is taken as it stands. */
 function decoded(part: string): string {

@@ -5,6 +5,7 @@ import { settingsPages } from "../../services/rooms";
 import type { SettingsPage } from "../../services/router";
 import { Calls } from "./Calls";
 import { General } from "./General";
+import { KeysPage } from "./KeysPage";
 import { Servers } from "./Servers";
 import { Tools } from "./Tools";
 
@@ -13,6 +14,7 @@ const pages: Record<SettingsPage, () => ReactNode> = {
   tools: Tools,
   servers: Servers,
   calls: Calls,
+  keys: KeysPage,
 };
 
 export default function SettingsRoom({ page }: { page: SettingsPage }) {

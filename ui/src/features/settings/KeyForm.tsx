@@ -1,0 +1,98 @@
+import { type FormEvent, useId, useState } from "react";
+import { api, asProblem } from "../../api/client";
+import type { KeyMade } from "../../api/types";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { endOf, lives, type Scope, scopes } from "./keyWords";
+
+type KeyFormProps = {
+  rights: readonly string[];
+  onMade: (key: KeyMade) => void;
+  onClose: () => void;
+};
+
+/** Makes a key that may no more than who makes it. */
+export function KeyForm({ rights, onMade, onClose }: KeyFormProps) {
+  const offered = scopes.filter(({ scope }) => rights.includes(scope));
+  const [given, setGiven] = useState<readonly Scope[]>(
+    offered.filter(({ usual }) => usual).map(({ scope }) => scope),
+  );
+  const [name, setName] = useState("");
+  const [days, setDays] = useState<number | null>(90);
+  const [fault, setFault] = useState("");
+  const [busy, setBusy] = useState(false);
+  const id = useId();
+  const ready = name.trim() !== "" && given.length > 0 && !busy;
+  const make = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!ready) return;
+    setBusy(true);
+    try {
+      onMade(await api.makeKey({ name: name.trim(), scopes: given, expires_at: endOf(days) }));
+    } catch (error) {
+      setFault(asProblem(error).detail || asProblem(error).title);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title="Make a key" onClose={onClose}>
+      <form className="body" onSubmit={(event) => void make(event)}>
+        <label className="field">
+          What it is for
+          <input
+            className="input"
+            data-first
+            maxLength={100}
+            placeholder="Laptop"
+            autoComplete="off"
+            required
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        </label>
+        <fieldset className="checks">
+          <legend>What it may do</legend>
+          {offered.map(({ scope, allows }) => (
+            <label key={scope}>
+              <input
+                type="checkbox"
+                checked={given.includes(scope)}
+                aria-describedby={`${id}-${scope}`}
+                onChange={({ target }) =>
+                  setGiven(
+                    target.checked ? [...given, scope] : given.filter((each) => each !== scope),
+                  )
+                }
+              />
+              <strong>{scope}</strong>
+              <span id={`${id}-${scope}`}>{allows}</span>
+            </label>
+          ))}
+        </fieldset>
+        <label className="field">
+          It expires
+          <select
+            className="input"
+            value={days ?? ""}
+            onChange={({ target }) => setDays(target.value ? Number(target.value) : null)}
+          >
+            {lives.map((life) => (
+              <option key={life.words} value={life.days ?? ""}>
+                {life.words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <p role="alert" className="form-fault">
+          {fault}
+        </p>
+        <div className="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={!ready}>
+            Make it
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,82 @@
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import { api } from "../../api/client";
+import type { KeyMade, KeyShown } from "../../api/types";
+import { Button } from "../../kit/Button";
+import { Confirm } from "../../kit/Dialog";
+import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { KeyForm } from "./KeyForm";
+import { KeyOnce } from "./KeyOnce";
+import { KeyRow } from "./KeyRow";
+import { useRead } from "./useRead";
+
+const ask = (signal: AbortSignal) => api.keys(signal);
+
+/** The keys of who is signed in, the newest first; those that open nothing any more stand last. */
+export function KeyList({ rights }: { rights: readonly string[] }) {
+  const { toasts } = useApp();
+  const { value, problem, read } = useRead(ask);
+  const [making, setMaking] = useState(false);
+  const [made, setMade] = useState<KeyMade | null>(null);
+  const [leaving, setLeaving] = useState<KeyShown | null>(null);
+  const revoke = async (key: KeyShown) => {
+    try {
+      await api.revokeKey(key.id);
+      if (made?.id === key.id) setMade(null);
+      toasts.show(`“${key.name}” is revoked`);
+      await read();
+    } catch (error) {
+      toasts.fault(error);
+    }
+  };
+  const isLive = ({ state }: KeyShown) => state === "live";
+  const keys = value?.items.toReversed() ?? [];
+  return (
+    <section aria-labelledby="your-keys">
+      <div className="calls-head">
+        <h2 id="your-keys">Your keys</h2>
+        {rights.includes("write") && (
+          <Button icon={Plus} onClick={() => setMaking(true)}>
+            Make a key
+          </Button>
+        )}
+      </div>
+      {made && <KeyOnce made={made} onDone={() => setMade(null)} />}
+      {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+      {!value && !problem && <Skeleton lines={4} label="Reading your keys" />}
+      {value && !keys.length && <p className="note">You have no keys.</p>}
+      {keys.length > 0 && (
+        <ul className="tool-rows key-rows" aria-labelledby="your-keys">
+          {[...keys.filter(isLive), ...keys.filter((key) => !isLive(key))].map((key) => (
+            <KeyRow key={key.id} shown={key} onRevoke={() => setLeaving(key)} />
+          ))}
+        </ul>
+      )}
+      {making && (
+        <KeyForm
+          rights={rights}
+          onClose={() => setMaking(false)}
+          onMade={(key) => {
+            setMaking(false);
+            setMade(key);
+            void read();
+          }}
+        />
+      )}
+      {leaving && (
+        <Confirm
+          title={`Revoke “${leaving.name}”?`}
+          action="Revoke"
+          onClose={() => setLeaving(null)}
+          onConfirm={() => void revoke(leaving)}
+        >
+          <p>
+            What uses it is refused within a second, and who signed in with it is signed out; maybe
+            this page, too. This cannot be undone: make a new key instead.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

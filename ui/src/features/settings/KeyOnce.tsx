@@ -1,0 +1,35 @@
+import { Copy } from "lucide-react";
+import { useEffect, useId, useRef } from "react";
+import type { KeyMade } from "../../api/types";
+import { Button, IconButton } from "../../kit/Button";
+import { Notice } from "../../kit/pieces";
+import { useCopy } from "../chat/useCopy";
+
+/** A new key's text: it stays until its reader says that they have it, and is nowhere afterwards. */
+export function KeyOnce({ made, onDone }: { made: KeyMade; onDone: () => void }) {
+  const copy = useCopy();
+  const place = useRef<HTMLElement>(null);
+  const heading = useId();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a second key is told of like the first
+  useEffect(() => place.current?.focus(), [made.id]);
+  return (
+    <section ref={place} tabIndex={-1} className="key-once" aria-labelledby={heading}>
+      <Notice tone="ask">
+        <strong id={heading}>The key “{made.name}”</strong>
+        <span>It is shown this once and kept nowhere: put it where it belongs now.</span>
+        <span className="key-text">
+          <code>{made.key}</code>
+          <IconButton
+            icon={Copy}
+            size={15}
+            label="Copy the key"
+            onClick={() => copy(made.key, "Key copied")}
+          />
+        </span>
+        <span>
+          <Button onClick={onDone}>I have it</Button>
+        </span>
+      </Notice>
+    </section>
+  );
+}

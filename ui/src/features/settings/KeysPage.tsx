@@ -1,0 +1,24 @@
+import { Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
+import { KeyList } from "./KeyList";
+import { NoUsers } from "./NoUsers";
+import { People } from "./People";
+
+/** A person's keys and, for administrators, who may come in. */
+export function KeysPage() {
+  const { account } = useApp();
+  const session = useStore(account.session);
+  if (!session) return <Skeleton lines={6} label="Reading the keys" />;
+  if (!session.user) return <NoUsers />;
+  return (
+    <>
+      <p className="note lead">
+        With a key a program, a phone or another computer comes in as you. A key that you revoke is
+        refused within a second, everywhere.
+      </p>
+      <KeyList rights={session.rights} />
+      {session.rights.includes("admin") && <People me={session.user.id} />}
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+import { Copy } from "lucide-react";
+import { IconButton } from "../../kit/Button";
+import { useCopy } from "../chat/useCopy";
+import { FIRST_USER } from "./keyWords";
+
+/** Nobody was added yet: what the first user changes, and how to add one. */
+export function NoUsers() {
+  const copy = useCopy();
+  return (
+    <section className="no-servers" aria-labelledby="no-users">
+      <h2 id="no-users">No keys are needed yet</h2>
+      <p className="note">
+        This Bethink has no users: it answers to its own machine only, and to whoever sits there.
+      </p>
+      <p className="note">
+        The first user that you add has all that was kept until now, and is an administrator. From
+        then on everybody needs a key or a sign-in, also on this page: make a key for them before
+        you close the terminal. Each further user has a memory of their own.
+      </p>
+      <figure className="code">
+        <figcaption>
+          <span>In a terminal on that machine</span>
+          <IconButton
+            icon={Copy}
+            size={15}
+            label="Copy the commands"
+            onClick={() => copy(FIRST_USER, "Commands copied")}
+          />
+        </figcaption>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line is scrolled with the keyboard */}
+        <pre tabIndex={0}>{FIRST_USER}</pre>
+      </figure>
+    </section>
+  );
+}

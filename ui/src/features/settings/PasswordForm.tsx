@@ -1,0 +1,64 @@
+import { type FormEvent, useState } from "react";
+import { api, asProblem } from "../../api/client";
+import type { UserShown } from "../../api/types";
+import { Button } from "../../kit/Button";
+import { Dialog } from "../../kit/Dialog";
+import { MIN_PASSWORD } from "./keyWords";
+
+type PasswordFormProps = {
+  user: UserShown;
+  isMe: boolean;
+  onSet: () => void;
+  onClose: () => void;
+};
+
+/** Gives a user a password, which signs them out everywhere. */
+export function PasswordForm({ user, isMe, onSet, onClose }: PasswordFormProps) {
+  const [fault, setFault] = useState("");
+  const [busy, setBusy] = useState(false);
+  const set = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const password = String(new FormData(event.currentTarget).get("password") ?? "");
+    setBusy(true);
+    try {
+      await api.changeUser(user.id, { password });
+      onSet();
+    } catch (error) {
+      setFault(asProblem(error).detail || asProblem(error).title);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={`A password for ${user.name}`} onClose={onClose}>
+      <form className="body" onSubmit={(event) => void set(event)}>
+        <p>
+          {isMe ? "You are signed out everywhere, here too. " : "They are signed out everywhere. "}
+          Keys go on working.
+        </p>
+        <input type="hidden" name="username" autoComplete="username" value={user.name} />
+        <label className="field">
+          New password, at least {MIN_PASSWORD} characters
+          <input
+            className="input"
+            name="password"
+            type="password"
+            data-first
+            minLength={MIN_PASSWORD}
+            maxLength={1000}
+            autoComplete="new-password"
+            required
+          />
+        </label>
+        <p role="alert" className="form-fault">
+          {fault}
+        </p>
+        <div className="actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={busy}>
+            Set password
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
