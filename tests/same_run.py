@@ -1,7 +1,7 @@
 """One run with everything that a door may have to tell, made by a script: text, two calls at once of which
 one fails, a file, progress, and a call that waits for its owner and is then approved.
 
-What differs from one time to the next (ids, how long a call took, how long the prompt is) is given fixed values.
+What differs from one time to the next (ids, how long a call took or the prompt is) is given fixed values.
 """
 
 from __future__ import annotations
