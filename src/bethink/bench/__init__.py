@@ -101,8 +101,9 @@ async def _agent(_: Settings, __: How) -> Rows:
 
 async def _door(settings: Settings, _: How) -> Rows:
     from bethink.bench.door import measure_door
+    from bethink.bench.doors import measure_doors
 
-    return await measure_door(settings.models)
+    return [*await measure_door(settings.models), *await measure_doors(settings.models)]
 
 
 async def _storage(_: Settings, __: How) -> Rows:
