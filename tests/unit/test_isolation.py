@@ -18,6 +18,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
 from bethink.agent.toolbox import Prepared
@@ -321,3 +322,30 @@ async def test_an_mcp_client_has_the_owner_of_its_key_and_no_other(mode: Any) ->
 
         assert FOUND.search(await searched(walk.ann))
         assert not FOUND.search(await searched(walk.bob))
+
+
+async def test_an_mcp_client_whose_key_may_not_read_reads_nothing() -> None:
+    async with open_house(ScriptedLlm(SCRIPT)) as house, served(house) as (http, _):
+        await walking(house, http)
+        register = house.app.accounts.register
+        ann = (await register.refresh()).named("ann")
+        assert ann is not None
+        key = (await register.add_key(ann.id, "chat", scopes=("chat",))).text
+        url = f"{http.base_url}/mcp".replace("//mcp", "/mcp")
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=20) as own,
+            Client(streamable_http_client(url, http_client=own)) as client,
+        ):
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            assert names.isdisjoint({"search_memory", "recall", "search_conversations", "get_user"})
+            for name in ("search_memory", "recall", "search_conversations"):
+                result = await client.call_tool(name, {"query": "quetzal"})
+                assert result.is_error
+                assert not FOUND.search(str(result))
+            for refused in (
+                client.list_resources(),
+                client.read_resource("memory://profile"),
+                client.get_prompt("what_do_you_know", {"subject": "quetzal"}),
+            ):
+                with pytest.raises(MCPError, match="has not the scope read"):
+                    await refused

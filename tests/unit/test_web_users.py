@@ -178,6 +178,31 @@ async def test_a_key_that_may_not_write_cannot_have_the_model_write() -> None:
             assert (await door.ask("GET", "/memories", key)).json()["total"] == count
 
 
+async def test_a_key_that_may_not_read_is_told_no_memory() -> None:
+    secret = "Ann has a dog called Zanzibar"
+    wanted = ScriptedCall("search_memory", {"query": "dog"})
+    llm = ScriptedLlm(["Hm.", wanted, "Hm."] * 2)
+    async with shared(llm, recall_min_score=0) as door:
+        await door.ask("POST", "/memories", await door.key("ann"), json={"content": secret})
+        for scopes, is_told in ((["chat"], False), (["chat", "read"], True)):
+            key = await door.key("ann", scopes)
+            conversation = (await door.ask("POST", "/conversations", key)).json()["id"]
+            url = f"/conversations/{conversation}/chat"
+            for text in ("Has Ann a dog?", "And what is the dog called?", "/recall dog"):
+                answer = await door.ask("POST", url, key, json=said(text, stream=False))
+                assert text.startswith("/") or bool(answer.json()["recalled"]) is is_told
+            assert ("Zanzibar" in answer.text) is is_told
+            seen = repr(llm.requests)
+            assert ("Zanzibar" in seen) is is_told
+            names = {tool.name for tool in llm.requests[-1].tools}
+            assert ("search_memory" in names) is is_told
+        key = await door.key("ann", ["write", "chat"])
+        conversation = (await door.ask("POST", "/conversations", key)).json()["id"]
+        url = f"/conversations/{conversation}/chat"
+        answer = await door.ask("POST", url, key, json=said("/forget dog", stream=False))
+        assert answer.json()["message"]["content"] == "This key may not read: it has not the scope read."
+
+
 async def test_strangers_learn_from_health_only_that_it_works() -> None:
     async with shared() as door:
         told = (await door.ask("GET", "/health")).json()

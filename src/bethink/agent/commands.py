@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bethink.across.wanted import is_token
-from bethink.agent.policy import READ_ONLY
+from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.errors import Conflict, NoModel
 from bethink.events import (
@@ -78,9 +78,12 @@ class Commands:
 
     async def run(self, request: RunRequest, command: Command) -> AsyncGenerator[Event, None]:
         """The events of a command's run."""
+        rights = request.principal.rights
         match command:
-            case Command("remember" | "forget") if "write" not in request.principal.rights:
-                answer = _say(READ_ONLY)
+            case Command("remember" | "forget") if "write" not in rights:
+                answer = _say(READ_ONLY if "read" in rights else NO_WRITE)
+            case Command("recall" | "forget") if "read" not in rights:
+                answer = _say(NO_READ)
             case Command("remember", rest) if rest:
                 answer = self._call(request, "store_memory", {"content": rest})
             case Command("recall", rest) if rest:

@@ -116,7 +116,7 @@ class Loop:
                 yield event
 
     async def _recall(self, request: RunRequest) -> AsyncGenerator[Event, None]:
-        if not self.context.remembers:
+        if not self.context.remembers or "read" not in request.principal.rights:
             return
         said = next(message for message in reversed(request.messages) if isinstance(message, UserMessage))
         try:
@@ -151,7 +151,8 @@ class Loop:
                     yield event
 
     async def _stream(self, request: RunRequest, answer: Answer, room: int) -> AsyncGenerator[Event, None]:
-        offer, before = self.toolbox.offer_in(request.messages), summary_block(request.summary)
+        offer = self.toolbox.offer_in(request.messages, request.principal)
+        before = summary_block(request.summary)
         sight = await look(self.files, request.principal, request.messages, sees=self.llm.sees)
         context = self.context if sight is NOTHING_SEEN else replace(self.context, sight=sight)
         asked = context.request(

@@ -49,6 +49,11 @@ def offered(tools: Sequence[Tool], messages: Sequence[Message], most: int) -> li
     return [one for one in others if not one.source or one.name in known] + search
 
 
+def reads(one: Tool) -> bool:
+    """Whether a tool reads what is the owner's: of such a key without the scope `read` has none."""
+    return one.effect == "read" and one.name != FIND_TOOLS
+
+
 def _found(messages: Sequence[Message]) -> set[str]:
     """The names that searches of the conversation gave, and those that were called."""
     names: set[str] = set()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bethink.across.common_words import COMMON_WORDS
 from bethink.agent.evidence import evidence_of
+from bethink.agent.offered import reads
 from bethink.tool import Evidence
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
 
 READ_ONLY = "This key may only read."
+NO_WRITE = "This key may not change anything: it has not the scope write."
+NO_READ = "This key may not read: it has not the scope read."
 _FINAL = "This cannot be undone."
 _ASKED = "You chose to be asked about this tool."
 _SENDS = "Something from outside stands in this conversation, and this would send out of this machine: {}"
@@ -112,7 +115,10 @@ def judge(
     A rule cannot let by itself run what destroys, nor what the key may not do.
     """
     if tool.effect in ("write", "destructive") and "write" not in principal.rights:
-        return Verdict("deny", READ_ONLY)
+        return Verdict("deny", READ_ONLY if "read" in principal.rights else NO_WRITE)
+    if (reads(tool) or tool.effect == "destructive") and "read" not in principal.rights:
+        # What cannot be undone shows first what would go.
+        return Verdict("deny", NO_READ)
     if rule == "deny":
         return Verdict("deny", f"{tool.name} is not allowed here.")
     if tool.effect == "destructive":

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from bethink.agent.known import NO_TOOLS, Known, Offer, known
 from bethink.agent.limits import Limits
-from bethink.agent.offered import offered
+from bethink.agent.offered import offered, reads
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
 from bethink.events import ToolFinished
 from bethink.masking import masked
@@ -119,12 +119,13 @@ class Toolbox:
         """All tools but the search for tools, as a model is told of them while they are few."""
         return self._known.offer if self.enabled else NO_TOOLS
 
-    def offer_in(self, messages: Sequence[Message]) -> Offer:
+    def offer_in(self, messages: Sequence[Message], principal: Principal) -> Offer:
         """The tools that a model is told of at this point of a conversation (`offered`)."""
-        now = self._known
-        if not self.enabled or len(now.offer.schemas) <= self.most:
+        now, may_read = self._known, "read" in principal.rights
+        if not self.enabled or (may_read and len(now.offer.schemas) <= self.most):
             return self.offer
-        chosen = [now.schemas[tool.name] for tool in offered(self.all, messages, self.most)]
+        tools = [tool for tool in self.all if may_read or not reads(tool)]
+        chosen = [now.schemas[tool.name] for tool in offered(tools, messages, self.most)]
         return Offer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcp import types
 
 from bethink.errors import BadInput, UnknownId
+from bethink.mcp_server.resources import check_reads
 
 if TYPE_CHECKING:
     from bethink.app import App
@@ -41,6 +42,7 @@ class Prompt:
 
 
 async def _known(app: App, principal: Principal, subject: str) -> str:
+    check_reads(principal)
     found = await app.recall.search(principal, subject, _HITS)
     hits = [hit for hit in found if hit.score >= app.settings.recall_min_score]
     lines = "\n".join(f"- {hit.at:%Y-%m-%d}, {hit.kind}: {' '.join(hit.text.split())}" for hit in hits)
@@ -109,6 +111,7 @@ async def got(
     Raises:
         UnknownId: there is no such prompt.
         BadInput: its argument is missing.
+        NotAllowed: it tells of memories, and the key may not read.
     """
     if (prompt := PROMPTS.get(name)) is None:
         raise UnknownId(f"There is no prompt {name[:80]!r}: there are {', '.join(PROMPTS)}.")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from mcp import types
 
-from bethink.errors import UnknownId
+from bethink.agent.policy import NO_READ
+from bethink.errors import NotAllowed, UnknownId
 from bethink.mcp_server.memory import talk_of
 from bethink.mcp_server.shapes import memory_of
 from bethink.tool import ToolContext
@@ -69,7 +70,12 @@ PROFILE = Shelf(
 
 
 async def listed(app: App, principal: Principal, cursor: str | None) -> types.ListResourcesResult:
-    """The profile, then facts in use, newest first, page by page."""
+    """The profile, then facts in use, newest first, page by page.
+
+    Raises:
+        NotAllowed: the key may not read.
+    """
+    check_reads(principal)
     page = await app.memory.list(principal, limit=_PAGE, cursor=cursor, where={"state": "active"})
     found = [
         types.Resource(
@@ -104,13 +110,25 @@ async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceRe
 
     Raises:
         UnknownId: nothing does.
+        NotAllowed: the key may not read.
     """
+    check_reads(principal)
     if uri == PROFILE.uri:
         return _contents(uri, PROFILE, await PROFILE.read(app, principal, ""))
     for shelf in SHELVES:
         if uri.startswith(shelf.uri) and (id := uri.removeprefix(shelf.uri)):
             return _contents(uri, shelf, await shelf.read(app, principal, id))
     raise UnknownId(f"There is nothing at {uri[:_TITLE_CHARS]}.")
+
+
+def check_reads(principal: Principal) -> None:
+    """Refuse what a key without the scope `read` may not see.
+
+    Raises:
+        NotAllowed: it has not that scope.
+    """
+    if "read" not in principal.rights:
+        raise NotAllowed(NO_READ)
 
 
 def _contents(uri: str, shelf: Shelf, text: str) -> types.ReadResourceResult:

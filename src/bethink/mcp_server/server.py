@@ -19,6 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from bethink import __version__
+from bethink.agent.offered import reads
 from bethink.agent.toolbox import Prepared
 from bethink.clock import Ids
 from bethink.errors import BethinkError
@@ -95,8 +96,12 @@ class Door:
     async def _list_tools(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        del context
-        found = list(offers(self.app, self.only).values())
+        principal = await self._principal(context)
+        found = [
+            offer
+            for offer in offers(self.app, self.only).values()
+            if "read" in principal.rights or not reads(offer.tool)
+        ]
         start = _place(params)
         more = str(start + _PAGE) if start + _PAGE < len(found) else None
         return types.ListToolsResult(
