@@ -21,7 +21,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model real-model servers clients serve test test-python test-ui check $(CHECKS) \
+.PHONY: help setup python ui model real-model servers clients serve test test-python test-ui coverage check $(CHECKS) \
 	format lock upgrade package check-package clean
 
 help: ## what there is to make
@@ -151,6 +151,13 @@ endif
 ifneq ($(SKIPPED_TESTS),)
 	@echo "SKIPPED: the browser tests in tests/ui; they need a Chromium on the PATH"
 endif
+
+coverage: setup ## all tests in Python, and which lines and branches none of them runs
+	@echo "== pytest, with coverage"
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest --inline-snapshot=disable --timeout=60 $(SKIPPED_TESTS) $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 test-ui: setup
 ifneq ($(UI),)

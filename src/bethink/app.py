@@ -59,6 +59,7 @@ from bethink.llm.settled import plain
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.people import People
 from bethink.ports import Ports, open_ports
+from bethink.redacting import Redacting
 from bethink.secrets_at_rest import Keeper
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
@@ -251,6 +252,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
         keeper=given.keeper,
+        redacting=Redacting(settings.redaction.tool_results, settings.redaction.exceptions),
     )
     context = Context.of(settings, memory, recall, clock=ports.clock, prompt=given.prompts.system)
     bounds, tally = bounds_of(settings), Tally()

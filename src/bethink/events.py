@@ -146,7 +146,8 @@ class ToolFinished(_Event, frozen=True, tag="tool_finished"):
     """The call ended. `text` is what the model reads; `error` is a code, None on success.
 
     `memories` are the ids of the facts that the text quotes. What is `untrusted`
-    came from outside: it is not the owner's own.
+    came from outside: it is not the owner's own. `redacted` says how many personal
+    numbers of each kind were masked.
     """
 
     call: str
@@ -157,6 +158,7 @@ class ToolFinished(_Event, frozen=True, tag="tool_finished"):
     attachments: tuple[Attachment, ...] = ()
     memories: tuple[str, ...] = ()
     untrusted: bool = False
+    redacted: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class MemoryChanged(_Event, frozen=True, tag="memory_changed"):

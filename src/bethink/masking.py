@@ -26,7 +26,7 @@ Schema = Mapping[str, Any]
 
 def has_card_number(text: str) -> bool:
     """Whether a text holds digits that can be a payment card's number."""
-    return any(_is_card(match.group()) for match in _DIGITS.finditer(text))
+    return any(has_check_digit(match.group()) for match in _DIGITS.finditer(text))
 
 
 def has_secrets(schema: Schema) -> bool:
@@ -137,10 +137,10 @@ def _hidden(value: object) -> object:
 
 def _masked_card(match: re.Match[str]) -> str:
     number = match.group()
-    return f"****-{number[-_SHOWN_DIGITS:]}" if _is_card(number) else number
+    return f"****-{number[-_SHOWN_DIGITS:]}" if has_check_digit(number) else number
 
 
-def _is_card(text: str) -> bool:
+def has_check_digit(text: str) -> bool:
     """The check digit of card numbers (ISO/IEC 7812-1, annex B)."""
     digits = [int(char) for char in reversed(text) if char.isdecimal()]
     doubled = [2 * digit - 9 * (digit > _HALF) for digit in digits[1::2]]

@@ -7,7 +7,6 @@ variables of Cognical (spec 004, "Environment variables") are read as aliases.
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from dataclasses import dataclass
@@ -17,7 +16,18 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from bethink.errors import BadInput
-from bethink.settings_shapes import Access, Assistant, DialDoor, InRedis, McpServer, Reading, Talking, as_list
+from bethink.settings_shapes import (
+    Access,
+    Assistant,
+    DialDoor,
+    InRedis,
+    Masking,
+    McpServer,
+    Reading,
+    Talking,
+    as_list,
+    as_object,
+)
 
 ENV_PREFIX = "BETHINK_"
 ALIASES = {
@@ -55,18 +65,10 @@ class Price(BaseModel):
     output: float = Field(ge=0)
 
 
-def _as_object(value: object) -> object:
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
-        message = f"it is not JSON: {error}"
-        raise ValueError(message) from error
-
-
 _Directory = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
-class Settings(Access, Reading, InRedis, Talking):
+class Settings(Access, Reading, InRedis, Talking, Masking):
     """What a Bethink is told at its start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -98,7 +100,7 @@ class Settings(Access, Reading, InRedis, Talking):
     models_offered: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[], description="Models that may be chosen beside `model` (comma-separated)."
     )
-    assistants: Annotated[dict[str, Assistant], BeforeValidator(_as_object)] = Field(
+    assistants: Annotated[dict[str, Assistant], BeforeValidator(as_object)] = Field(
         default={}, description="What `/v1/models` lists beside models: `[assistants.NAME]`."
     )
     model_base_url: str | None = Field(
@@ -124,7 +126,7 @@ class Settings(Access, Reading, InRedis, Talking):
     model_gap_timeout_s: float = Field(
         default=60, gt=0, description="Longest silence inside an answer, in seconds."
     )
-    prices: Annotated[dict[str, Price], BeforeValidator(_as_object)] = Field(
+    prices: Annotated[dict[str, Price], BeforeValidator(as_object)] = Field(
         default={}, description="Dollars per million tokens, by `provider:name`."
     )
 
@@ -154,7 +156,7 @@ class Settings(Access, Reading, InRedis, Talking):
     tool_timeout_s: float = Field(
         default=5, gt=0, description="Seconds of one tool call, unless the tool says other."
     )
-    tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(_as_object)] = Field(
+    tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(as_object)] = Field(
         default={},
         description="`auto`, `ask` or `deny` by a tool's name or pattern (`git__*`), or by effect.",
     )
@@ -265,13 +267,13 @@ class Settings(Access, Reading, InRedis, Talking):
         " `10.0.0.0/8`, `wiki.lan` (comma-separated).",
     )
 
-    dial: Annotated[DialDoor, BeforeValidator(_as_object)] = Field(
+    dial: Annotated[DialDoor, BeforeValidator(as_object)] = Field(
         default=DialDoor(),
         description="Bethink as an application of DIAL: `enabled`, `url`, `model`, `hosts`, `memory` and more"
         " (`docs/how-to/use-with-dial.md`).",
     )
 
-    mcp_servers: Annotated[dict[str, McpServer], BeforeValidator(_as_object)] = Field(
+    mcp_servers: Annotated[dict[str, McpServer], BeforeValidator(as_object)] = Field(
         default={}, description="MCP servers whose tools are used, by name; `[mcpServers.NAME]` is the same."
     )
     mcp_servers_file: _Directory | None = Field(

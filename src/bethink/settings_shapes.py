@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ from pydantic import (
 
 Effect = Literal["read", "write", "destructive", "egress"]
 Trust = Literal["owner", "untrusted"]
+Redacted = Literal["card", "ssn", "phone", "email", "iban"]
+"""Personal numbers that can be masked in what tools return."""
 
 _SEEING = (
     "*gpt-4o*",
@@ -44,6 +47,15 @@ _SEEING = (
     "!*-audio*",
 )
 """Models that are known to see pictures, wherever they are served."""
+
+
+def as_object(value: object) -> object:
+    """What JSON text says: so objects are written into the environment."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        message = f"it is not JSON: {error}"
+        raise ValueError(message) from error
 
 
 def as_list(value: object) -> object:
@@ -86,6 +98,18 @@ class InRedis(BaseModel):
         description="Whose conversations have the plain keys; others' are behind `bethink:OWNER:`.",
     )
     redis_timeout_s: float = Field(default=5, gt=0, le=60, description="Longest wait for Redis.")
+
+
+class Redaction(BaseModel):
+    """Personal numbers that are masked in what tools return, before it is shown, kept or sent to a model.
+
+    `exceptions` name tools, or patterns of names, with the kinds that are masked in theirs instead.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool_results: Annotated[list[Redacted], BeforeValidator(as_list)] = ["card", "ssn"]
+    exceptions: dict[str, list[Redacted]] = {"*_memory": ["card", "ssn"], "*_memories": ["card", "ssn"]}
 
 
 class McpOAuth(BaseModel):
@@ -227,6 +251,16 @@ class Talking(BaseModel):
     )
     summary_keep_messages: int = Field(
         default=20, ge=2, description="Newest messages that stay word for word then."
+    )
+
+
+class Masking(BaseModel):
+    """What is kept out of sight: a family of `Settings`."""
+
+    redaction: Annotated[Redaction, BeforeValidator(as_object)] = Field(
+        default=Redaction(),
+        description="Personal numbers masked in what tools return: `tool_results` and `exceptions`"
+        " (`docs/how-to/decide-what-tools-may-do.md`).",
     )
 
 

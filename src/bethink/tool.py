@@ -185,6 +185,8 @@ Check = Callable[[str], dict[str, Any]]
 Gives = Callable[[dict[str, Any]], "Sequence[str]"]
 """The URLs and texts with which a call leaves this machine."""
 
+Critical = Callable[[dict[str, Any]], str]
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -199,6 +201,7 @@ class Tool:
     is the owner's choice. `source` names the server or plug-in that a tool comes
     from, "" for Bethink's own; `origin` is what exactly answers under its name there.
     At most `concurrency` calls of one owner run at once.
+    `critical` says why a call with such arguments asks first, "" where it need not.
     `secret` says that some argument is to be masked wherever a call is kept or shown.
     """
 
@@ -218,6 +221,7 @@ class Tool:
     concurrency: int | None = None
     source: str = ""
     origin: str = ""
+    critical: Critical | None = field(default=None, repr=False)
     secret: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -247,6 +251,7 @@ class Tool:
 class _More(TypedDict, total=False):
     foretell: Foretell
     gives: Gives
+    critical: Critical
     public: bool
     rate: Rate
     concurrency: int

@@ -35,6 +35,7 @@ def test_nothing_set_is_a_bethink_without_a_model_on_loopback(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("R156")
+@pytest.mark.requirement("R205")
 def test_flag_beats_variable_beats_alias_beats_file_beats_default(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

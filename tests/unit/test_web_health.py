@@ -108,6 +108,7 @@ async def test_settings_show_bounds_and_no_key() -> None:
     assert "sk-" not in answer.text
 
 
+@pytest.mark.requirement("R205")
 async def test_metrics_count_runs_calls_and_tokens() -> None:
     script = [[ScriptedCall("store_memory", {"content": "Lives in Paris"})], 'Noted "Paris".']
     async with open_door(ScriptedLlm(script, name='scripted:"x"')) as door:

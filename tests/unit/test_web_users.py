@@ -64,6 +64,7 @@ async def shared(
 
 @pytest.mark.requirement("R183", "C17", "U7")
 @pytest.mark.parametrize("peer", [PEER, "127.0.0.1"])
+@pytest.mark.requirement("R205")
 async def test_a_key_opens_its_owners_data_from_anywhere_and_nothing_opens_without(peer: str) -> None:
     async with shared(peer=peer) as door:
         ann, bob = await door.key("ann"), await door.key("bob")

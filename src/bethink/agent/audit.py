@@ -35,6 +35,7 @@ class ToolUse(Record, frozen=True, kw_only=True):
     """One call. `at` is when it ended, in microseconds UTC; `error` a code, None where it went well.
 
     `message` is the message that asked for it, None where that is not known.
+    `redacted` says how many personal numbers of each kind were masked in the result.
     """
 
     at: int
@@ -46,6 +47,7 @@ class ToolUse(Record, frozen=True, kw_only=True):
     by: By
     error: str | None
     duration_ms: float
+    redacted: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 TOOL_USES = Collection("tool_uses", ToolUse, ("tool", "conversation", "at"), searchable=False)
@@ -98,6 +100,7 @@ class Ledger:
                 by=_REFUSED.get(event.error) or self._decided.get(event.call, "policy"),
                 error=event.error,
                 duration_ms=event.duration_ms,
+                redacted=event.redacted,
             )
             for event, message in ended
         ]

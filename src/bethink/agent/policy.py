@@ -9,7 +9,7 @@ gave the very address. Detection of attacks plays no part here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,9 @@ _FINAL = "This cannot be undone."
 _ASKED = "You chose to be asked about this tool."
 _SENDS = "Something from outside stands in this conversation, and this would send out of this machine: {}"
 _MAX_SHOWN = 200
+_MANY = 3
+"""So many calls of one message that change records are a bulk change: a person looks at it first."""
+_BULK = "This would change {} records at once."
 
 _BREAKS = re.compile(r"[\s<>\"'`|()\[\]{}]+")
 _WORD = re.compile(r"\w+")
@@ -66,9 +69,10 @@ class Policy:
         if not calls:
             return []
         own = await self.rules.among(request.principal, [call.tool for call in calls])
+        changing = sum(call.tool.critical is not None for call in calls)
         return [
             judge(
-                call.tool,
+                _of_many(call.tool, changing),
                 call.arguments,
                 request.principal,
                 rule=self._rule(call.tool, own),
@@ -102,6 +106,18 @@ class Policy:
         return fnmatchcase(tool.name, name) or name == tool.effect or self.toolbox.get(name) == tool
 
 
+def _of_many(tool: Tool, changing: int) -> Tool:
+    """The tool as one of so many that change records at once."""
+    if tool.critical is None or changing < _MANY:
+        return tool
+
+    def critical(arguments: dict[str, object]) -> str:
+        del arguments
+        return _BULK.format(changing)
+
+    return replace(tool, critical=critical)
+
+
 def judge(
     tool: Tool,
     arguments: Mapping[str, object],
@@ -125,6 +141,8 @@ def judge(
         return Verdict("ask", _FINAL)
     if rule is not None:
         return Verdict("ask", _ASKED) if rule == "ask" else AUTO
+    if tool.critical is not None and (why := tool.critical(dict(arguments))):
+        return Verdict("ask", why)
     if tool.effect != "egress":
         return AUTO
     context = evidence()

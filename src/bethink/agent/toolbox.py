@@ -22,14 +22,15 @@ from bethink.agent.known import NO_TOOLS, Known, Offer, known
 from bethink.agent.limits import Limits
 from bethink.agent.offered import offered, reads
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
-from bethink.events import ToolFinished
+from bethink.events import ToolFinished, ToolProgress
 from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage
+from bethink.redacting import Redacting
 from bethink.telemetry import log
 from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from bethink.events import Event
     from bethink.messages import AssistantMessage, Message
@@ -75,7 +76,8 @@ class Toolbox:
     `concurrency` calls of one owner run at once; results longer than
     `max_result_chars` are cut with a note, and kept whole as a file. A model is
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
-    `keeper` seals what is secret in a call while it waits.
+    `keeper` seals what is secret in a call while it waits. `redacting` masks personal
+    numbers in what tools tell, before anybody sees it.
     """
 
     tools: Sequence[Tool]
@@ -86,6 +88,7 @@ class Toolbox:
     enabled: bool = True
     most: int = 30
     keeper: Keeper | None = field(default=None, repr=False)
+    redacting: Redacting = field(default_factory=Redacting)
     _limits: Limits = field(init=False, repr=False)
     _now: Known = field(init=False, repr=False)
 
@@ -256,7 +259,14 @@ class Toolbox:
     async def _one(
         self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
     ) -> None:
-        own = replace(context, call=prepared.call.id, emit=queue.put_nowait)
+        def emit(event: Event) -> None:
+            if isinstance(event, ToolProgress):
+                event = msgspec.structs.replace(
+                    event, text=self.redacting.text(prepared.tool.name, event.text)
+                )
+            queue.put_nowait(event)
+
+        own = replace(context, call=prepared.call.id, emit=emit)
         duration_ms = 0.0
         # Not of the tool: what this module itself says in its place.
         is_ours = False
@@ -267,6 +277,7 @@ class Toolbox:
                 duration_ms = round((perf_counter() - start) * 1000, 2)
         except RateLimited as error:
             output, is_ours = ToolOutput(str(error), error=error.code), True
+        output, masked_kinds = self.redacting.output(prepared.tool.name, output)
         output = await self._bounded(output, own)
         _finish(
             queue,
@@ -274,6 +285,7 @@ class Toolbox:
             output,
             duration_ms=duration_ms,
             untrusted=output.untrusted or (prepared.tool.trust == "untrusted" and not is_ours),
+            redacted=masked_kinds,
         )
 
     async def _output(self, prepared: Prepared, context: ToolContext) -> tuple[ToolOutput, bool]:
@@ -336,6 +348,7 @@ def _finish(
     *,
     duration_ms: float = 0,
     untrusted: bool = False,
+    redacted: Mapping[str, int] | None = None,
 ) -> None:
     queue.put_nowait(
         ToolFinished(
@@ -347,6 +360,7 @@ def _finish(
             attachments=output.attachments,
             memories=output.memories,
             untrusted=untrusted,
+            redacted=dict(redacted or {}),
         )
     )
     queue.put_nowait(

@@ -131,7 +131,9 @@ def _log(session: Session, screen: Screen, options: argparse.Namespace) -> int:
 def _show(screen: Screen, called: Called) -> None:
     use = called.use
     outcome = use.error or "ok"
-    screen.line(f"{_moment(called)}  {use.tool}  {outcome}, {use.duration_ms:,.0f} ms, by {use.by}")
+    kinds = ", ".join(f"{count} {kind}" for kind, count in use.redacted.items())
+    masked = f", masked {kinds}" if kinds else ""
+    screen.line(f"{_moment(called)}  {use.tool}  {outcome}, {use.duration_ms:,.0f} ms, by {use.by}{masked}")
     arguments = "(its message is gone)" if called.arguments is None else called.arguments
     screen.line(f"    {_brief(arguments)}")
 

@@ -21,7 +21,7 @@ from bethink.agent.audit import ToolUse
 from bethink.agent.policy import Policy
 from bethink.agent.toolbox import Prepared, discreet
 from bethink.errors import BadInput
-from bethink.events import ToolProgress
+from bethink.events import ToolFinished, ToolProgress
 from bethink.messages import ToolCall, ToolMessage
 from bethink.tool import ToolContext, ToolOutput
 
@@ -101,23 +101,28 @@ class Calls:
 
         watched = replace(prepared, tool=replace(tool, handler=handler))
         result: ToolMessage | None = None
+        kinds: dict[str, int] = {}
         async with aclosing(self.app.toolbox.run([watched], context)) as items:
             async for item in items:
                 match item:
                     case ToolMessage():
                         result = item
+                    case ToolFinished():
+                        kinds = item.redacted
                     case ToolProgress(text=text, fraction=fraction):
                         await progress(fraction, text)
                     case _:
                         pass
         error = result.error if result else "tool_failed"
         by: By = "approve" if prepared.tool.effect == "destructive" else "policy"
+        duration_ms = result.duration_ms if result else 0
         await self._note(
-            context.principal, prepared, by=by, error=error, duration_ms=result.duration_ms if result else 0
+            context.principal, prepared, by=by, error=error, duration_ms=duration_ms, redacted=kinds
         )
         if result is None or error is not None or not kept:
             return ToolOutput(result.content if result else "", error=error or "tool_failed")
-        return replace(kept[-1], text=result.content, attachments=result.attachments)
+        output, _ = self.app.toolbox.redacting.output(tool.name, kept[-1])
+        return replace(output, text=result.content, attachments=result.attachments)
 
     async def _note(
         self,
@@ -127,6 +132,7 @@ class Calls:
         by: By,
         error: str | None = None,
         duration_ms: float = 0,
+        redacted: dict[str, int] | None = None,
     ) -> None:
         use = ToolUse(
             id=self.new_id(),
@@ -139,6 +145,7 @@ class Calls:
             by=by,
             error=error,
             duration_ms=duration_ms,
+            redacted=redacted or {},
         )
         await self.app.audit.note(principal, use)
 

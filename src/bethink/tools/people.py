@@ -28,6 +28,9 @@ NOBODY = "No users found."
 _SECRET: dict[str, JsonValue] = {"writeOnly": True}
 """What goes in and never comes out: `bethink.masking` keeps it out of all that is stored and shown."""
 
+_CRITICAL = ("email", "credit_card")
+"""What others know or pay a person by: a change of it asks the owner first (spec 001, "confirm before")."""
+
 _LINE = 200
 
 
@@ -106,7 +109,8 @@ def people_tools(people: People) -> list[Tool]:
     ) -> ToolOutput:
         """Add a user (a person whom the owner keeps a record of) to the users management system.
 
-        Take what the owner or a page says of them; never make up what is not known.
+        Search for them first (search_users): nobody is added twice. Take what the owner or a page
+        says of them; never make up what is not known.
         """
         given = _given(
             name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
@@ -137,7 +141,7 @@ def people_tools(people: People) -> list[Tool]:
         sought = Sought(name, surname, email, gender)
         return _listed(await people.search(context.principal, sought, limit=limit, cursor=cursor))
 
-    @tool(effect="write", label="Change user {id}")
+    @tool(effect="write", label="Change user {id}", critical=_critical)
     async def update_user(
         context: ToolContext,
         id: UserId,
@@ -153,7 +157,7 @@ def people_tools(people: People) -> list[Tool]:
         address: Lives = None,
         credit_card: Pays = None,
     ) -> ToolOutput:
-        """Change what is given of a user; what is left out stays as it is."""
+        """Change what is given of a user; what is left out stays as it is. Search for them first."""
         given = _given(
             name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,
@@ -176,6 +180,11 @@ def people_tools(people: People) -> list[Tool]:
         return ToolOutput(text, structured={"deleted": gone.id})
 
     return [create_user, get_user, search_users, update_user, delete_user]
+
+
+def _critical(arguments: dict[str, Any]) -> str:
+    named = [name.replace("_", " ") for name in _CRITICAL if arguments.get(name) is not None]
+    return f"This would change somebody's {' and '.join(named)}." if named else ""
 
 
 def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type

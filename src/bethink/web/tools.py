@@ -58,6 +58,9 @@ class CallShown(BaseModel):
     error: str | None
     duration_ms: float
     arguments: str | None
+    redacted: dict[str, int] = Field(
+        description="How many personal numbers of each kind were masked in the result."
+    )
 
 
 class CallPage(BaseModel):
@@ -112,6 +115,7 @@ async def list_calls(
             by=one.use.by,
             error=one.use.error,
             duration_ms=one.use.duration_ms,
+            redacted=one.use.redacted,
             arguments=one.arguments,
         )
         for one in called

@@ -24,7 +24,7 @@ export type BranchBody = { message: string };
 
 export type CallPage = { cursor: string | null; items: readonly CallShown[] };
 
-export type CallShown = { arguments: string | null; at: string; by: "policy" | "approve" | "edit" | "reject" | "deny"; call: string; conversation: string; duration_ms: number; error: string | null; id: string; run: string; tool: string };
+export type CallShown = { arguments: string | null; at: string; by: "policy" | "approve" | "edit" | "reject" | "deny"; call: string; conversation: string; duration_ms: number; error: string | null; id: string; redacted: Record<string, number>; run: string; tool: string };
 
 export type CardParts = { cvv?: string | null; exp_date?: string | null; num?: string | null };
 
@@ -226,7 +226,7 @@ export type TextDelta = { kind: "text_delta"; text: string };
 
 export type TextSoFar = { kind: "text_so_far"; reasoning?: string; text: string };
 
-export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; memories?: readonly string[]; name: string; text: string; untrusted?: boolean };
+export type ToolFinished = { attachments?: readonly Attachment[]; call: string; duration_ms: number; error?: string | null; kind: "tool_finished"; memories?: readonly string[]; name: string; redacted?: Record<string, number>; text: string; untrusted?: boolean };
 
 export type ToolList = { items: readonly ToolShown[] };
 
