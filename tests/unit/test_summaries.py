@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
 
-LONG = {"summary_after_messages": 4, "summary_keep_messages": 2, "recall_limit": 0}
+LONG: dict[str, Any] = {"summary_after_messages": 4, "summary_keep_messages": 2, "recall_limit": 0}
 
 
 class NoSummary(ScriptedLlm):
