@@ -45,7 +45,7 @@ def jobs(events: list[Event]) -> list[str]:
 @pytest.mark.requirement("U7")
 async def test_the_oldest_part_is_told_in_short_once_and_then_extended() -> None:
     llm = ScriptedLlm(["A1", "A2", "A3", "They greeted.", "A4", "A5", "They greeted, then talked.", "A6"])
-    async with open_house(llm, **LONG | {"summary_after_messages": 6}) as house:
+    async with open_house(llm, **dict(LONG, summary_after_messages=6)) as house:
         conversation = await house.new()
         events = [await house.say(f"Q{number}", conversation) for number in range(1, 7)]
         kept = [message.message.content for message in await house.messages(conversation)]
