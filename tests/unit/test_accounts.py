@@ -344,3 +344,19 @@ async def test_when_a_key_was_last_used_is_written_at_the_end_not_at_each_use() 
         assert await accounts.last_uses([made.key.id]) == {made.key.id: clock.now_us()}
         assert await accounts_of(store).last_uses([made.key.id]) == {}
     assert await accounts_of(store).last_uses([made.key.id]) == {made.key.id: clock.now_us()}
+
+
+async def test_sign_ins_that_are_over_are_cleared_and_others_stay() -> None:
+    clock = FakeClock()
+    accounts = accounts_of(clock=clock)
+    register = accounts.register
+    user = await register.add_user("ann")
+    key = await register.add_key(user.id, "laptop")
+    old = await accounts.signing.with_key(key.text, peer=PEER)
+    clock.advance(20 * 86_400)
+    new = await accounts.signing.with_key(key.text, peer=PEER)
+    assert await register.clear_sign_ins() == 0
+    clock.advance(11 * 86_400)
+    assert await register.clear_sign_ins() == 1
+    assert await register.sign_in(old.record.id) is None
+    assert await register.sign_in(new.record.id) is not None

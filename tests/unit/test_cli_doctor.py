@@ -96,3 +96,15 @@ def test_faults_of_the_settings_are_told(plain: CommandLine) -> None:
     ended = plain.setting(BETHINK_MAX_STEPS="many")("doctor")
     assert ended.code == 1
     assert re.search(r"^broken +settings .*max_steps", ended.out, re.MULTILINE)
+
+
+@pytest.mark.timeout(45)
+def test_users_and_keys_are_counted_and_who_cannot_come_in_is_told(plain: CommandLine) -> None:
+    part = "users and keys"
+    plain("users", "add", "ann")
+    assert "ann (administrator) cannot come in" in messages(plain)[part]
+    assert states(plain.setting(BETHINK_PUBLIC_URLS="https://bethink.example"))[part] == "broken"
+    plain("users", "key", "add", "ann")
+    plain("users", "add", "bob")
+    plain("users", "disable", "bob")
+    assert messages(plain)[part] == "2 users, 1 disabled; 1 live key, 0 expired, 0 revoked"

@@ -298,6 +298,15 @@ class Register:
         """End a sign-in; one that is not there is ended."""
         await self._change(lambda _known: [Delete(SIGN_INS, id)])
 
+    async def clear_sign_ins(self) -> int:
+        """Remove the sign-ins that are over, which open nothing any more; how many."""
+        scan = Scan(SIGN_INS, order="expires_at", high=self.clock.now_us(), limit=_PAGE)
+        count = 0
+        while items := (await self.store.scan(OWNER, scan)).items:
+            await self.store.commit(OWNER, [Delete(SIGN_INS, item.record.id) for item in items])
+            count += len(items)
+        return count
+
     async def _change(self, change: Callable[[Known], Sequence[Change]]) -> None:
         for _ in range(_TRIES):
             known = await self.refresh()

@@ -68,6 +68,8 @@ class Tidying:
         Raises:
             StorageError: it cannot be said who they are.
         """
+        if over := await self.accounts.register.clear_sign_ins():
+            _log.info("%d sign-ins were over and are cleared", over)
         async for owner in owners_of(self.memory.store, FACTS, INTENTS, CONVERSATIONS):
             try:
                 await self.tidy(self.accounts.on_behalf_of(owner, audience="tidying"))
