@@ -22,7 +22,8 @@ from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
 from bethink.agent.toolbox import Prepared
-from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.llm.script import ScriptedCall
+from bethink.llm.scripted import ScriptedLlm
 from bethink.mcp_server.families import offers
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import Principal
@@ -103,6 +104,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
     file = await made(f"{at}/files", files={"file": ("q.txt", HERS.encode(), "text/plain")})
     first = await made(f"{at}/chat", json=said(f"Do you know that {HERS}?", stream=False))
     waits = await made(f"{at}/chat", json=said("Forget it all", stream=False))
+    response = await made("/v1/responses", json={"input": HERS})
     written = await made("/memories", json={"content": HERS})
     person = await made(
         "/people", json={"name": SECRET, "surname": "X", "email": "z@example.org", "about_me": HERS}
@@ -113,6 +115,7 @@ async def walking(house: House, http: httpx2.AsyncClient) -> Walk:
         "message": first["message"]["id"],
         "run": waits["run_id"],
         "call": waits["waiting"][0]["call"],
+        "response": response["id"],
         "memory": written["memory"]["id"],
         "undo": written["undo"],
         "person": person["id"],
@@ -145,9 +148,8 @@ def bodies(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         },
         "POST /v1/responses": {
             "json": {
-                "model": "scripted:demo",
                 "input": f"What do you know of {ids['memory']}?",
-                "previous_response_id": f"resp_{ids['run']}",
+                "previous_response_id": ids["response"],
             }
         },
         "POST /v1/embeddings": {"json": {"model": "none", "input": "quetzal"}},

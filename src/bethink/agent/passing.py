@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bethink.agent.threads import Threads
 from bethink.errors import Busy, UnknownId
 from bethink.telemetry import log
 
@@ -24,8 +25,12 @@ class Passing:
     runs: Callable[[], Runs]
 
     async def __call__(self, principal: Principal) -> None:
-        """Remove the owner's that have not changed for a day, with all that was said in them."""
+        """Remove the owner's that have not changed for a day, with all that was said in them.
+
+        Requests that nobody repeats any more are let go, too.
+        """
         runs = self.runs()
+        await Threads(runs.conversations).purge(principal)
         for conversation in await runs.conversations.passed(principal):
             try:
                 await runs.delete_conversation(principal, conversation)

@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from bethink.across.redaction import FORGOTTEN
 from bethink.conversations import (
     CONVERSATIONS,
@@ -36,6 +38,13 @@ if TYPE_CHECKING:
 
 _CANDIDATES: Final = 20
 _PAGE: Final = 100
+_KEYS: Final = "key"
+"""What stands as `said` of a request that may be repeated."""
+_LIMBO_US: Final = 10 * 60 * 1_000_000
+"""After which a request that has begun and started no run is taken to have died with its process."""
+_REPEATABLE_US: Final = 24 * 3_600 * 1_000_000
+"""How long a request may be repeated."""
+_PURGED_AT_ONCE: Final = 500
 _MAX_IMPORTED: Final = 2_000
 """Messages of a history that Bethink does not know: the newest are taken over."""
 _THOUGHTS: Final = re.compile(r"<(think|details)\b.*?</\1>", re.DOTALL)
@@ -50,6 +59,8 @@ class Thread(Record, frozen=True, kw_only=True):
     """That the owner's `message` ended what was `said`, a hash. `at` is microseconds UTC.
 
     One with a `request`, a hash too, stands for a request that may be repeated: `run` answers it.
+    One that is a response of `run` says after which run it came (`previous`), and the `model` as
+    its client called it.
     """
 
     said: str
@@ -58,6 +69,8 @@ class Thread(Record, frozen=True, kw_only=True):
     message: str = ""
     run: str = ""
     request: str = ""
+    previous: str = ""
+    model: str = ""
 
 
 THREADS = Collection("threads", Thread, ("said", "conversation", "at"), searchable=False)
@@ -139,34 +152,48 @@ class Threads:
             Busy: the first such request has only just begun.
             Conflict: it was another request.
         """
-        said = hashlib.sha256(f"key:{key}".encode()).hexdigest()
-        mine = Thread(
-            id=said, said=said, conversation="", at=self.conversations.clock.now_us(), request=request
-        )
+        at = self.conversations.clock.now_us()
+        mine = Thread(id=_hashed(key), said=_KEYS, conversation="", at=at, request=request)
         try:
             await self.conversations.store.commit(principal.owner, [Put(THREADS, mine, if_version=0)])
         except Conflict:
-            (found,) = await self.conversations.store.get(THREADS, principal.owner, [said])
-            if found is None or not found.record.run:
+            (found,) = await self.conversations.store.get(THREADS, principal.owner, [mine.id])
+            if found is None:
                 raise Busy from None
             if found.record.request != request:
                 message = "This idempotency key was given to another request before: use a new one."
                 raise Conflict(message) from None
-            return found.record
+            if found.record.run:
+                return found.record
+            if at < found.record.at + _LIMBO_US:
+                raise Busy from None
+            await self._take_up(principal, mine, found.version)
         return None
 
     async def fulfil(self, principal: Principal, key: str, *, conversation: str, run: str) -> None:
         """Note which run answers a request; without a run the key is free again."""
-        said = hashlib.sha256(f"key:{key}".encode()).hexdigest()
-        (found,) = await self.conversations.store.get(THREADS, principal.owner, [said])
+        (found,) = await self.conversations.store.get(THREADS, principal.owner, [_hashed(key)])
         if found is None:
             return
-        at = self.conversations.clock.now_us()
-        thread = Thread(
-            id=said, said=said, conversation=conversation, at=at, run=run, request=found.record.request
-        )
-        change = Put(THREADS, thread) if run else Delete(THREADS, said)
+        thread = msgspec.structs.replace(found.record, conversation=conversation, run=run)
+        change = Put(THREADS, thread) if run else Delete(THREADS, thread.id)
         await self.conversations.store.commit(principal.owner, [change])
+
+    async def purge(self, principal: Principal) -> None:
+        """Let go of requests that nobody repeats any more: some, the oldest first."""
+        until = self.conversations.clock.now_us() - _REPEATABLE_US
+        scan = Scan(THREADS, {"said": _KEYS}, order="at", low=0, high=until, limit=_PURGED_AT_ONCE)
+        page = await self.conversations.store.scan(principal.owner, scan)
+        if page.items:
+            gone = [Delete(THREADS, item.record.id) for item in page.items]
+            await self.conversations.store.commit(principal.owner, gone)
+
+    async def _take_up(self, principal: Principal, mine: Thread, version: int) -> None:
+        """Make a request whose process died one's own."""
+        try:
+            await self.conversations.store.commit(principal.owner, [Put(THREADS, mine, version)])
+        except Conflict:
+            raise Busy from None
 
     async def _known(self, principal: Principal, said: str) -> list[Thread]:
         scan = Scan(THREADS, {"said": said}, order="at", reverse=True, limit=_CANDIDATES)
@@ -250,3 +277,7 @@ def _last(history: Sequence[Told]) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(_THOUGHTS.sub(" ", text).split())
+
+
+def _hashed(key: str) -> str:
+    return hashlib.sha256(f"key:{key}".encode()).hexdigest()

@@ -36,7 +36,7 @@ from bethink.web.mcp import mcp_route
 from bethink.web.problems import documented, install
 from bethink.web.security import Guard
 from bethink.web.ui import Interface
-from bethink.web.v1 import chat, models
+from bethink.web.v1 import chat, models, responses
 from bethink.web.v1.errors import OpenAiErrors
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ _ROOMS = (
     recall,
     people,
     chat,
+    responses,
     models,
 )
 

@@ -12,6 +12,8 @@ export type ApprovalDecided = { arguments: string; call: string; decision: "appr
 
 export type ApprovalNeeded = { arguments: string; call: string; final?: boolean; kind: "approval_needed"; label: string; name: string; reason: string };
 
+export type Asking = { background?: boolean | null; conversation?: string | Named | null; input: string | readonly Item[]; instructions?: string | null; max_output_tokens?: number | null; metadata?: Metadata | null; model?: string; previous_response_id?: string | null; store?: boolean | null; stream?: boolean | null; temperature?: number | null; text?: TextConfig | null; tool_choice?: unknown; tools?: readonly Offered[] | null };
+
 export type Attachment = { media_type: string; name: string; url: string };
 
 export type BadImportLine = { line: number; reason: string };
@@ -92,6 +94,8 @@ export type Health = { conversation_manager_initialized?: boolean; parts?: Parts
 
 export type Interrupted = { at: string; message: string; run: string };
 
+export type Item = { call_id?: string | null; content?: string | readonly Part[] | null; output?: string | readonly Part[] | null; role?: "system" | "developer" | "user" | "assistant" | null; type?: string };
+
 export type JobCost = { cost_usd: number | null; estimated: boolean; input_tokens: number; job: string; output_tokens: number; requests: number };
 
 export type KeyBody = { expires_at?: string | null; name: string; scopes?: readonly ("read" | "write" | "chat" | "admin")[] | null };
@@ -168,6 +172,8 @@ export type ModelMessage = { at: string; branch: number; changed: readonly Messa
 
 export type Models = { data: readonly Model[]; object?: "list" };
 
+export type Named = { id: string };
+
 export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
 
 export type Offered = { description?: string | null; function?: Function | null; name?: string | null; parameters?: Record<string, unknown> | null; type?: string };
@@ -222,7 +228,11 @@ export type SignInBody = { key?: string | null; name?: string | null; password?:
 
 export type StreamOptions = { include_usage?: boolean };
 
+export type TextConfig = { format?: TextFormat | null };
+
 export type TextDelta = { kind: "text_delta"; text: string };
+
+export type TextFormat = { description?: string | null; name?: string | null; schema?: Record<string, unknown> | null; strict?: boolean | null; type?: "text" | "json_object" | "json_schema" };
 
 export type TextSoFar = { kind: "text_so_far"; reasoning?: string; text: string };
 

@@ -25,6 +25,7 @@ USUAL: Final = "bethink"
 """The name under which the usual model is listed: its other name is the settings'."""
 MAX_MESSAGES: Final = 5_000
 _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+/-]*)(?P<parameters>(?:;[\w=.+-]+)*?)(?P<base>;base64)?,")
+_SYSTEM: Final = ("system", "developer")
 _EXTENSIONS: Final = {"image/jpeg": "jpg", "image/svg+xml": "svg", "text/plain": "txt", "audio/mpeg": "mp3"}
 
 
@@ -213,3 +214,69 @@ def client_tools(offered: Sequence[Offered] | None, choice: object) -> tuple[Too
 
 Temperature = Annotated[float | None, Field(ge=0, le=2)]
 Tokens = Annotated[int | None, Field(ge=1)]
+
+
+class ChatMessage(Loose):
+    """One message of a history."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+    tool_call_id: str | None = None
+
+
+def system_of(messages: Sequence[ChatMessage], more: str = "") -> str:
+    """What the client tells its model: `more`, and its messages of that kind."""
+    told = [more, *(content_of(one.content).text for one in messages if one.role in _SYSTEM)]
+    return "\n\n".join(part for part in told if part.strip())
+
+
+def asked_of(wishes: Wishes, told: Sequence[ChatMessage]) -> Asked:
+    """A history, taken apart: what is new stands at its end.
+
+    Raises:
+        BadInput: it ends in no message of the owner's and no results.
+    """
+    messages = [one for one in told if one.role not in _SYSTEM]
+    end = len(messages)
+    last = messages[-1].role if messages else ""
+    while end and messages[end - 1].role == last:
+        end -= 1
+    history = _history(messages[:end])
+    match last:
+        case "user":
+            contents = [content_of(one.content) for one in messages[end:]]
+            return Asked(
+                wishes,
+                history,
+                said="\n\n".join(one.text for one in contents if one.text) or _unsaid(contents[-1].files),
+                files=[file for one in contents for file in one.files],
+            )
+        case "tool":
+            return Asked(wishes, history, results=[_result(one) for one in messages[end:]])
+        case _:
+            message = "messages: the last one must be the user's, or a tool's result."
+            raise BadInput(message)
+
+
+def _history(messages: Sequence[ChatMessage]) -> list[Told]:
+    """What was said before, text alone; messages of one role that follow one another are one."""
+    history: list[Told] = []
+    for one in messages:
+        text = content_of(one.content).text
+        if history and history[-1].role == one.role == "user":
+            history[-1] = Told("user", f"{history[-1].text}\n\n{text}")
+        elif one.role in ("user", "assistant"):
+            history.append(Told(one.role, text))
+    return history
+
+
+def _unsaid(files: Sequence[object]) -> str:
+    """What stands for a message that is files alone."""
+    return "(files)" if files else ""
+
+
+def _result(one: ChatMessage) -> ToolMessage:
+    if not one.tool_call_id:
+        message = "messages: a tool's result needs the id of its call (tool_call_id, or call_id)."
+        raise BadInput(message)
+    return ToolMessage(one.tool_call_id, "", content_of(one.content).text)

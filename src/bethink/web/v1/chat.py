@@ -5,48 +5,36 @@ Source: OpenAI API reference, "Create chat completion".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from bethink.agent.threads import Told
-from bethink.agent.wishes import Wishes
 from bethink.errors import BadInput
-from bethink.messages import ToolMessage
 from bethink.web.caller import Caller, Served
 from bethink.web.sse import EventStream
 from bethink.web.v1.asked import (
     MAX_MESSAGES,
     Asked,
+    ChatMessage,
     Format,
     Loose,
     Metadata,
     Offered,
-    Part,
     Temperature,
     Tokens,
+    asked_of,
     client_tools,
-    content_of,
+    system_of,
 )
 from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
 from bethink.web.v1.talk import ACTIVITY, Talk
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 router = APIRouter(prefix="/v1", tags=["openai"])
 
 _FAILED = 502
-
-
-class ChatMessage(Loose):
-    """One message of a history."""
-
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Part] | None = None
-    tool_call_id: str | None = None
 
 
 class StreamOptions(Loose):
@@ -107,62 +95,15 @@ def _asked(body: Completion, talk: Talk) -> Asked:
         BadInput: it ends in no message of the owner's and no results.
         UnknownId: the model is not offered.
     """
-    systems = [content_of(one.content).text for one in body.messages if one.role in ("system", "developer")]
-    messages = [one for one in body.messages if one.role not in ("system", "developer")]
-    wishes = talk.wishes(body.model, body.metadata, "\n\n".join(part for part in systems if part.strip()))
-    wishes = Wishes(
-        model=wishes.model,
-        system=wishes.system,
-        tools=wishes.tools,
-        memory=wishes.memory,
+    wishes = talk.wishes(body.model, body.metadata, system_of(body.messages))
+    wishes = msgspec.structs.replace(
+        wishes,
         client_tools=client_tools(body.tools, body.tool_choice),
         response_format=_format(body.response_format),
         temperature=body.temperature,
         max_output_tokens=body.max_completion_tokens or body.max_tokens,
     )
-    end = len(messages)
-    last = messages[-1].role if messages else ""
-    while end and messages[end - 1].role == last:
-        end -= 1
-    history = _history(messages[:end])
-    match last:
-        case "user":
-            contents = [content_of(one.content) for one in messages[end:]]
-            return Asked(
-                wishes,
-                history,
-                said="\n\n".join(one.text for one in contents if one.text) or _unsaid(contents[-1].files),
-                files=[file for one in contents for file in one.files],
-            )
-        case "tool":
-            return Asked(wishes, history, results=[_result(one) for one in messages[end:]])
-        case _:
-            message = "messages: the last one must be the user's, or a tool's result."
-            raise BadInput(message)
-
-
-def _history(messages: Sequence[ChatMessage]) -> list[Told]:
-    """What was said before, text alone; messages of one role that follow one another are one."""
-    history: list[Told] = []
-    for one in messages:
-        text = content_of(one.content).text
-        if history and history[-1].role == one.role == "user":
-            history[-1] = Told("user", f"{history[-1].text}\n\n{text}")
-        elif one.role in ("user", "assistant"):
-            history.append(Told(one.role, text))
-    return history
-
-
-def _unsaid(files: Sequence[object]) -> str:
-    """What stands for a message that is files alone."""
-    return "(files)" if files else ""
-
-
-def _result(one: ChatMessage) -> ToolMessage:
-    if not one.tool_call_id:
-        message = "messages: a tool's result needs its tool_call_id."
-        raise BadInput(message)
-    return ToolMessage(one.tool_call_id, "", content_of(one.content).text)
+    return asked_of(wishes, body.messages)
 
 
 def _format(given: Format | None) -> dict[str, Any] | None:

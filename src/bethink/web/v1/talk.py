@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from bethink.agent.forks import Fork
 from bethink.agent.threads import Threads, Told, said_by
 from bethink.agent.wishes import NOTHING, Wishes
 from bethink.conversations import Start
@@ -51,7 +52,7 @@ class Talk:
     request: Request
     body: bytes
 
-    async def begin(self, asked: Asked, *, conversation: str | None) -> Begun:
+    async def begin(self, asked: Asked, *, conversation: str | Fork | None) -> Begun:
         """The run that answers; the one that does already, where the request is a repeated one.
 
         Raises:
@@ -75,10 +76,13 @@ class Talk:
             await threads.fulfil(self.caller, key, conversation=begun.conversation, run=begun.run)
         return begun
 
-    async def _begin(self, threads: Threads, asked: Asked, conversation: str | None) -> Begun:
+    async def _begin(self, threads: Threads, asked: Asked, at: str | Fork | None) -> Begun:
         app, caller, wishes = self.app, self.caller, asked.wishes
         app.runs.loops.of(wishes, NOTHING)  # What is wrong with the wishes is told before anything is made.
+        conversation = at.conversation if isinstance(at, Fork) else at
         if asked.results:
+            if isinstance(at, Fork):
+                await app.conversations.part(caller, at.conversation, at.message)
             place = conversation or await threads.asked(
                 caller, asked.history, {result.call for result in asked.results}
             )
@@ -86,7 +90,9 @@ class Talk:
         start = Start(temporary=not wishes.memory)
         place = conversation or await threads.place(caller, asked.history, start)
         files = [(await app.files.add(caller, place, file)).id for file in asked.files]
-        run = await app.runs.start(caller, place, asked.said, files=files, wishes=wishes)
+        run = await app.runs.start(
+            caller, at if isinstance(at, Fork) else place, asked.said, files=files, wishes=wishes
+        )
         if conversation is None:
             record = await app.runs.stored.get(caller, run)
             said = said_by(asked.history, asked.said)
