@@ -204,6 +204,81 @@ async def test_a_key_that_may_not_read_is_told_no_memory() -> None:
         assert answer.json()["message"]["content"] == "This key may not read: it has not the scope read."
 
 
+class Slow(MemoryStore):
+    """A store that takes its time, as one on a disk does."""
+
+    async def get(
+        self, collection: Collection[R], owner: str, ids: Sequence[str]
+    ) -> tuple[Versioned[R] | None, ...]:
+        await anyio.lowlevel.checkpoint()
+        return await super().get(collection, owner, ids)
+
+
+async def test_no_more_answers_run_at_once_than_may_however_many_begin_together() -> None:
+    held = anyio.Event()
+    llm, ports = ScriptedLlm(lambda _: [held, "Well."]), ports_of(store=Slow(MemoryIndex()))
+    async with shared(llm, ports=ports, runs_at_once=2) as door:
+        key = await door.key("bob")
+        made = [(await door.ask("POST", "/conversations", key)).json()["id"] for _ in range(6)]
+        statuses: list[int] = []
+
+        async def talk(conversation: str, content: str) -> None:
+            url = f"/conversations/{conversation}/chat"
+            statuses.append(await door.status("POST", url, key, json=said(content, stream=False)))
+            if len(statuses) == len(made) - 2:
+                held.set()
+
+        async with anyio.create_task_group() as tasks:
+            for conversation in made:
+                tasks.start_soon(talk, conversation, "Hello")
+        assert statuses == [429] * 4 + [200] * 2
+        # Those that could not begin hold no place.
+        for _ in range(3):
+            assert await door.status("POST", "/conversations/x/chat", key, json=said("Hi")) == 404
+        assert await door.status("POST", f"/conversations/{made[0]}/chat", key, json=said("Hi")) == 200
+
+
+@pytest.mark.parametrize("path", ["/conversations/{id}/chat", "/v1/chat/completions"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_request_whose_key_is_revoked_is_told_so(path: str, *, stream: bool) -> None:
+    begun = anyio.Event()
+
+    class Begun:
+        async def wait(self) -> None:
+            begun.set()
+            await anyio.sleep_forever()
+
+    async with shared(ScriptedLlm(lambda _: ["Well, ", Begun()])) as door:
+        register = door.house.app.accounts.register
+        user = (await register.refresh()).named("ann")
+        assert user is not None
+        made = await register.add_key(user.id, "test")
+        conversation = (await door.ask("POST", "/conversations", made.text)).json()["id"]
+        body: dict[str, Any] = (
+            {"model": "bethink", "messages": [{"role": "user", "content": "Hi"}], "stream": stream}
+            if path.startswith("/v1")
+            else said("Hi", stream=stream)
+        )
+        answers: list[httpx2.Response] = []
+
+        async def ask() -> None:
+            answers.append(await door.ask("POST", path.format(id=conversation), made.text, json=body))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await begun.wait()
+            await register.revoke_key(made.key.id)
+        (answer,) = answers
+        assert "has ended" in answer.text
+        assert answer.status_code == (200 if stream else 401)
+        if not stream:
+            kind = "application/json" if path.startswith("/v1") else "application/problem+json"
+            assert answer.headers["content-type"] == kind
+            assert ("invalid_api_key" in answer.text) is path.startswith("/v1")
+        else:
+            assert "[DONE]" not in answer.text
+
+
 async def test_strangers_learn_from_health_only_that_it_works() -> None:
     async with shared() as door:
         told = (await door.ask("GET", "/health")).json()
@@ -307,8 +382,8 @@ async def test_a_stream_and_its_run_end_when_the_key_is_revoked() -> None:
         key = {"Authorization": f"Bearer {made.text}"}
         conversation = (await http.post("/conversations", headers=key)).json()["id"]
         url = f"/conversations/{conversation}/chat"
-        with pytest.raises(httpx2.RemoteProtocolError):
-            await _read(http, url, key, lambda: register.revoke_key(made.key.id))
+        told = await _read(http, url, key, lambda: register.revoke_key(made.key.id))
+        assert told[-1] in ("warning", "run_done")
         assert (await http.get("/memories", headers=key)).status_code == 401
         while house.app.runs.live:
             await anyio.lowlevel.checkpoint()
@@ -316,8 +391,11 @@ async def test_a_stream_and_its_run_end_when_the_key_is_revoked() -> None:
 
 async def _read(
     http: httpx2.AsyncClient, url: str, key: dict[str, str], on_text: Callable[[], Awaitable[object]]
-) -> None:
+) -> list[str]:
+    kinds: list[str] = []
     async with http.stream("POST", url, json=said("Talk"), headers=key) as answer:
         async for frame in frames(answer):
+            kinds.append(frame.kind)
             if frame.kind == "text_delta":
                 await on_text()
+    return kinds

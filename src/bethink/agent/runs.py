@@ -7,7 +7,8 @@ when its conversation is next opened, and its end is told then.
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from collections import Counter
+from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ from bethink.messages import ToolMessage, UserMessage
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -104,6 +105,7 @@ class Runs:
     _elsewhere: Elsewhere = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
+    _begun: Counter[str] = field(default_factory=Counter[str], repr=False)
     _flusher: Flusher = field(default_factory=Flusher, repr=False)
 
     def __post_init__(self) -> None:
@@ -159,20 +161,20 @@ class Runs:
             TooManyRequests: so many of this owner may not run at once.
             BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
         """
-        self.admit(principal, len(self._of(principal.owner)))
-        fork: Parting | None = None
-        if isinstance(conversation, Fork):
-            fork = await parting(self.conversations, principal, conversation)
-            conversation = conversation.conversation
-        if fork is not None and fork.way == "again":
-            opening = Opening(fork.stored.id, [], wishes, brought, fork)
-        else:
-            attached = await self.files.attachments(principal, conversation, files or ())
-            if fork is not None and fork.way == "edit" and files is None:
-                attached = attachments_of(fork.stored.message)
-            said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
-            opening = Opening(self.conversations.new_id(), [said], wishes, brought, fork)
-        return self._launch(await self.beginning.new(principal, conversation, opening))
+        with self._place(principal):
+            fork: Parting | None = None
+            if isinstance(conversation, Fork):
+                fork = await parting(self.conversations, principal, conversation)
+                conversation = conversation.conversation
+            if fork is not None and fork.way == "again":
+                opening = Opening(fork.stored.id, [], wishes, brought, fork)
+            else:
+                attached = await self.files.attachments(principal, conversation, files or ())
+                if fork is not None and fork.way == "edit" and files is None:
+                    attached = attachments_of(fork.stored.message)
+                said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
+                opening = Opening(self.conversations.new_id(), [said], wishes, brought, fork)
+            return self._launch(await self.beginning.new(principal, conversation, opening))
 
     async def answer(
         self,
@@ -190,11 +192,11 @@ class Runs:
             Busy: it is being answered now.
             BadInput: a result answers no call that was left to the client.
         """
-        self.admit(principal, len(self._of(principal.owner)))
-        asked = await open_calls(self.conversations, principal, conversation)
-        told = results_of(asked, results, self.max_message_chars)
-        opening = Opening(asked.message, told, wishes, brought)
-        return self._launch(await self.beginning.new(principal, conversation, opening))
+        with self._place(principal):
+            asked = await open_calls(self.conversations, principal, conversation)
+            told = results_of(asked, results, self.max_message_chars)
+            opening = Opening(asked.message, told, wishes, brought)
+            return self._launch(await self.beginning.new(principal, conversation, opening))
 
     async def follow(
         self, principal: Principal, run: str, after: Place | None = None
@@ -282,6 +284,23 @@ class Runs:
 
     def _of(self, owner: str) -> list[_Live]:
         return [live for live in self._live.values() if live.recorder.principal.owner == owner]
+
+    @contextmanager
+    def _place(self, principal: Principal) -> Generator[None]:
+        """A place among the owner's runs, held while one is begun: others that begin meanwhile count it.
+
+        Raises:
+            TooManyRequests: there is none.
+        """
+        owner = principal.owner
+        self.admit(principal, len(self._of(owner)) + self._begun[owner])
+        self._begun[owner] += 1
+        try:
+            yield
+        finally:
+            self._begun[owner] -= 1
+            if not self._begun[owner]:
+                del self._begun[owner]
 
     async def _ended(self, principal: Principal, run: str) -> None:
         """Wait for the end of a run that was told to end."""

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from bethink.errors import BethinkError
 from bethink.events import Event, Warned
 from bethink.telemetry import log
+from bethink.web.visit import VISIT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -80,7 +81,8 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events as they come, until their end or until the reader leaves."""
-        del scope
+        if (visit := scope.get("state", {}).get(VISIT)) is not None:
+            visit.streams(self._frames.broken)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async with anyio.create_task_group() as tasks, aclosing(self._batches):
             tasks.start_soon(_until_left, receive, tasks.cancel_scope)

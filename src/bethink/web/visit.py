@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from bethink.errors import BethinkError, NotSignedIn
+from bethink.web.problems import of_error
+
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bethink.accounts import Accounts
     from bethink.principal import Principal
 
 VISIT = "visit"
 """Its place in the state of the request."""
+_ENDED = "The key or sign-in of this request has ended: it was revoked, or its time is over."
 
 
 @dataclass(slots=True)
@@ -27,13 +33,33 @@ class Visit:
 
     _cancel: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     _stack: ExitStack = field(default_factory=ExitStack)
+    _has_begun: bool = False
+    _is_over: bool = False
+    _broken: Callable[[BethinkError], bytes] | None = None
 
     def enter(self, accounts: Accounts, principal: Principal) -> None:
         """Whose request it is: it is broken off when they may not come in any more."""
         self._stack.enter_context(accounts.watched(principal, self._cancel.cancel))
 
+    def streams(self, broken: Callable[[BethinkError], bytes]) -> None:
+        """Say how the answer, a stream, tells that it breaks off."""
+        self._broken = broken
+
     async def run(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request."""
+        """Answer the request; one that is broken off is told why, as far as there is still room to."""
+
+        async def noting(message: Message) -> None:
+            self._has_begun = True
+            self._is_over = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
         scope.setdefault("state", {})[VISIT] = self
         with self._stack, self._cancel:
-            await app(scope, receive, send)
+            await app(scope, receive, noting)
+        if not self._cancel.cancelled_caught or self._is_over:
+            return
+        error = NotSignedIn(_ENDED)
+        if not self._has_begun:
+            await of_error(error)(scope, receive, send)
+        elif self._broken is not None:
+            await send({"type": "http.response.body", "body": self._broken(error), "more_body": False})
