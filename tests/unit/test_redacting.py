@@ -11,16 +11,20 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import Client
 
 from bethink.errors import BadInput
 from bethink.events import ToolFinished
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
+from bethink.mcp_server.server import Door
 from bethink.redacting import Redacting, redacted, redacted_value
 from bethink.settings import Settings, load_settings
 from bethink.settings_shapes import Redacted
 from bethink.tool import ToolContext, ToolOutput, tool
+from tests.door import open_door
 from tests.house import open_house
+from tests.mcp_clients import text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -151,3 +155,35 @@ async def test_a_number_reaches_neither_model_nor_store_nor_any_door_and_the_log
     assert finished.redacted == {"card": 2, "ssn": 1}
     assert [item.record.redacted for item in log.items] == [{"card": 2, "ssn": 1}]
     assert NUMBER not in repr([events, kept, llm.requests])
+
+
+@pytest.mark.requirement("U7")
+async def test_the_log_over_http_says_what_was_masked() -> None:
+    llm = ScriptedLlm([ScriptedCall("read_it", {}), "Done."])
+    async with open_door(llm, tools=[read_it]) as door:
+        talk = await door.house.new()
+        await door.house.say("Read it.", talk)
+        shown = await door.http.get("/tools/calls")
+        said = await door.http.get(f"/conversations/{talk}/messages")
+    assert [item["redacted"] for item in shown.json()["items"]] == [{"card": 2, "ssn": 1}]
+    assert NUMBER not in shown.text + said.text
+
+
+@pytest.mark.requirement("U7")
+async def test_an_mcp_client_reads_it_masked_in_text_and_structure() -> None:
+    async with open_house(redaction={"tool_results": ["ssn", "phone"]}) as house:
+        ada = {
+            "name": "Ada",
+            "surname": "L",
+            "email": "ada@example.org",
+            "about_me": "Her SSN is 123-45-6789.",
+        }
+        await house.app.people.create(house.me, ada | {"phone": "+44 20 7946 0018"})
+        async with Client(Door(house.app, "stdio").server()) as client:
+            result = await client.call_tool("search_users", {"name": "Ada"})
+        log = await house.app.audit.calls(house.me)
+    told_all = f"{text_of(result)} {result.structured_content}"
+    assert "XXX-XX-XXXX" in told_all
+    assert "[phone number]" in told_all
+    assert not any(secret in told_all for secret in ("123-45", "7946"))
+    assert [item.record.redacted for item in log.items] == [{"phone": 1, "ssn": 1}]
