@@ -128,7 +128,8 @@ async def revoke_key(key: str, app: Served, caller: Caller) -> KeyShown:
 async def list_users(app: Served, _: Caller) -> UserList:
     """All users."""
     known = await app.accounts.register.known()
-    return UserList(items=[_user(app, user) for user in known.users.values()])
+    users = sorted(known.users.values(), key=lambda user: user.created_at)
+    return UserList(items=[_user(app, user) for user in users])
 
 
 @router.post("/users", status_code=201)
