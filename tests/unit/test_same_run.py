@@ -33,6 +33,7 @@ from bethink.web.openai_frames import OpenAiFrames
 from bethink.web.sse import EventStream, Frames
 from bethink.web.v1.frames import ChatFrames, Reply, Telling, completion_of
 from bethink.web.v1.frames import collected as collected_chat
+from bethink.web.v1.response_frames import ResponseFrames
 from tests.house import open_house
 from tests.mcp_clients import told as mcp_told
 from tests.same_run import CODE, Recorded, batches, played, recorded, tools
@@ -116,6 +117,16 @@ async def test_as_a_whole_chat_completion(run: Recorded) -> None:
     text, reasoning = await collected_chat(batches(run.asked), telling)
     told = json.dumps(completion_of(telling, text, reasoning), indent=2, ensure_ascii=False) + "\n"
     assert told == picture("chat.json")
+
+
+async def test_as_a_response_streamed_and_whole(run: Recorded) -> None:
+    begun = started(run)
+    page = f"http://127.0.0.1:8484/conversations/{begun.conversation}"
+    about = {"conversation": {"id": begun.conversation}, "previous_response_id": None}
+    frames = ResponseFrames(Reply(f"resp_{begun.run}", "bethink", page), about)
+    assert await sent(run.asked, frames) == picture("response.sse")
+    whole = json.dumps(frames.response(), indent=2, ensure_ascii=False) + "\n"
+    assert whole == picture("response.json")
 
 
 async def uploaded(attachment: Attachment) -> str:

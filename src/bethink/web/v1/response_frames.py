@@ -94,22 +94,24 @@ class ResponseFrames:
     def take(self, event: Event) -> bytes:
         """What one of the run's events tells."""
         text, reasoning = self._telling.take(event)
+        told = b""
         if text:
-            return self._said(_MESSAGE, text)
-        if reasoning:
-            return self._said(_REASONING, reasoning)
+            told = self._said(_MESSAGE, text)
+        elif reasoning:
+            told = self._said(_REASONING, reasoning)
         match event:
             case RunStarted():
                 begun = self._event("response.created", response=self.response())
                 return begun + self._event("response.in_progress", response=self.response())
             case RunDone():
-                return self._end()
+                # With the last words there are the files that tools made.
+                return told + self._end()
             case TextDelta():
                 pass
             case _:
                 # A run that waited goes on behind its first end.
                 self._ended = False
-        return b""
+        return told
 
     def left_to_client(self, calls: Sequence[ToolRequested]) -> None:
         """Say which calls are the client's, where its tools are not known any more."""
