@@ -162,6 +162,7 @@ async def open_app(
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(background.fill_vectors)
+        tasks.start_soon(background.scrub_always)
         tasks.start_soon(app.tidying.keep_tidy)
         await stack.enter_async_context(sharing(app.sharing))
         await stack.enter_async_context(app.between_turns.opened())
@@ -281,6 +282,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
 
     def gone(owner: str, conversation: str) -> None:
         passages.leave(owner, conversation)
+        background.ask_scrub()
         if ports.interpreters is not None:
             ports.interpreters.wipe_soon(owner, conversation)
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import anyio
+import anyio.lowlevel
 import pytest
 
-from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.app import open_app
+from bethink.conversations import CONVERSATIONS, MESSAGES, Start
 from bethink.conversations.service import TEMPORARY_US
 from bethink.llm.scripted import ScriptedLlm
+from bethink.settings import Settings
 from bethink.store import Scan
 from tests.door import open_door
+from tests.traces import left_of
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_model_a_prompt_and_a_project_are_kept_changed_and_taken_away() -> None:
-    async with open_door() as door:
+    async with open_door(models_offered=["openai:gpt-4o"], openai_api_key="sk-x") as door:
         given = {"model": "openai:gpt-4o", "system": "Answer in French. ", "project": "lisbon"}
         made = (await door.http.post("/conversations", json=given)).json()
         url = f"/conversations/{made['id']}"
@@ -24,6 +30,18 @@ async def test_a_model_a_prompt_and_a_project_are_kept_changed_and_taken_away() 
         assert (changed["model"], changed["system"], changed["project"]) == (None, "Be brief.", "lisbon")
         changed = (await door.http.patch(url, json={"project": None, "system": ""})).json()
         assert (changed["system"], changed["project"], changed["title"]) == ("", None, made["title"])
+
+
+async def test_a_model_that_is_not_offered_is_refused_by_the_names_of_those_that_are() -> None:
+    async with open_door(ScriptedLlm([])) as door:
+        refused = await door.http.post("/conversations", json={"model": "openai:nothing"})
+        assert refused.status_code == 422
+        assert refused.json()["detail"] == "There is no model 'openai:nothing'. Offered are: scripted:demo."
+        url = f"/conversations/{await door.new()}"
+        assert (await door.http.patch(url, json={"model": "openai:nothing"})).status_code == 422
+        assert (await door.http.patch(url, json={"model": "scripted:demo"})).json()[
+            "model"
+        ] == "scripted:demo"
 
 
 async def test_a_list_is_of_one_project_with_its_count() -> None:
@@ -76,3 +94,19 @@ async def test_a_prompt_that_is_too_long_is_refused() -> None:
     async with open_door() as door:
         answer = await door.http.post("/conversations", json={"system": "x" * 20_001})
     assert answer.status_code == 422
+
+
+async def test_what_was_said_in_a_deleted_conversation_is_soon_in_no_file(tmp_path: Path) -> None:
+    secret, data = "Zanzibarix", tmp_path / "data"
+    settings = Settings(data_dir=data)
+    async with open_app(settings) as app:
+        me = await app.accounts.authenticate(audience="test")
+        held = await app.conversations.begin(me, Start(temporary=True))
+        run = await app.runs.start(me, held.id, f"My name is {secret}")
+        async for _ in app.runs.follow(me, run):
+            pass
+        assert left_of([secret], data)
+        await app.runs.delete_conversation(me, held.id)
+        with anyio.fail_after(20):
+            while left_of([secret], data):
+                await anyio.lowlevel.checkpoint()

@@ -226,6 +226,8 @@ async def test_duplicates_are_merged_once_a_day_within_a_request(desk: Desk) -> 
         b'{"memories": 5}',
         b'{"memories": [], "last_deduplicated_at": "yesterday"}',
         b"\xff",
+        b'{"memories":' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+        b'{"memories":[{"id":1,"data":{"content":"x"},"more":' + b"[" * 5_000 + b"]" * 5_000 + b"}]}",
     ],
 )
 def test_what_is_no_memory_file_is_refused(content: bytes) -> None:

@@ -198,8 +198,6 @@ async def test_a_key_that_may_not_read_is_told_no_memory() -> None:
             names = {tool.name for tool in llm.requests[-1].tools}
             assert ("search_memory" in names) is is_told
         key = await door.key("ann", ["write", "chat"])
-        conversation = (await door.ask("POST", "/conversations", key)).json()["id"]
-        url = f"/conversations/{conversation}/chat"
         answer = await door.ask("POST", url, key, json=said("/forget dog", stream=False))
         assert answer.json()["message"]["content"] == "This key may not read: it has not the scope read."
 

@@ -31,6 +31,7 @@ class Background:
     progress: str | None = None
     _owners: set[str] = field(default_factory=set[str])
     _asked: anyio.Event = field(default_factory=anyio.Event)
+    _deleted: anyio.Event = field(default_factory=anyio.Event)
 
     def ask_vectors(self, owner: str) -> None:
         """Have the owner's items given their vectors soon, if there is a model that makes them."""
@@ -52,6 +53,20 @@ class Background:
                 else:
                     if count:
                         _log.info("gave %d items their vectors", count)
+
+    def ask_scrub(self) -> None:
+        """Have the store leave no trace of what was deleted, soon: once for all that asks meanwhile."""
+        self._deleted.set()
+
+    async def scrub_always(self) -> None:
+        """Work off what was asked for, for ever."""
+        while True:
+            await self._deleted.wait()
+            self._deleted = anyio.Event()
+            try:
+                await self.vectors.store.scrub()
+            except BethinkError as error:
+                _log.warning("traces of what was deleted stay for now: %s", error)
 
     async def ready_embedder(self) -> None:
         """Load the embedding model; where its files are missing, fetch them first.

@@ -109,6 +109,13 @@ def parse(content: bytes, model: EmbeddingModel) -> Document:
         BadInput: it is no such file.
         NewerSchema: a newer Bethink wrote it.
     """
+    try:
+        return _parsed(content, model)
+    except RecursionError as error:
+        raise BadInput("The memory file in DIAL is not one: it is nested too deep.") from error
+
+
+def _parsed(content: bytes, model: EmbeddingModel) -> Document:
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         root = msgspec.json.decode(content, type=_Root)

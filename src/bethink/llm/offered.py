@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from bethink.errors import UnknownId
+from bethink.errors import BadInput, UnknownId
 from bethink.llm.providers import split_spec
 from bethink.llm.settled import connect_one
 
@@ -48,12 +48,23 @@ class Models:
         if name is None or (self.usual is not None and name == self.usual.name):
             return self.usual
         if name not in self._names:
-            offered = ", ".join(self._names) or "none"
-            message = f"There is no model {name[:80]!r}. Offered are: {offered}."
-            raise UnknownId(message)
+            raise UnknownId(self._not_offered(name))
         if name not in self._connected:
             self._connected[name] = connect_one(self._settings, name)
         return self._connected[name]
+
+    def check(self, name: str | None) -> None:
+        """Refuse a model that a conversation is to have and that no run could.
+
+        Raises:
+            BadInput: it is not offered.
+        """
+        if name is not None and name not in self._names:
+            raise BadInput(self._not_offered(name))
+
+    def _not_offered(self, name: str) -> str:
+        offered = ", ".join(self._names) or "none"
+        return f"There is no model {name[:80]!r}. Offered are: {offered}."
 
     async def close(self) -> None:
         """Close what was connected here, whatever one of them says; the usual one is the ports'."""

@@ -216,18 +216,15 @@ async def create_conversation(
 ) -> Conversation:
     """A new, empty conversation."""
     given = body or NewConversation()
-    return _conversation(
-        await app.conversations.begin(
-            caller,
-            Start(
-                title=given.title,
-                project=given.project,
-                model=given.model,
-                system=given.system,
-                temporary=given.temporary,
-            ),
-        )
+    app.models.check(given.model)
+    start = Start(
+        title=given.title,
+        project=given.project,
+        model=given.model,
+        system=given.system,
+        temporary=given.temporary,
     )
+    return _conversation(await app.conversations.begin(caller, start))
 
 
 @router.get("")
@@ -287,6 +284,7 @@ async def change_conversation(
 
     Another branch cannot be chosen while it is being answered (409).
     """
+    app.models.check(body.model)
     given: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
     changes: dict[str, Any] = {
         name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
