@@ -14,11 +14,11 @@ import pytest
 
 from bethink.accounts import OWNER
 from bethink.accounts.rights import USUAL
-from bethink.app import Ports
 from bethink.errors import CorruptDatabase
 from bethink.index.memory import MemoryIndex
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.ports import Ports
 from bethink.store import Collection, Record, Versioned
 from bethink.store.memory import MemoryStore
 from tests.door import called, frames, said, served
