@@ -176,3 +176,21 @@ async def test_temporary_conversations_stay_out(redis: RedisServer, tmp_path: Pa
         await house.say("Between us", held.id)
         await looked(house)
     assert redis.client().keys("*conversation*") == []
+
+
+@pytest.mark.parametrize("at", ["2025-01-01T00:00:00+00:00", "2030-01-01T00:00:00+00:00"])
+async def test_what_another_program_adds_just_before_a_turn_here_is_not_lost(
+    redis: RedisServer, tmp_path: Path, at: str
+) -> None:
+    async with shared_house(tmp_path, redis.url) as house:
+        conversation = await house.new()
+        await house.say("Hello", conversation)
+        await looked(house)
+        ours = value(redis, conversation)["messages"]
+        put(redis, conversation, [*ours, {"role": "user", "content": "Elsewhere"}], at=at)
+        await house.say("And more", conversation)
+        await looked(house)
+        listed = (await house.app.conversations.list(house.me)).items
+        kept = [text for item in listed for text in await texts(house, item.record.id)]
+    assert "Elsewhere" in kept
+    assert "And more" in kept
