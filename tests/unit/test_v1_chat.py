@@ -339,7 +339,12 @@ async def test_what_is_wrong_is_told_in_openais_shape(body: dict[str, Any], para
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/v1/chat/completions", 405), ("GET", "/v1/nowhere", 404), ("POST", "/v1/models", 405)],
+    [
+        ("GET", "/v1/chat/completions", 405),
+        ("GET", "/v1/nowhere", 404),
+        ("POST", "/v1/models", 405),
+        ("POST", "/v1", 404),
+    ],
 )
 async def test_errors_of_the_framework_have_openais_shape_too(method: str, path: str, status: int) -> None:
     async with client_of(None) as client:

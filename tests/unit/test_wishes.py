@@ -11,6 +11,7 @@ import pytest
 from bethink.agent.deciding import Choice
 from bethink.agent.loops import MEMORY_TOOLS
 from bethink.agent.wishes import Brought, Wishes
+from bethink.conversations import Start
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ApprovalNeeded, MemoryRecalled, RunDone, RunStarted, ToolFinished, ToolRequested
 from bethink.llm import ToolSchema
@@ -110,6 +111,17 @@ async def test_a_run_without_memory_recalls_nothing_and_is_not_found_again() -> 
     assert not {schema.name for schema in llm.requests[0].tools} & MEMORY_TOOLS
     assert llm.requests[0].tools
     assert [hit.kind for hit in found] == ["fact"]
+
+
+async def test_a_temporary_conversation_has_no_memory_whatever_is_wished() -> None:
+    llm = ScriptedLlm(["ok"])
+    async with open_house(llm) as house:
+        await house.app.memory.add(house.me, NewFact("User likes green tea", importance=1.0))
+        held = await house.app.conversations.begin(house.me, Start(temporary=True))
+        events = await ask(house, "Which tea do I like?", held.id)
+    assert not [event for event in events if isinstance(event, MemoryRecalled)]
+    assert not {schema.name for schema in llm.requests[0].tools} & MEMORY_TOOLS
+    assert "green" not in str(llm.requests[0])
 
 
 def test_every_tool_of_memory_is_known_as_one() -> None:

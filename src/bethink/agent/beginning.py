@@ -93,7 +93,7 @@ class Beginning:
     async def _new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
         conversations = self.stored.conversations
         found = await conversations.get(principal, conversation)
-        wishes = wished_in(found.record, opening.wishes)
+        wishes = wished_in(found.record, opening.wishes, opening.brought)
         loop = self.loops.of(wishes, opening.brought)
         hush = await Hush.listening(principal.owner, self.stored.forgettings)
         held = await self.stored.settle(principal, conversation, rejecting=True)
@@ -182,9 +182,14 @@ class Beginning:
         return await self.stored.history(principal, held.record, tokens=room)
 
 
-def wished_in(held: Conversation, wishes: Wishes) -> Wishes:
-    """What a run in the conversation is to have: the caller's wishes, else the conversation's own."""
+def wished_in(held: Conversation, wishes: Wishes, brought: Brought) -> Wishes:
+    """What a run in the conversation is to have: the caller's wishes, else the conversation's own.
+
+    A temporary one is without memory, whatever the caller wishes; but for a door
+    whose memory is its own.
+    """
     model, system = wishes.model or held.model, wishes.system or held.system
-    if (model, system) == (wishes.model, wishes.system):
+    memory = wishes.memory and (brought.remembers or not held.temporary)
+    if (model, system, memory) == (wishes.model, wishes.system, wishes.memory):
         return wishes
-    return msgspec.structs.replace(wishes, model=model, system=system)
+    return msgspec.structs.replace(wishes, model=model, system=system, memory=memory)

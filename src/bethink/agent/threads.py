@@ -10,7 +10,6 @@ Hashes are all that is kept here. The OpenAI-compatible door asks.
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -47,7 +46,7 @@ _REPEATABLE_US: Final = 24 * 3_600 * 1_000_000
 _PURGED_AT_ONCE: Final = 500
 _MAX_IMPORTED: Final = 2_000
 """Messages of a history that Bethink does not know: the newest are taken over."""
-_THOUGHTS: Final = re.compile(r"<(think|details)\b.*?</\1>", re.DOTALL)
+_THOUGHTS: Final = (("<think>", "</think>"), ('<details type="reasoning"', "</details>"))
 """How clients write reasoning into the answers that they send again."""
 NOTICE: Final = "⏸ "
 """What a door puts before a sentence of its own in an answer: that a call waits."""
@@ -102,8 +101,9 @@ class Threads:
     async def place(self, principal: Principal, history: Sequence[Told], start: Start) -> str:
         """The conversation that goes on behind a history, which ends in an answer; else a new one.
 
-        Where the history ends before the conversation does, it goes on in a
-        branch. A history that is not known is taken over, and not recalled from.
+        Only a temporary one, where a temporary one would `start`, and else none
+        of those. Where the history ends before the conversation does, it goes on
+        in a branch. A history that is not known is taken over, and not recalled from.
 
         Raises:
             Busy: the conversation is being answered, and would have to branch.
@@ -111,7 +111,7 @@ class Threads:
         if history:
             answer = _plain(_last(history))
             for thread in await self._known(principal, said_by(history)):
-                if await self._goes_on(principal, thread, answer):
+                if await self._goes_on(principal, thread, answer=answer, start=start):
                     return thread.conversation
         held = await self.conversations.begin(principal, start)
         if history:
@@ -200,7 +200,7 @@ class Threads:
         page = await self.conversations.store.scan(principal.owner, scan)
         return [item.record for item in page.items]
 
-    async def _goes_on(self, principal: Principal, thread: Thread, answer: str) -> bool:
+    async def _goes_on(self, principal: Principal, thread: Thread, *, answer: str, start: Start) -> bool:
         """Whether the client means this one: then it is made to go on behind that answer."""
         (asked,) = await self.conversations.said(principal, [thread.message])
         if asked is None:
@@ -208,6 +208,8 @@ class Threads:
         try:
             found = await self.conversations.get(principal, thread.conversation)
         except UnknownId:
+            return False
+        if bool(found.record.temporary) is not start.temporary:
             return False
         page = await self.conversations.line(
             principal,
@@ -276,7 +278,19 @@ def _last(history: Sequence[Told]) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_THOUGHTS.sub(" ", text).split())
+    return " ".join(_thoughtless(text).split())
+
+
+def _thoughtless(text: str) -> str:
+    """The text without reasoning. What is not closed stays; every character is looked at a few times only."""
+    for opening, closing in _THOUGHTS:
+        kept: list[str] = []
+        at = 0
+        while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin)) >= 0:
+            kept += (text[at:begin], " ")
+            at = end + len(closing)
+        text = "".join(kept) + text[at:]
+    return text
 
 
 def _hashed(key: str) -> str:

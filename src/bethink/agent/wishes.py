@@ -55,12 +55,14 @@ class Brought:
     """What a door brings for one run, and what ends with it: never stored.
 
     `tools` stand beside Bethink's own, and before those of the same name. Of its
-    own only those named in `only` stay, where it is given.
+    own only those named in `only` stay, where it is given. With `remembers` there
+    is memory in temporary conversations too: that of the door's own house.
     """
 
     llm: Llm | None = None
     tools: Sequence[Tool] = ()
     only: frozenset[str] | None = None
+    remembers: bool = False
 
 
 NO_WISHES = Wishes()

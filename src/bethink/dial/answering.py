@@ -294,7 +294,7 @@ class Answering:
         keeping = self.room.keeping
         fault = keeping.fault if keeping else None
         tools = [*self.offer.tools, *(refusing(fault) if fault else ())]
-        return Brought(llm=self.offer.llm, tools=tools, only=self.offer.only)
+        return Brought(llm=self.offer.llm, tools=tools, only=self.offer.only, remembers=True)
 
     def _note_memory(self) -> None:
         fault = self.room.keeping and self.room.keeping.fault

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
@@ -30,9 +30,10 @@ from bethink.web.v1.asked import (
     system_of,
 )
 from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
+from bethink.web.v1.sound import sound
 from bethink.web.v1.talk import ACTIVITY, Talk
 
-router = APIRouter(prefix="/v1", tags=["openai"])
+router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)])
 
 _FAILED = 502
 

@@ -54,7 +54,7 @@ class OpenAiErrors:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on; rewrite its answer if that is a problem."""
-        if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
+        if scope["type"] != "http" or not f"{scope['path']}/".startswith("/v1/"):
             await self.app(scope, receive, send)
             return
         begun: list[Message] = []

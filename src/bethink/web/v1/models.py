@@ -8,15 +8,16 @@ from __future__ import annotations
 import base64
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, UnknownId
 from bethink.messages import tokens_in
 from bethink.web.caller import Caller, Served
 from bethink.web.v1.asked import USUAL, Loose
+from bethink.web.v1.sound import sound
 
-router = APIRouter(prefix="/v1", tags=["openai"])
+router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)])
 
 _MAX_TEXTS = 2_048
 """As many as OpenAI takes at once."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import anyio
 import msgspec
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
@@ -35,6 +35,7 @@ from bethink.web.v1.asked import (
 )
 from bethink.web.v1.frames import Reply
 from bethink.web.v1.response_frames import ResponseFrames
+from bethink.web.v1.sound import sound
 from bethink.web.v1.talk import ACTIVITY, Talk
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.principal import Principal
 
-router = APIRouter(prefix="/v1", tags=["openai"])
+router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)])
 
 _FAILED: Final = 502
 _PREFIX: Final = "resp_"

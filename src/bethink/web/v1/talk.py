@@ -78,8 +78,10 @@ class Talk:
 
     async def _begin(self, threads: Threads, asked: Asked, at: str | Fork | None) -> Begun:
         app, caller, wishes = self.app, self.caller, asked.wishes
-        app.runs.loops.of(wishes, NOTHING)  # What is wrong with the wishes is told before anything is made.
         conversation = at.conversation if isinstance(at, Fork) else at
+        if conversation is not None:
+            await self._check_kind(conversation, wishes)
+        app.runs.loops.of(wishes, NOTHING)  # What is wrong with the wishes is told before anything is made.
         if asked.results:
             if isinstance(at, Fork):
                 await app.conversations.part(caller, at.conversation, at.message)
@@ -98,6 +100,23 @@ class Talk:
             said = said_by(asked.history, asked.said)
             await threads.remember(caller, place, said=said, message=record.message, run=run)
         return Begun(place, run)
+
+    async def _check_kind(self, conversation: str, wishes: Wishes) -> None:
+        """Refuse a named conversation in which more would be kept than the client wishes, or less.
+
+        Raises:
+            UnknownId: there is no such conversation.
+            BadInput: memory is off and it is an ordinary one, or on and it is a temporary one.
+        """
+        held = (await self.app.conversations.get(self.caller, conversation)).record
+        if bool(held.temporary) is not wishes.memory:
+            return
+        message = (
+            "This conversation is temporary and has no memory: ask with memory off, or in another one."
+            if held.temporary
+            else "This conversation is kept and recalled from: ask with memory on, or name none."
+        )
+        raise BadInput(message)
 
     def wishes(self, model: str, metadata: Metadata | None, system: str) -> Wishes:
         """The wishes that any request may have: its model or assistant, memory and tools on or off.

@@ -1,0 +1,96 @@
+"""`/v1`, what goes on where, and requests that no client should send."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import openai
+import pytest
+
+from bethink.agent.threads import Told, said_by
+from bethink.llm.scripted import ScriptedLlm
+from tests.openai_client import Client, client_of
+
+pytestmark = pytest.mark.anyio
+
+OFF: dict[str, Any] = {"extra_headers": {"X-Bethink-Memory": "off"}}
+MESSAGE = {"role": "user", "content": "Hi"}
+
+
+def deep(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+def offering(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"tools": [{"type": "function", "function": {"name": "look", "parameters": parameters}}]}
+
+
+async def ask(client: Client, *texts: str, **more: Any) -> str:  # noqa: ANN401 - as the client takes it
+    """The conversation in which the last text was answered; owner and model by turns."""
+    raw: Any = client.openai.chat.completions.with_raw_response.create
+    roles = ("user", "assistant")
+    messages = [{"role": roles[place % 2], "content": text} for place, text in enumerate(texts)]
+    return (await raw(model="bethink", messages=messages, **more)).headers["x-bethink-conversation"]
+
+
+def test_reasoning_that_is_never_closed_is_read_at_once() -> None:
+    # Quadratic, these would take minutes.
+    for text in ("<think>", "<think ", '<details type="reasoning"', "<think></details>"):
+        assert said_by([Told("user", text * 200_000)])
+
+
+async def test_reasoning_that_a_client_wrote_into_an_answer_is_passed_over() -> None:
+    async with client_of(ScriptedLlm(["One.", "Two.", "Three."])) as client:
+        first = await ask(client, "Hi")
+        thought = await ask(client, "Hi", "<think>Hm.</think>One.", "More")
+        told = '<details type="reasoning" done="true">\n> Hm.\n</details>\nOne.'
+        assert (first, first) == (thought, await ask(client, "Hi", told, "Else"))
+
+
+async def test_memory_off_never_goes_on_where_it_is_on_nor_the_other_way() -> None:
+    async with client_of(ScriptedLlm(["One."] * 6)) as client:
+        kept = await ask(client, "Hi")
+        unkept = await ask(client, "Hi", "One.", "More", **OFF)
+        assert unkept != kept
+        assert unkept == await ask(client, "Hi", "One.", "More", "One.", "And", **OFF)
+        assert await ask(client, "Hi", "One.", "More", "One.", "And more") not in {kept, unkept}
+        for conversation, headers in ((kept, {"X-Bethink-Memory": "off"}), (unkept, {})):
+            named = {"X-Bethink-Conversation": conversation, **headers}
+            with pytest.raises(openai.BadRequestError) as refused:
+                await ask(client, "Hi", extra_headers=named)
+            assert "This conversation is" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        offering(deep(200)),
+        offering({"type": "object", "default": "\ud800"}),
+        offering({"type": "object", "\ud800": 1}),
+        offering({"type": "object", "default": float("nan")}),
+        offering({"type": "object", "maximum": 10**30}),
+        {"max_tokens": 2**63},
+        {"metadata": {"conversation_id": "\ud800"}},
+        {"metadata": {"what": "\ud800"}},
+        {"messages": [{"role": "system", "content": "\ud800"}, MESSAGE]},
+        {"messages": [MESSAGE, {"role": "assistant", "content": "\ud800"}, MESSAGE]},
+        {"messages": [{"role": "user", "content": "a\ud800b"}]},
+    ],
+)
+async def test_what_cannot_be_kept_is_refused_in_openais_shape(more: dict[str, Any]) -> None:
+    body = json.dumps({"model": "bethink", "messages": [MESSAGE], **more})
+    async with client_of(ScriptedLlm(["ok"])) as client:
+        answer = await client.door.http.post(
+            "/v1/chat/completions", content=body, headers={"Content-Type": "application/json"}
+        )
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+async def test_a_schema_that_is_as_deep_as_it_may_be_is_taken() -> None:
+    async with client_of(ScriptedLlm(["ok"])) as client:
+        assert await ask(client, "Hi", **offering(deep(28)))
