@@ -17,7 +17,8 @@ from bethink.accounts.rights import USUAL
 from bethink.errors import CorruptDatabase
 from bethink.index.memory import MemoryIndex
 from bethink.llm import Llm
-from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.llm.script import ScriptedCall
+from bethink.llm.scripted import ScriptedLlm
 from bethink.ports import Ports
 from bethink.store import Collection, Record, Versioned
 from bethink.store.memory import MemoryStore
