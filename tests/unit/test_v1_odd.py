@@ -8,7 +8,9 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.agent.threads import Told, said_by
+from bethink.agent.threads import REPEATABLE_US, THREADS, Threads, Told, said_by
+from bethink.errors import Busy
+from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from tests.openai_client import Client, client_of
 
@@ -94,3 +96,72 @@ async def test_what_cannot_be_kept_is_refused_in_openais_shape(more: dict[str, A
 async def test_a_schema_that_is_as_deep_as_it_may_be_is_taken() -> None:
     async with client_of(ScriptedLlm(["ok"])) as client:
         assert await ask(client, "Hi", **offering(deep(28)))
+
+
+async def test_a_history_whose_answers_were_changed_begins_another_conversation() -> None:
+    llm = ScriptedLlm(["One, and the rest.", "Two.", *["ok"] * 6])
+    async with client_of(llm) as client:
+        first = await ask(client, "Hi")
+        assert first == await ask(client, "Hi", "One, and the rest.", "More")
+        cut = await ask(client, "Hi", "One, and", "More than that")
+        changed = await ask(client, "Hi", "Uno.", "More", "Two.", "Else")
+        tagged = await ask(client, "Hi <think>x</think>", "One, and the rest.", "More")
+        assert len({first, cut, changed, tagged}) == 4
+        assert [message.content for message in llm.requests[3].messages] == [
+            "Hi",
+            "Uno.",
+            "More",
+            "Two.",
+            "Else",
+        ]
+        assert first == await ask(client, "Hi", "One, and the rest.", "More", "Two.", "On")
+
+
+async def test_results_go_where_the_call_is_still_open() -> None:
+    call = ScriptedCall("look", {}, id="call_0")
+    async with client_of(ScriptedLlm([[call], [call], "Done.", "Done too."])) as client:
+        offered = offering({"type": "object"})
+        older = await ask(client, "Hi", **offered)
+        newer = await ask(client, "Hi", **offered)
+        messages: list[Any] = [
+            MESSAGE,
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "call_0", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+                ],
+            },
+            {"role": "tool", "tool_call_id": "call_0", "content": "seen"},
+        ]
+        raw: Any = client.openai.chat.completions.with_raw_response.create
+        places = [
+            (await raw(model="bethink", messages=messages, **offered)).headers["x-bethink-conversation"]
+            for _ in range(2)
+        ]
+        with pytest.raises(openai.NotFoundError):
+            await raw(model="bethink", messages=messages, **offered)
+    assert older != newer
+    assert sorted(places) == sorted([older, newer])
+
+
+async def test_a_key_whose_request_never_began_is_free_after_ten_minutes_and_none_is_kept_for_long() -> None:
+    async with client_of(ScriptedLlm(["One."])) as client:
+        house = client.door.house
+        threads = Threads(house.app.conversations)
+        assert await threads.reserve(house.me, "abc", "request") is None
+        with pytest.raises(Busy, match="only just begun"):
+            await threads.reserve(house.me, "abc", "request")
+        house.clock.advance(601)
+        assert await threads.reserve(house.me, "abc", "request") is None
+        house.clock.advance(REPEATABLE_US / 1_000_000 + 1)
+        await threads.purge(house.me)
+        assert await house.app.ports.store.count(house.me.owner, THREADS, {}) == 0
+
+
+async def test_a_key_stands_for_the_headers_too() -> None:
+    async with client_of(ScriptedLlm(["One.", "Two."])) as client:
+        key = {"Idempotency-Key": "abc"}
+        await ask(client, "Hi", extra_headers=key)
+        with pytest.raises(openai.ConflictError):
+            await ask(client, "Hi", extra_headers={**key, "X-Bethink-Tools": "off"})

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.across.redaction import FORGOTTEN
+from bethink.agent.client_tools import open_calls
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -24,7 +25,7 @@ from bethink.conversations import (
     appended,
     continued,
 )
-from bethink.errors import Busy, Conflict, UnknownId
+from bethink.errors import BadInput, Busy, Conflict, UnknownId
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Collection, Delete, Put, Record, Scan
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.conversations import Conversation, Conversations
-    from bethink.messages import Message
     from bethink.principal import Principal
+    from bethink.store import Versioned
 
 _CANDIDATES: Final = 20
 _PAGE: Final = 100
@@ -41,9 +42,10 @@ _KEYS: Final = "key"
 """What stands as `said` of a request that may be repeated."""
 _LIMBO_US: Final = 10 * 60 * 1_000_000
 """After which a request that has begun and started no run is taken to have died with its process."""
-_REPEATABLE_US: Final = 24 * 3_600 * 1_000_000
+REPEATABLE_US: Final = 24 * 3_600 * 1_000_000
 """How long a request may be repeated."""
 _PURGED_AT_ONCE: Final = 500
+_BEGINNING: Final = "The first request with this idempotency key has only just begun: repeat it in a moment."
 _MAX_IMPORTED: Final = 2_000
 """Messages of a history that Bethink does not know: the newest are taken over."""
 _THOUGHTS: Final = (("<think>", "</think>"), ('<details type="reasoning"', "</details>"))
@@ -88,7 +90,7 @@ def said_by(history: Sequence[Told], more: str | None = None) -> str:
     digest = hashlib.sha256()
     texts = [told.text for told in history if told.role == "user"]
     for text in (*texts, more) if more is not None else texts:
-        digest.update(hashlib.sha256(_plain(text).encode("utf-8", "replace")).digest())
+        digest.update(hashlib.sha256(_squeezed(text).encode("utf-8", "replace")).digest())
     return digest.hexdigest()
 
 
@@ -109,29 +111,32 @@ class Threads:
             Busy: the conversation is being answered, and would have to branch.
         """
         if history:
-            answer = _plain(_last(history))
             for thread in await self._known(principal, said_by(history)):
-                if await self._goes_on(principal, thread, answer=answer, start=start):
+                if await self._goes_on(principal, thread, history, temporary=start.temporary):
                     return thread.conversation
         held = await self.conversations.begin(principal, start)
         if history:
             await self._take_over(principal, held, history[-_MAX_IMPORTED:])
         return held.id
 
-    async def asked(self, principal: Principal, history: Sequence[Told], calls: set[str]) -> str:
-        """The conversation whose last answer left these calls to its client.
+    async def asked(
+        self, principal: Principal, history: Sequence[Told], calls: set[str], *, temporary: bool
+    ) -> str:
+        """The conversation whose last answer left these calls to its client, and they are still open.
+
+        Where there are several, the one whose answers the history repeats.
 
         Raises:
             UnknownId: there is none.
         """
+        fitting: list[str] = []
         for thread in await self._known(principal, said_by(history)):
-            page = await self.conversations.messages(principal, thread.conversation, limit=_PAGE)
-            if any(
-                isinstance(message := item.record.message, AssistantMessage)
-                and calls & {call.id for call in message.tool_calls}
-                for item in page.items
-            ):
-                return thread.conversation
+            if await self._waits(principal, thread.conversation, calls, temporary=temporary):
+                if await self._placed(principal, thread, history, temporary=temporary) is not None:
+                    return thread.conversation
+                fitting.append(thread.conversation)
+        if fitting:
+            return fitting[0]
         message = "No conversation waits for the results of these calls: their ids are not known."
         raise UnknownId(message)
 
@@ -148,6 +153,8 @@ class Threads:
     async def reserve(self, principal: Principal, key: str, request: str) -> Thread | None:
         """Take a key that a client gave to a request; what is known of it where it was taken before.
 
+        A request that never began, as its process ended, holds its key for ten minutes.
+
         Raises:
             Busy: the first such request has only just begun.
             Conflict: it was another request.
@@ -159,14 +166,14 @@ class Threads:
         except Conflict:
             (found,) = await self.conversations.store.get(THREADS, principal.owner, [mine.id])
             if found is None:
-                raise Busy from None
+                raise Busy(_BEGINNING) from None
             if found.record.request != request:
                 message = "This idempotency key was given to another request before: use a new one."
                 raise Conflict(message) from None
             if found.record.run:
                 return found.record
             if at < found.record.at + _LIMBO_US:
-                raise Busy from None
+                raise Busy(_BEGINNING) from None
             await self._take_up(principal, mine, found.version)
         return None
 
@@ -181,7 +188,7 @@ class Threads:
 
     async def purge(self, principal: Principal) -> None:
         """Let go of requests that nobody repeats any more: some, the oldest first."""
-        until = self.conversations.clock.now_us() - _REPEATABLE_US
+        until = self.conversations.clock.now_us() - REPEATABLE_US
         scan = Scan(THREADS, {"said": _KEYS}, order="at", low=0, high=until, limit=_PURGED_AT_ONCE)
         page = await self.conversations.store.scan(principal.owner, scan)
         if page.items:
@@ -193,24 +200,52 @@ class Threads:
         try:
             await self.conversations.store.commit(principal.owner, [Put(THREADS, mine, version)])
         except Conflict:
-            raise Busy from None
+            raise Busy(_BEGINNING) from None
 
     async def _known(self, principal: Principal, said: str) -> list[Thread]:
         scan = Scan(THREADS, {"said": said}, order="at", reverse=True, limit=_CANDIDATES)
         page = await self.conversations.store.scan(principal.owner, scan)
         return [item.record for item in page.items]
 
-    async def _goes_on(self, principal: Principal, thread: Thread, *, answer: str, start: Start) -> bool:
-        """Whether the client means this one: then it is made to go on behind that answer."""
+    async def _waits(
+        self, principal: Principal, conversation: str, calls: set[str], *, temporary: bool
+    ) -> bool:
+        """Whether all these calls wait for their client in a conversation."""
+        try:
+            held = (await self.conversations.get(principal, conversation)).record
+            left = await open_calls(self.conversations, principal, conversation)
+        except (UnknownId, BadInput):
+            return False
+        return bool(held.temporary) is temporary and calls <= {call.id for call in left.calls}
+
+    async def _goes_on(
+        self, principal: Principal, thread: Thread, history: Sequence[Told], *, temporary: bool
+    ) -> bool:
+        """Whether the client means this one: then it is made to go on behind the history."""
+        placed = await self._placed(principal, thread, history, temporary=temporary)
+        if placed is None:
+            return False
+        found, last = placed
+        now = continued(found.record, last)
+        if now != found.record:
+            if found.record.active_run is not None:
+                raise Busy
+            await self.conversations.store.commit(principal.owner, [Put(CONVERSATIONS, now, found.version)])
+        return True
+
+    async def _placed(
+        self, principal: Principal, thread: Thread, history: Sequence[Told], *, temporary: bool
+    ) -> tuple[Versioned[Conversation], StoredMessage] | None:
+        """The conversation of a thread and the last message that a history repeats; None where it differs."""
         (asked,) = await self.conversations.said(principal, [thread.message])
         if asked is None:
-            return False
+            return None
         try:
             found = await self.conversations.get(principal, thread.conversation)
         except UnknownId:
-            return False
-        if bool(found.record.temporary) is not start.temporary:
-            return False
+            return None
+        if bool(found.record.temporary) is not temporary:
+            return None
         page = await self.conversations.line(
             principal,
             found.record,
@@ -219,14 +254,36 @@ class Threads:
             branch=asked.branch,
         )
         turn = _turn(asked, [item.record for item in reversed(page.items)])
-        if not turn or not _is_repeated(answer, [stored.message for stored in turn]):
-            return False
-        now = continued(found.record, turn[-1])
-        if now != found.record:
-            if found.record.active_run is not None:
-                raise Busy
-            await self.conversations.store.commit(principal.owner, [Put(CONVERSATIONS, now, found.version)])
-        return True
+        *earlier, answer = answers_in(history)
+        if not turn or not _is_repeated(answer, turn):
+            return None
+        return (
+            (found, turn[-1])
+            if await self._repeats(principal, found.record, asked, answers=earlier)
+            else None
+        )
+
+    async def _repeats(
+        self, principal: Principal, held: Conversation, asked: StoredMessage, *, answers: list[str]
+    ) -> bool:
+        """Whether these are the answers that stand before the owner's message."""
+        before, behind = asked.position, list[StoredMessage]()
+        cut = False
+        while answers and not cut:
+            page = await self.conversations.line(
+                principal, held, limit=_PAGE, before=before, branch=asked.branch
+            )
+            for stored in (item.record for item in page.items):
+                before = stored.position
+                if not isinstance(stored.message, UserMessage):
+                    behind.append(stored)
+                    continue
+                if not answers[1:] or not _is_repeated(answers.pop(), behind[::-1]):
+                    return False
+                behind.clear()
+            cut = not page.items or before == 0
+        # What an import left out, and what stands before the owner's first message.
+        return len(answers) != 1 or _is_repeated(answers[0], behind[::-1])
 
     async def _take_over(self, principal: Principal, held: Conversation, history: Sequence[Told]) -> None:
         at = self.conversations.clock.now_us()
@@ -259,26 +316,37 @@ def _turn(asked: StoredMessage, behind: Sequence[StoredMessage]) -> list[StoredM
     return turn
 
 
-def _is_repeated(answer: str, turn: Sequence[Message]) -> bool:
-    """Whether an answer, as a client sends it again, is what was answered; or what is left of it."""
-    stored = _plain(" ".join(message.content for message in turn if isinstance(message, AssistantMessage)))
-    given = answer.partition(NOTICE)[0].partition(FILE_NOTICE)[0].strip()
-    return FORGOTTEN in stored or stored == given or (bool(given) and stored.startswith(given)) or not stored
+def _is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
+    """Whether an answer that a client sends again is what was answered; or was, until a call had to wait."""
+    said = [stored.message.content for stored in turn if isinstance(stored.message, AssistantMessage)]
+    stored = _squeezed(" ".join(said))
+    if FORGOTTEN in stored or stored == _squeezed(answer):
+        return True
+    given = _plain(answer)
+    if stored in {given, _squeezed(given.partition(FILE_NOTICE)[0])}:
+        return True
+    text, notice, _ = given.partition(NOTICE)
+    waited = (" ".join(said[:count]) for count in range(len(said) + 1))
+    return bool(notice) and _squeezed(text) in map(_squeezed, waited)
 
 
-def _last(history: Sequence[Told]) -> str:
-    """The answer at the end of a history."""
-    texts: list[str] = []
-    for told in reversed(history):
+def answers_in(history: Sequence[Told]) -> list[str]:
+    """What was answered before the owner's first message, and to each of them."""
+    answers: list[list[str]] = [[]]
+    for told in history:
         if told.role == "user":
-            break
-        if told.role == "assistant":
-            texts.append(told.text)
-    return " ".join(reversed(texts))
+            answers.append([])
+        elif told.role == "assistant":
+            answers[-1].append(told.text)
+    return [" ".join(texts) for texts in answers]
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _plain(text: str) -> str:
-    return " ".join(_thoughtless(text).split())
+    return _squeezed(_thoughtless(text))
 
 
 def _thoughtless(text: str) -> str:

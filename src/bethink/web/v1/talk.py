@@ -65,7 +65,7 @@ class Talk:
         if not 0 < len(key) <= _MAX_KEY_CHARS:
             message = f"An idempotency key has 1 to {_MAX_KEY_CHARS} characters."
             raise BadInput(message)
-        digest = hashlib.sha256(self.body).hexdigest()
+        digest = self._digest(asked.wishes, conversation)
         known = await threads.reserve(self.caller, key, digest)
         if known is not None:
             return Begun(known.conversation, known.run)
@@ -86,7 +86,10 @@ class Talk:
             if isinstance(at, Fork):
                 await app.conversations.part(caller, at.conversation, at.message)
             place = conversation or await threads.asked(
-                caller, asked.history, {result.call for result in asked.results}
+                caller,
+                asked.history,
+                {result.call for result in asked.results},
+                temporary=not wishes.memory,
             )
             return Begun(place, await app.runs.answer(caller, place, asked.results, wishes=wishes))
         start = Start(temporary=not wishes.memory)
@@ -100,6 +103,11 @@ class Talk:
             said = said_by(asked.history, asked.said)
             await threads.remember(caller, place, said=said, message=record.message, run=run)
         return Begun(place, run)
+
+    def _digest(self, wishes: Wishes, conversation: str | None) -> str:
+        """The hash of the request: its body, and what its headers change."""
+        headers = f"{wishes.memory} {wishes.tools} {conversation or ''}\n"
+        return hashlib.sha256(headers.encode() + self.body).hexdigest()
 
     async def _check_kind(self, conversation: str, wishes: Wishes) -> None:
         """Refuse a named conversation in which more would be kept than the client wishes, or less.
