@@ -39,6 +39,7 @@ def masked(text: str) -> str:
     numbers: dict[str, int] = {}
     text = re.sub(r"(warning: Recall goes by words only): .*", r"\1", text).replace(LABEL, "(…)")
     text = re.sub(r"\d+ tokens in", "<some> tokens in", text)
+    text = re.sub(r"about [\d,]+ of [\d,]+ tokens", "about <some> of <some> tokens", text)
     text = _ID.sub(lambda match: f"<{numbers.setdefault(match[0], len(numbers) + 1)}>", text)
     return _DAY.sub("<date>", _DURATION.sub("(<took>)", text))
 

@@ -56,13 +56,17 @@ async def test_the_document_describes_every_event_and_refers_to_nothing_that_is_
 
 
 async def test_every_route_documents_its_problems_and_every_operation_has_a_name_of_its_own() -> None:
-    operations = [each for path in (await document())["paths"].values() for each in path.values()]
+    paths: dict[str, dict[str, Any]] = (await document())["paths"]
+    operations = [each for path in paths.values() for each in path.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(names) == len(set(names))
     assert all(operation["description"] for operation in operations)
-    for operation in operations:
-        refused = operation["responses"]["422"]["content"]
-        assert refused == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for path, methods in paths.items():
+        for each in methods.values():
+            refused = each["responses"]["422"]["content"]
+            # OpenAI's clients get errors in OpenAI's shape, and nobody else.
+            assert ("application/json" in refused) if path.startswith("/v1/") else refused == problem
 
 
 @pytest.mark.timeout(120)

@@ -53,6 +53,7 @@ def test_verbose_shows_arguments_results_reasoning_and_tokens(
     assert masked(bethink("chat", "-v", "I like tea").err) == snapshot("""\
 run <1>, model openai:scripted
 warning: Recall goes by words only
+about <some> of <some> tokens of the model's window
 Worth keeping.
 openai:scripted: <some> tokens in, 0 out
   store_memory {"content":"User likes tea."}
@@ -74,6 +75,7 @@ def test_json_is_one_event_a_line_with_its_place(bethink: CommandLine) -> None:
         [
             "run_started",
             "warning",
+            "context_filled",
             "usage",
             "message_saved",
             "tool_requested",

@@ -102,7 +102,7 @@ async def test_a_reader_that_comes_back_gets_exactly_what_it_missed() -> None:
         gate.set()
         rest = await door.followed(run, place)
         again = await door.followed(run)
-        middle = await door.followed(run, "2.5")
+        middle = await door.followed(run, "3.5")
     assert text_of(rest) == "The end."
     assert [frame.kind for frame in seen + rest if frame.kind != "text_delta"] == [
         kind for kind in kinds(again) if kind != "text_delta"
@@ -116,8 +116,8 @@ async def test_after_in_the_address_counts_unless_the_browser_says_a_newer_place
         told = await door.streamed(await door.new(), "Hi")
         url, last = f"/runs/{told[0].data['run']}/events", told[-2].id
         assert last is not None
-        by_address = await door.http.get(url, params={"after": "2.3"})
-        by_header = await door.http.get(url, params={"after": "0"}, headers={"Last-Event-ID": "2.3"})
+        by_address = await door.http.get(url, params={"after": "3.3"})
+        by_header = await door.http.get(url, params={"after": "0"}, headers={"Last-Event-ID": "3.3"})
         at_end = await door.http.get(url, params={"after": last})
     assert '"text":"lo"' in by_address.text
     assert by_header.text == by_address.text

@@ -215,8 +215,8 @@ class Slow(MemoryStore):
 
 async def test_no_more_answers_run_at_once_than_may_however_many_begin_together() -> None:
     held = anyio.Event()
-    llm, ports = ScriptedLlm(lambda _: [held, "Well."]), ports_of(store=Slow(MemoryIndex()))
-    async with shared(llm, ports=ports, runs_at_once=2) as door:
+    ports = ports_of(ScriptedLlm(lambda _: [held, "Well."]), store=Slow(MemoryIndex()))
+    async with shared(ports=ports, runs_at_once=2) as door:
         key = await door.key("bob")
         made = [(await door.ask("POST", "/conversations", key)).json()["id"] for _ in range(6)]
         statuses: list[int] = []

@@ -29,13 +29,12 @@ from bethink.web.v1.asked import (
     client_tools,
     system_of,
 )
+from bethink.web.v1.errors import ERRORS
 from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
 from bethink.web.v1.sound import sound
 from bethink.web.v1.talk import ACTIVITY, Talk
 
-router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)])
-
-_FAILED = 502
+router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 
 
 class StreamOptions(Loose):
@@ -85,7 +84,9 @@ async def create_chat_completion(body: Completion, request: Request, app: Served
     text, reasoning = await collected(batches, telling)
     if telling.failure is not None:
         # The message is kept: a client that sends it again by itself would say it twice.
-        return JSONResponse(telling.failure, _FAILED, {**begun.headers, "x-should-retry": "false"})
+        return JSONResponse(
+            telling.failure, telling.failed_with, {**begun.headers, "x-should-retry": "false"}
+        )
     return JSONResponse(completion_of(telling, text, reasoning), headers=begun.headers)
 
 

@@ -7,6 +7,7 @@ the problems (`web.problems`) that they answer with.
 
 from __future__ import annotations
 
+import http
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,36 @@ _TYPES: Final = {
 }
 _CODES: Final = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 _INVALID: Final = 422
+
+
+_SHAPE: Final = {
+    "type": "object",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"type": "string"},
+                "param": {"type": ["string", "null"]},
+                "code": {"type": ["string", "null"]},
+            },
+            "required": ["message", "type", "param", "code"],
+        }
+    },
+    "required": ["error"],
+}
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI responses of these statuses, each an error in OpenAI's shape."""
+    content = {"application/json": {"schema": _SHAPE}}
+    return {
+        status: {"description": http.HTTPStatus(status).phrase, "content": content} for status in statuses
+    }
+
+
+ERRORS: Final = documented(400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 507)
+"""What every route of `/v1` may answer with."""
 
 
 def error_type(status: int) -> str:

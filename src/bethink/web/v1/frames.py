@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _SECOND_US: Final = 1_000_000
 _FAILED: Final = 502
+_NO_MODEL: Final = 404
 _LENGTHS: Final = ("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds")
 _FINISHES: Final[dict[str, str]] = {
     **dict.fromkeys(_LENGTHS, "length"),
@@ -155,7 +156,12 @@ class Telling:
         """What ended it early, as OpenAI tells it."""
         if self.error is None:
             return None
-        return error_body(_FAILED, self.error.code, self.error.message)
+        return error_body(self.failed_with, self.error.code, self.error.message)
+
+    @property
+    def failed_with(self) -> int:
+        """The status of what ended it early: a model that is not there is the client's to choose."""
+        return _NO_MODEL if self.error is not None and self.error.code == "no_model" else _FAILED
 
 
 class ChatFrames:

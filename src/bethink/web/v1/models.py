@@ -15,9 +15,10 @@ from bethink.errors import BadInput, UnknownId
 from bethink.messages import tokens_in
 from bethink.web.caller import Caller, Served
 from bethink.web.v1.asked import USUAL, Loose
+from bethink.web.v1.errors import ERRORS
 from bethink.web.v1.sound import sound
 
-router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)])
+router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 
 _MAX_TEXTS = 2_048
 """As many as OpenAI takes at once."""

@@ -123,6 +123,11 @@ class ResponseFrames:
         return self._telling.failure
 
     @property
+    def failed_with(self) -> int:
+        """The status of that."""
+        return self._telling.failed_with
+
+    @property
     def ended(self) -> bool:
         """Whether the run came to its end."""
         return self._ended

@@ -33,6 +33,7 @@ from bethink.web.v1.asked import (
     client_tools,
     system_of,
 )
+from bethink.web.v1.errors import ERRORS
 from bethink.web.v1.frames import Reply
 from bethink.web.v1.response_frames import ResponseFrames
 from bethink.web.v1.sound import sound
@@ -45,9 +46,8 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.principal import Principal
 
-router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)])
+router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 
-_FAILED: Final = 502
 _PREFIX: Final = "resp_"
 _CANCEL_S: Final = 5
 _ECHOED: Final[Mapping[str, Any]] = {
@@ -153,7 +153,7 @@ async def create_response(body: Asking, request: Request, app: Served, caller: C
         frames.written(batch)
     if frames.failure is not None:
         # The message is kept: a client that sends it again by itself would say it twice.
-        return JSONResponse(frames.failure, _FAILED, {**begun.headers, "x-should-retry": "false"})
+        return JSONResponse(frames.failure, frames.failed_with, {**begun.headers, "x-should-retry": "false"})
     return JSONResponse(frames.response(), headers=begun.headers)
 
 
