@@ -15,7 +15,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from bethink.llm.scripted_process import scripted_process
 from tests.painter import PNG
 from tests.papers import pdf
-from tests.ui.acts import answered, done, faults, say
+from tests.ui.acts import answered, composer, done, faults, say
 from tests.ui.conftest import emptied
 from tests.ui.running import Served, bethink
 
@@ -69,7 +69,10 @@ def test_a_pdf_that_was_given_is_searched(studio: Served, page: Page) -> None:
     page.goto(studio.url)
     page.get_by_label("Files to attach").set_input_files([REPORT])
     expect(page.get_by_text("report.pdf").first).to_be_visible()
-    say(page, "What does the report say about glaciers?")
+    composer(page).fill("What does the report say about glaciers?")
+    # Not before the file has arrived.
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+    page.keyboard.press("Enter")
     answered(page).wait_for()
     expect(page.get_by_text("They melt faster every summer (report.pdf, page 2).").first).to_be_visible()
     done(page).get_by_text("Search the files: glaciers").click()
