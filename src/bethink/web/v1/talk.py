@@ -65,7 +65,7 @@ class Talk:
         if not 0 < len(key) <= _MAX_KEY_CHARS:
             message = f"An idempotency key has 1 to {_MAX_KEY_CHARS} characters."
             raise BadInput(message)
-        digest = self._digest(asked.wishes, conversation)
+        digest = self._digest(asked.wishes)
         known = await threads.reserve(self.caller, key, digest)
         if known is not None:
             return Begun(known.conversation, known.run)
@@ -104,9 +104,9 @@ class Talk:
             await threads.remember(caller, place, said=said, message=record.message, run=run)
         return Begun(place, run)
 
-    def _digest(self, wishes: Wishes, conversation: str | None) -> str:
+    def _digest(self, wishes: Wishes) -> str:
         """The hash of the request: its body, and what its headers change."""
-        headers = f"{wishes.memory} {wishes.tools} {conversation or ''}\n"
+        headers = f"{wishes.memory} {wishes.tools} {self.request.headers.get(CONVERSATION, '')}\n"
         return hashlib.sha256(headers.encode() + self.body).hexdigest()
 
     async def _check_kind(self, conversation: str, wishes: Wishes) -> None:
