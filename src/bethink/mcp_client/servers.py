@@ -165,10 +165,12 @@ class Servers:
     async def _settle(self, server: _Server) -> None:
         """Work out what is offered, and have it made ready, where nobody waits for it."""
         async with server.settling:
-            accepted, server.waiting = await anyio.to_thread.run_sync(server.sorted_out)
+            accepted, waiting = await anyio.to_thread.run_sync(server.sorted_out)
             if accepted != server.accepted:
                 await anyio.to_thread.run_sync(self.prepare, server.config, accepted)
                 server.accepted = accepted
+            # Not before: what is said to wait is offered no more.
+            server.waiting = waiting
             self.version += 1
 
     async def _pin(self, server: _Server) -> None:
