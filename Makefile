@@ -12,10 +12,14 @@ NPM := $(BIN)/python hatch_build.py
 UI := $(if $(wildcard ui/package.json),yes)
 UI_SOURCES := $(shell find ui -name node_modules -prune -o -type f -print 2>/dev/null)
 MODEL_BUILD := $(wildcard src/bethink/embeddings/minilm_build.py)
-CHROMIUM := $(shell for name in chromium chromium-browser google-chrome; do command -v $$name && break; done 2>/dev/null)
+CHROMIUM := $(shell for name in chromium-headless-shell chromium chromium-browser google-chrome; do command -v $$name && break; done 2>/dev/null)
 
 export BETHINK_MODELS_DIR := $(MODELS)
 export CHROMIUM
+
+# Some machines ask Python to keep no compiled files: every server and command that the tests start
+# would then compile all of Bethink first, which takes longer than the rest of its start.
+unexport PYTHONDONTWRITEBYTECODE
 
 CHECKS := check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
 	check-hosts check-requirements check-ui
@@ -140,14 +144,17 @@ SKIPPED_TESTS := --ignore=tests/ui
 endif
 
 # Ten seconds each, at a desk; a busy machine of continuous integration is no fault of a test.
-PATIENCE := $(if $(CI),--timeout=60)
+PATIENCE := $(if $(CI),--timeout=600)
+
+# A file's tests share the servers that they start. Browser tests stay last (tests/conftest.py).
+BY_FILE := --dist loadfile --no-loadscope-reorder
 
 test-python: setup
 ifneq ($(SKIPPED_TESTS),)
 	@if [ "$$CI" = true ]; then echo "tests/ui need Chromium, and there is none"; exit 1; fi
 endif
 	@echo "== pytest"
-	@$(BIN)/python -m pytest -n $(WORKERS) --inline-snapshot=disable $(PATIENCE) $(SKIPPED_TESTS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --inline-snapshot=disable $(PATIENCE) $(SKIPPED_TESTS) $(ARGS)
 ifneq ($(SKIPPED_TESTS),)
 	@echo "SKIPPED: the browser tests in tests/ui; they need a Chromium on the PATH"
 endif
@@ -155,7 +162,7 @@ endif
 coverage: setup ## all tests in Python, and which lines and branches none of them runs
 	@echo "== pytest, with coverage"
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest --inline-snapshot=disable --timeout=60 $(SKIPPED_TESTS) $(ARGS)
+	@$(BIN)/coverage run -m pytest --inline-snapshot=disable --timeout=600 $(SKIPPED_TESTS) $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 

@@ -30,7 +30,10 @@ from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.images import image_tools
 from bethink.tools.memory import memory_tools
+from bethink.tools.memory_agent import agent_tool
 from bethink.tools.people import people_tools
+from bethink.tools.vault import code_tool, vault_tools
+from bethink.tools.vault_search import backlinks_tool, search_tool
 from bethink.tools.web import web_tools
 
 if TYPE_CHECKING:
@@ -186,7 +189,9 @@ def tools() -> Sequence[Tool]:
     files = document_tools(Passages(Extraction(), unused, unused))
     pictures = image_tools(OpenAiImages(Exchange(""), ""), 0)
     web = web_tools(connect_internet(Settings()), 0, 0)
-    return [*own, *files, *pictures, *web, *code_tools(unused, 0)]
+    pages = [*vault_tools(unused), search_tool(unused), backlinks_tool(unused), code_tool(unused, 0)]
+    asking = agent_tool(unused, 0)
+    return [*own, *files, *pictures, *web, *code_tools(unused, 0), *pages, asking]
 
 
 def _parameters(tool: Tool) -> list[str]:

@@ -88,11 +88,15 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPars
 
 
 def _arguments(parser: argparse.ArgumentParser, besides: argparse.ArgumentParser | None = None) -> str:
-    known = {"help"} if besides is None else {"help"} | {action.dest for action in _actions(besides)}
+    # By what is typed: an option of one command may be kept where a common one is, as `version` is.
+    known = {("-h", "--help")} | {
+        tuple(action.option_strings) for action in (_actions(besides) if besides else ())
+    }
     own = [
         action
         for action in _actions(parser)
-        if not isinstance(action.choices, dict) and action.dest not in known
+        if not isinstance(action.choices, dict)
+        and (not action.option_strings or tuple(action.option_strings) not in known)
     ]
     # What is typed without a name comes first, as in the help's own first line.
     own.sort(key=lambda action: bool(action.option_strings))
@@ -106,7 +110,9 @@ def _typed(action: argparse.Action) -> str:
     if action.choices is not None:
         value = "{" + ",".join(str(choice) for choice in action.choices) + "}"
     if not action.option_strings:
-        return {"*": f"`[{value} …]`", "+": f"`{value} …`"}.get(str(action.nargs), f"`{value}`")
+        return {"*": f"`[{value} …]`", "+": f"`{value} …`", "?": f"`[{value}]`"}.get(
+            str(action.nargs), f"`{value}`"
+        )
     takes = "" if action.nargs == 0 else f" {value}"
     return ", ".join(f"`{option}{takes}`" for option in action.option_strings)
 

@@ -29,7 +29,7 @@ from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _DURATION = re.compile(r"\((?:\d+ ms|\d+\.\d s)\)")
 _DAY = re.compile(r"\b20\d\d-\d\d-\d\d(?: \d\d:\d\d)?\b")
-_PATIENCE_S = 30
+_PATIENCE_S = 120
 LABEL = "(I am a script, not a language model.)"
 """What the demonstration puts behind its answers."""
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
 import sys
+from collections import Counter
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +23,31 @@ _BROWSER_TESTS = Path(__file__).parent / "ui"
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Browser tests come last, in random order among themselves.
 
     Playwright's synchronous API keeps an event loop running in its thread for
     as long as its browser lives: no test with a loop of its own can follow it.
+    Files with many tests come first among them: one worker does a file, and with
+    a long one at the end the others would have nothing to do.
+
+    The patience that `--timeout` asks for holds for tests with less of their own, too:
+    what a test may take at a desk says nothing of a machine that does much else.
     """
-    items.sort(key=lambda item: item.path.is_relative_to(_BROWSER_TESTS))
+    tests = Counter(item.path for item in items)
+    items.sort(
+        key=lambda item: tests[item.path] if item.path.is_relative_to(_BROWSER_TESTS) else inf, reverse=True
+    )
+    patience_s: float = config.getoption("timeout") or 0
+    for item in items:
+        own = item.get_closest_marker("timeout")
+        if own is not None and own.args and own.args[0] < patience_s:
+            item.add_marker(pytest.mark.timeout(patience_s), append=False)
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs tests beside something else has them, and all that they start, ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # No judgement by the clock: what is slow is measured elsewhere, and other programs run beside the tests.

@@ -136,5 +136,5 @@ async def open_dial_house(
             dial.own.models["gpt-4o"] = Model(model, "scripted-demo")
             url = f"{str(bethink.base_url).rstrip('/')}/openai/deployments/bethink/chat/completions"
             dial.own.applications["bethink"] = Application(url)
-            async with httpx2.AsyncClient(base_url=dial.url, timeout=8) as http:
+            async with httpx2.AsyncClient(base_url=dial.url, timeout=120) as http:
                 yield Way(dial, house, http, model)

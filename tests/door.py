@@ -15,12 +15,14 @@ from starlette.types import Message, Receive, Scope, Send
 from bethink.app import Ports
 from bethink.llm import Llm
 from bethink.tool import Tool
-from bethink.web import create_web
+from bethink.web import create_rooms, create_web
 from bethink.web.server import Server, configured, listening
 from tests.house import House, open_house
 
 DONE = "[DONE]"
 OWN = "http://127.0.0.1:8484"
+ROOMS = create_rooms()
+"""For all houses: they hold nothing, and working out the routes takes longer than most tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ async def open_door(
 @asynccontextmanager
 async def called(house: House, *, peer: str = "127.0.0.1") -> AsyncGenerator[httpx2.AsyncClient]:
     """A client that calls the application without a network, from the address `peer`."""
-    web = create_web(nullcontext(house.app))
+    web = create_web(nullcontext(house.app), ROOMS)
     state: dict[str, Any] = {}
     is_up, is_over = anyio.Event(), anyio.Event()
 
@@ -142,7 +144,7 @@ async def served(house: House) -> AsyncGenerator[tuple[httpx2.AsyncClient, Serve
     is_ready = anyio.Event()
     with listening("127.0.0.1", 0) as listener:
         server = Server(
-            configured(create_web(nullcontext(house.app))),
+            configured(create_web(nullcontext(house.app), ROOMS)),
             on_ready=is_ready.set,
             on_stop=house.app.runs.interrupt,
         )
@@ -150,6 +152,6 @@ async def served(house: House) -> AsyncGenerator[tuple[httpx2.AsyncClient, Serve
             tasks.start_soon(server.serve, [listener])
             await is_ready.wait()
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            async with httpx2.AsyncClient(base_url=url, timeout=5) as http:
+            async with httpx2.AsyncClient(base_url=url, timeout=120) as http:
                 yield http, server
             server.should_exit = True

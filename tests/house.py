@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from bethink.settings import Settings
 from bethink.store import Store
 from bethink.store.memory import MemoryStore
 from bethink.tool import Tool
+
+MASTER_KEY = "bm90aGluZyBidXQgMzIgYnl0ZXMgZm9yIHRlc3RzISE="
+"""So that no test makes a key where this machine's own Bethink keeps its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ async def open_house(
     llm: Llm | None = None, *, ports: Ports | None = None, tools: Sequence[Tool] = (), **settings: object
 ) -> AsyncGenerator[House]:
     ports = ports or ports_of(llm)
-    async with open_app(Settings(**settings), ports, tools=tools) as app:  # pyright: ignore[reportArgumentType] - by name
-        assert isinstance(ports.clock, FakeClock)
-        yield House(app, await app.accounts.authenticate(audience="test"), ports.clock)
+    with tempfile.TemporaryDirectory(prefix="bethink-house-") as home:
+        settings = {"master_key": MASTER_KEY, "data_dir": home} | settings
+        async with open_app(Settings(**settings), ports, tools=tools) as app:  # pyright: ignore[reportArgumentType] - by name
+            assert isinstance(ports.clock, FakeClock)
+            yield House(app, await app.accounts.authenticate(audience="test"), ports.clock)

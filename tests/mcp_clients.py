@@ -18,7 +18,7 @@ from tests.server_process import environment
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
 """The stateless protocol of 2026-07-28, which `auto` finds, and the sessions before it."""
-_PATIENCE_S = 20
+_PATIENCE_S = 120
 
 
 class Person:

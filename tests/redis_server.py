@@ -29,6 +29,7 @@ class RedisServer:
 
     directory: Path
     options: list[str]
+    password: str | None = None
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -58,9 +59,10 @@ class RedisServer:
         from redis.exceptions import BusyLoadingError
         from redis.retry import Retry
 
-        patience = Retry(ConstantBackoff(0.02), 500)
+        patience = Retry(ConstantBackoff(0.02), 6_000)
         return redis.Redis(
             unix_socket_path=str(self.socket),
+            password=self.password,
             decode_responses=True,
             retry=patience,
             retry_on_error=[BusyLoadingError],

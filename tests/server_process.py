@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 
 from bethink.llm.scripted_process import ScriptedProcess
 from tests.door import Frame, frames, said
+from tests.warm import Started, start
 
 ROOT = Path(__file__).parent.parent
 SERVE = (
@@ -39,11 +40,14 @@ def environment(data: Path, model: ScriptedProcess | None, **more: str) -> dict[
     return own | told | more
 
 
+_LOOKS, _PAUSE_S = 6_000, 0.02
+
+
 @dataclass(frozen=True, slots=True)
 class Running:
     """A server that runs, and a client of it."""
 
-    process: asyncio.subprocess.Process
+    process: Started
     http: httpx2.AsyncClient
 
     async def kill(self) -> None:
@@ -54,7 +58,7 @@ class Running:
     async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """End it as a person would; its exit code."""
         self.process.send_signal(number)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             return await self.process.wait()
 
     async def new(self) -> str:
@@ -82,6 +86,15 @@ class Running:
         """A resource."""
         return (await self.http.get(path)).json()
 
+    async def finds(self, path: str) -> list[dict[str, Any]]:
+        """The items of a resource, once there are some: what goes on beside requests takes its time."""
+        for _ in range(_LOOKS):
+            if items := (await self.get(path))["items"]:
+                return items
+            await asyncio.sleep(_PAUSE_S)
+        message = f"nothing was ever at {path}"
+        raise AssertionError(message)
+
     @staticmethod
     async def _read(response: httpx2.Response, until: str | None) -> list[Frame]:
         seen: list[Frame] = []
@@ -95,21 +108,19 @@ class Running:
 
 
 @asynccontextmanager
-async def running(data: Path, model: ScriptedProcess | None = None, **more: str) -> AsyncGenerator[Running]:
+async def running(
+    data: Path, model: ScriptedProcess | None = None, *, serve: str = SERVE, **more: str
+) -> AsyncGenerator[Running]:
     """The server over a data directory; killed at the end unless it has ended by then."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", SERVE),
-        env=environment(data, model, **more),
-        stdout=asyncio.subprocess.PIPE,
-    )
+    process = start(serve, environment=environment(data, model, **more))
     try:
-        assert process.stdout is not None
-        line = (await process.stdout.readline()).decode()
+        line = await process.line()
         assert line.startswith(_READY), f"the server did not start: {line!r}"
         url = line.removeprefix(_READY).split()[0]
-        async with httpx2.AsyncClient(base_url=url, timeout=20) as http:
+        async with httpx2.AsyncClient(base_url=url, timeout=120) as http:
             yield Running(process, http)
     finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        process.kill()
+        with anyio.CancelScope(shield=True):
+            await process.wait()
+        process.close()

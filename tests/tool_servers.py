@@ -90,7 +90,7 @@ async def open_servers(*configs: ServerConfig, keeping: Keeping | None = None) -
         yield servers
 
 
-async def until(holds: Callable[[], object], seconds: float = 8) -> None:
+async def until(holds: Callable[[], object], seconds: float = 120) -> None:
     """Return as soon as the condition holds."""
     with anyio.fail_after(seconds):
         while not holds():  # noqa: ASYNC110 - what is waited for happens in another process

@@ -18,8 +18,11 @@ from bethink.across.background import Background
 from bethink.across.finding import Finding
 from bethink.across.forgetting import Forgetting
 from bethink.across.forgettings import Forgettings
+from bethink.across.guarded import Guarded
 from bethink.across.health import Health
+from bethink.across.importing import Importing, Staging
 from bethink.across.mementos import Facts, Turns
+from bethink.across.mirror import Mirror
 from bethink.across.passages import passages_of
 from bethink.across.portability import Portability
 from bethink.across.recall import Recall
@@ -30,18 +33,18 @@ from bethink.across.tidying import Tidying
 from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
+from bethink.agent.asking import Asking
 from bethink.agent.audit import Audit
 from bethink.agent.between_turns import BetweenTurns, Works
 from bethink.agent.bounds import bounds_of
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
+from bethink.agent.delegating import Delegating
 from bethink.agent.extraction import Extraction
 from bethink.agent.loops import Loops
 from bethink.agent.offered import search_tool
 from bethink.agent.passing import Passing
-from bethink.agent.plugins import FOLDER, Plugged, plugged_in
 from bethink.agent.policy import Policy
-from bethink.agent.prompts import Prompts, read_prompts
 from bethink.agent.rules import Rules
 from bethink.agent.runs import Runs
 from bethink.agent.spoken import Spoken
@@ -54,21 +57,20 @@ from bethink.clock import Ids, check_time_zone
 from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import Conversations
 from bethink.files import Files
-from bethink.llm.offered import Models
-from bethink.llm.settled import plain
+from bethink.given import given_of
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
 from bethink.people import People
 from bethink.ports import Ports, open_ports
 from bethink.redacting import Redacting
-from bethink.secrets_at_rest import Keeper
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.images import image_tools
-from bethink.tools.mcp_opened import open_mcp
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
+from bethink.tools.vault_offered import VaultTools
 from bethink.tools.web import web_tools
+from bethink.vault.watching import Watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -76,12 +78,15 @@ if TYPE_CHECKING:
     from bethink.across.passages import Passages
     from bethink.across.sharing.service import Sharing
     from bethink.agent.request import Turn
-    from bethink.blobs import Blobs
+    from bethink.errands import Delegated, Errand
+    from bethink.given import Given
+    from bethink.llm.offered import Models
     from bethink.mcp_client.servers import Servers
     from bethink.principal import Principal
+    from bethink.secrets_at_rest import Keeper
     from bethink.settings import Settings
-    from bethink.tool import Tool
-    from bethink.tools.mcp import McpTools
+    from bethink.tool import Tool, ToolContext
+    from bethink.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +101,16 @@ class App:
     files: Files
     memory: Memory
     people: People
+    vault: Vault
+    guarded: Guarded
+    watching: Watching
+    mirror: Mirror
+    vault_tools: VaultTools
     passages: Passages
     recall: Recall
     forgetting: Forgetting
     portability: Portability
+    importing: Importing
     health: Health
     statistics: Statistics
     tidying: Tidying
@@ -108,6 +119,7 @@ class App:
     rules: Rules
     audit: Audit
     runs: Runs
+    asking: Asking
     extraction: Extraction
     between_turns: BetweenTurns
     background: Background
@@ -115,19 +127,6 @@ class App:
     mcp_servers: Servers
     finding: Finding
     given: Given = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What is opened and read before anything is wired; an app beside another one shares it."""
-
-    blobs: Blobs
-    prompts: Prompts
-    tools: Sequence[Tool]
-    plugged: Plugged
-    keeper: Keeper
-    mcp: McpTools
-    models: Models
 
 
 @asynccontextmanager
@@ -154,7 +153,7 @@ async def open_app(
         blobs = ports.blobs or await stack.enter_async_context(temporary_blobs())
         background = Background(Vectors(ports.store, ports.index, ports.embeddings), settings.models)
         if beside is None:
-            given = await _given(settings, ports, blobs, stack=stack)
+            given = await given_of(settings, ports, blobs, stack=stack)
         else:
             given = replace(beside.given, blobs=blobs)
         given = replace(given, tools=_with(given.tools, tools))
@@ -164,25 +163,15 @@ async def open_app(
         tasks.start_soon(background.fill_vectors)
         tasks.start_soon(background.scrub_always)
         tasks.start_soon(app.tidying.keep_tidy)
+        tasks.start_soon(app.guarded.indexing.keep_up)
         await stack.enter_async_context(sharing(app.sharing))
+        await stack.enter_async_context(app.mirror.opened())
         await stack.enter_async_context(app.between_turns.opened())
         await stack.enter_async_context(app.runs.opened())
         await stack.enter_async_context(app.accounts.opened())
         await app.forgetting.finish_earlier()
+        await app.vault_tools.look()
         yield app
-
-
-async def _given(settings: Settings, ports: Ports, blobs: Blobs, *, stack: AsyncExitStack) -> Given:
-    prompts = await anyio.to_thread.run_sync(read_prompts)
-    folder = settings.data_dir / FOLDER if settings.user_tools else None
-    plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
-    keeper = Keeper(settings.data_dir, plain(settings.master_key))
-    mcp = await stack.enter_async_context(
-        open_mcp(settings, ports.store, ports.bus, clock=ports.clock, keeper=keeper)
-    )
-    models = Models(settings, ports.llm)
-    stack.push_async_callback(models.close)
-    return Given(blobs, prompts, (), plugged, keeper, mcp, models)
 
 
 def _wire(settings: Settings, ports: Ports, background: Background, *, given: Given) -> App:
@@ -193,42 +182,63 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         conversations, ports.bus, acting=accounts.on_behalf_of, on_taken=background.ask_vectors
     )
 
+    guarded = Guarded.of(settings, ports.store, ports.clock, new_id=new_id)
+
     async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
         hits = await recall.search(principal, query, k, kinds={KIND})
         facts = await memory.get(principal, [hit.id for hit in hits])
-        return [(fact, hit.score) for fact, hit in zip(facts, hits, strict=True) if fact is not None]
+        return await guarded.veil.found(principal, facts, [hit.score for hit in hits])
 
-    memory = Memory(ports.store, ports.index, ports.embeddings, ports.clock, new_id, find)
+    memory = Memory(ports.store, ports.index, ports.embeddings, ports.clock, new_id, find, guarded.veil.of)
 
     async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
 
     files = Files(ports.store, given.blobs, ports.clock, new_id, conversations.has, settings.max_file_bytes)
     rules = Rules(ports.store, ports.clock)
+    vault_tools = VaultTools.of(settings, guarded.views, ports.interpreters)
     facts = Facts(memory)
     recall = Recall(
         ports.index,
         ports.embeddings,
         ports.clock,
-        kinds={KIND: facts, PAST_KIND: facts, TURN_KIND: Turns(conversations)},
+        kinds=guarded.kinds({KIND: facts, PAST_KIND: facts, TURN_KIND: Turns(conversations)}),
         past={KIND: PAST_KIND},
+        own=guarded.own,
+        sees_all=guarded.pages.sees_all,
         important=important,
         on_missing=background.ask_vectors,
     )
-    people = People(ports.store, ports.clock, new_id)
-    passages = passages_of(settings, ports.embeddings, ports.clock)
+    people, passages = (
+        People(ports.store, ports.clock, new_id),
+        passages_of(settings, ports.embeddings, ports.clock, veil=guarded.veil),
+    )
     traces = Traces(ports.store)
     forgettings = Forgettings(ports.store, traces)
+    importing = Importing(
+        *(ports.store, given.blobs, guarded.vault, ports.embeddings, ports.clock, new_id, ports.bus),
+        digest=given.keeper.digest,
+        max_file_bytes=settings.max_file_bytes,
+        staging=Staging(settings.data_dir / "imports"),
+        remove=lambda: runs.delete_conversation,
+        on_written=background.ask_vectors,
+    )
     forgetting = Forgetting(
         ports.store,
-        Choosing(ports.store, recall, settings.recall_min_score),
+        Choosing(ports.store, recall, settings.recall_min_score, guarded.vault),
         traces,
         forgettings,
-        Spoken(lambda: runs, files, ports.interpreters, passages),
+        Spoken(lambda: runs, files, ports.interpreters, passages, importing),
         memory,
+        guarded.views,
         ports.clock,
         new_id,
+        shared.left if shared else tuple,
     )
+
+    async def delegate(context: ToolContext, errand: Errand) -> Delegated:
+        return await delegating(context, errand)
+
     toolbox = Toolbox(
         _with(
             (
@@ -249,14 +259,29 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
             lambda: given.plugged.tools,
             given.mcp.source,
             code_source(ports.interpreters, settings.code_timeout_s),
+            vault_tools.source,
         ],
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
         keeper=given.keeper,
         redacting=Redacting(settings.redaction.tool_results, settings.redaction.exceptions),
+        shades=guarded.veil.of,
+        delegate=delegate,
     )
     context = Context.of(settings, memory, recall, clock=ports.clock, prompt=given.prompts.system)
-    bounds, tally = bounds_of(settings), Tally()
+    bounds, tally, policy = bounds_of(settings), Tally(), Policy(rules, toolbox, settings.tool_policy)
+    delegating = Delegating(
+        toolbox,
+        policy,
+        given.chosen.find,
+        files,
+        context,
+        bounds,
+        new_id,
+        forgettings,
+        Audit(ports.store),
+        vault_tools.for_errands,
+    )
     extraction = Extraction(
         settings.extraction,
         ports.llm,
@@ -294,8 +319,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         rules,
         files,
         Loops(
-            *(given.models, Policy(rules, toolbox, settings.tool_policy), files),
-            *(context, bounds, summaries),
+            *(given.models, policy, files, context, bounds, summaries),
         ),
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
@@ -306,14 +330,11 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         on_delete=gone,
         watched=accounts.watched,
         admit=accounts.admit,
+        shades=guarded.veil.of,
+        kept_back=guarded.views.told,
         tally=tally,
     )
-    keep = Keep(
-        settings.memory_retention_days,
-        settings.memory_retention_keep_importance,
-        settings.memory_retention_forget_days,
-    )
-    retention = Retention(ports.store, memory, forgetting, ports.clock, keep)
+    retention = Retention(ports.store, memory, forgetting, ports.clock, Keep.of(settings))
     return App(
         settings=settings,
         ports=ports,
@@ -323,15 +344,22 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         files=files,
         memory=memory,
         people=people,
+        vault=guarded.vault,
+        guarded=guarded,
+        watching=Watching(guarded.vault, ports.bus),
+        mirror=Mirror(memory, guarded.vault, ports.bus, accounts.on_behalf_of),
+        vault_tools=vault_tools,
         passages=passages,
         recall=recall,
         forgetting=forgetting,
         portability=Portability(memory, ports.store, ports.embeddings, ports.clock, background.ask_vectors),
+        importing=importing,
         health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
         statistics=Statistics(memory, recall, settings.data_dir),
         tidying=Tidying(
             *(memory, retention, forgetting, ports.bus, accounts),
-            let_go=Passing(lambda: runs),
+            vault=guarded.vault,
+            let_go=Passing(lambda: runs, given.keeper),
             merges=settings.memory_consolidation,
         ),
         sharing=shared,
@@ -339,12 +367,13 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         rules=rules,
         audit=Audit(ports.store),
         runs=runs,
+        asking=Asking(delegating, vault_tools.agent),
         extraction=extraction,
         between_turns=between_turns,
         background=background,
         keeper=given.keeper,
         mcp_servers=given.mcp.servers,
-        finding=Finding(ports.index, conversations),
+        finding=Finding(ports.index, conversations, guarded.veil, recall.sifting),
         given=given,
     )
 

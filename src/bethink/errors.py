@@ -3,6 +3,7 @@
 BethinkError
 ├── BadInput                     the caller can mend it
 │   ├── UnknownId
+│   │   └── NoSuchPage
 │   ├── TooLarge
 │   ├── NotAllowed
 │   ├── NotSignedIn
@@ -78,6 +79,12 @@ class UnknownId(BadInput):
 
     code = "not_found"
     status = 404
+
+
+class NoSuchPage(UnknownId):
+    """The vault has no such page: list the folder to see which there are."""
+
+    code = "no_such_page"
 
 
 class TooLarge(BadInput):
@@ -198,7 +205,7 @@ class NoModel(LlmError):
     """No model is set."""
 
     code = "no_model"
-    status = 503
+    status = 409
 
 
 class RateLimited(LlmError):

@@ -109,7 +109,7 @@ class Files:
             id=self.new_id(),
             conversation=conversation,
             # A file that code changes again goes on under its name: a newer version.
-            name=_free(_fit(file.name), {other.name for other in others if not _is_older(other, file)}),
+            name=free_name(fit(file.name), {other.name for other in others if not _is_older(other, file)}),
             media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else _ANY,
             size=len(file.content),
             at=self.clock.now_us(),
@@ -262,7 +262,7 @@ def _unnamed(name: str) -> str:
     return f"forgotten{dot}{ending}" if dot and len(ending) <= _MAX_ENDING else "forgotten"
 
 
-def _fit(name: str) -> str:
+def fit(name: str) -> str:
     """A name that every system can write, without a path; its ending is kept."""
     fit = _UNFIT.sub("_", name.replace("\\", "/").rpartition("/")[2]).strip(". ") or "file"
     if len(fit) <= _MAX_NAME_CHARS:
@@ -272,7 +272,8 @@ def _fit(name: str) -> str:
     return f"{stem[: _MAX_NAME_CHARS - len(ending) - 1]}.{ending}" if is_ending else fit[:_MAX_NAME_CHARS]
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
+    """The name, or one like it that is not taken."""
     stem, dot, ending = name.rpartition(".")
     stem, dot, ending = (stem, dot, ending) if stem else (name, "", "")
     number = 1

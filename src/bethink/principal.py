@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 LOCAL_OWNER = "local"
 """The owner of a Bethink that has no users: whoever sits at the machine."""
@@ -10,12 +11,21 @@ LOCAL_OWNER = "local"
 PRINCIPAL = "principal"
 """Where in the state of a request a door puts who asks."""
 
+OWN_EYES: Final = frozenset({"web", "cli"})
+"""The audiences that are the owner in person: their own page and their terminal."""
+INSIDE: Final = frozenset({"tidying", "health", "redis", "bench", "mirror"})
+"""What this process does by itself: nobody reads what it reads."""
+_AGENT: Final = "agent"
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:
     """An owner, seen through one door.
 
-    `audience` names the door and client that receive what is read. `rights` are
+    `audience` names the door and client that receive what is read, as DOOR[:CLIENT][/AGENT]:
+    `web` is the owner's own page, `rest` and `openai` come with a key's name behind a colon,
+    `mcp-http` and `mcp-stdio` with the client's; `dial`, `cli`. What a run reads for it has
+    `/agent` behind it, the memory agent `/memory-agent`. `rights` are
     the scopes of the key that was shown (`accounts.rights`). `time_zone` is an
     IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came.
     """
@@ -26,3 +36,12 @@ class Principal:
     time_zone: str = "UTC"
     key: str | None = None
     sign_in: str | None = None
+
+    @property
+    def door(self) -> str:
+        """The audience without the agent that reads for it."""
+        return self.audience.partition("/")[0]
+
+    def reading(self, agent: str = _AGENT) -> Principal:
+        """The same owner, read for by an agent at the same door."""
+        return replace(self, audience=f"{self.door}/{agent}")

@@ -1,4 +1,6 @@
-"""Secrets as they are kept: sealed with a master key. For tokens of servers and numbers of cards.
+"""Secrets as they are kept: sealed with a master key, or as a digest that only the key makes.
+
+For tokens of servers and numbers of cards; and for what was said, where it has only to be known again.
 
 The key comes from a setting, or from a file of the data directory that only its
 owner can read: whoever has the database alone has no secret.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import os
 import secrets
 from dataclasses import dataclass, field
@@ -24,6 +27,8 @@ FILE = "master.key"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _VERSION = b"\x01"
+_DIGESTS = b"bethink digests"
+"""What the key of digests is made for: no key does two things."""
 
 
 @dataclass(slots=True)
@@ -55,6 +60,16 @@ class Keeper:
             StorageError: it was sealed with another key, or changed, or the key cannot be read.
         """
         return await anyio.to_thread.run_sync(self._open, sealed)
+
+    async def digest(self, text: str) -> str:
+        """The same for the same text, and nobody without the key can test a guess (HMAC, RFC 2104).
+
+        Raises:
+            BadInput: the given key is too short.
+            StorageError: the key's file cannot be read or made.
+        """
+        key = self._key or await anyio.to_thread.run_sync(self._read_key)
+        return hmac.digest(hmac.digest(key, _DIGESTS, "sha256"), text.encode(), "sha256").hex()
 
     def _seal(self, text: str) -> bytes:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM

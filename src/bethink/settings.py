@@ -25,8 +25,10 @@ from bethink.settings_shapes import (
     McpServer,
     Reading,
     Talking,
+    Vaulted,
     as_list,
     as_object,
+    explained,
 )
 
 ENV_PREFIX = "BETHINK_"
@@ -68,7 +70,7 @@ class Price(BaseModel):
 _Directory = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
-class Settings(Access, Reading, InRedis, Talking, Masking):
+class Settings(Access, Reading, InRedis, Talking, Masking, Vaulted):
     """What a Bethink is told at its start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -303,7 +305,7 @@ def load_settings(**flags: Any) -> Settings:  # noqa: ANN401 - each setting has 
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        raise BadInput(_explain(error)) from error
+        raise BadInput(explained(error, list(Settings.model_fields))) from error
 
 
 def origins(**flags: Any) -> dict[str, str]:  # noqa: ANN401 - each setting has its own type
@@ -372,22 +374,18 @@ def _from_file(given: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]
     data_dir = given.get("data_dir") or ours or aliases.get("data_dir") or default_data_dir()
     for path in (Path("bethink.toml"), Path(data_dir).expanduser() / "bethink.toml"):
         try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
+            found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
             # As other programs call it, so that what people have can be pasted.
             return {"mcp_servers" if name == "mcpServers" else name: value for name, value in found.items()}
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except tomllib.TOMLDecodeError as error:
             message = f"{path} is not valid TOML: {error}"
+            raise BadInput(message) from error
+        except UnicodeDecodeError as error:
+            message = f"{path} is not UTF-8 text (at byte {error.start:,}): save it as UTF-8."
             raise BadInput(message) from error
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror}"
             raise BadInput(message) from error
     return {}
-
-
-def _explain(error: ValidationError) -> str:
-    return "; ".join(
-        f"setting {'.'.join(str(part) for part in detail['loc']) or '?'}: {detail['msg']}"
-        for detail in error.errors(include_input=False, include_url=False)
-    )

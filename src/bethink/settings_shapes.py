@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    ValidationError,
     model_validator,
 )
 
@@ -329,3 +331,59 @@ class DialDoor(BaseModel):
     approval_timeout_s: float = Field(default=900, gt=0)
     idle_s: float = Field(default=900, gt=0)
     max_files: int = Field(default=20, ge=0)
+
+
+class VaultSettings(BaseModel):
+    """The vault: a folder of Markdown files that its owner edits, the agent maintains and recall searches.
+
+    `path` is the folder of whoever works at this machine (none: `vault` in the data directory); other
+    users have theirs below `vaults` there. The three sizes bound a page, the pages of one folder, and
+    all of them; `max_export_bytes` an export that is uploaded to be imported. With `mirror` each fact is a
+    line of a page, too. Of versions older than `versions_days` the last of each day stays (none: all stay).
+
+    The memory agent asks `agent_model` (`auto`: the usual model, else one that is found on this machine), at
+    most `agent_turns` times a question. `agent_protocol` says how that model is told of tools: as its server
+    takes them, by tags, or by a schema; `auto` goes by its name.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = True
+    path: Annotated[Path, AfterValidator(Path.expanduser)] | None = None
+    max_file_bytes: int = Field(default=1_000_000, ge=1_000)
+    max_directory_bytes: int = Field(default=10_000_000, ge=1_000)
+    max_bytes: int = Field(default=100_000_000, ge=1_000)
+    watch: bool = True
+    mirror: bool = True
+    versions_days: int | None = Field(default=30, ge=1)
+    agent_model: str = "auto"
+    agent_turns: int = Field(default=20, ge=1)
+    agent_protocol: Literal["auto", "native", "tagged", "routed"] = "auto"
+    max_export_bytes: int = Field(default=5_000_000_000, ge=1_000)
+
+
+class Vaulted(BaseModel):
+    """Where pages lie, and how large they may be: a family of `Settings`."""
+
+    vault: Annotated[VaultSettings, BeforeValidator(as_object)] = Field(
+        default=VaultSettings(),
+        description="The folder of Markdown files: `path`, `max_file_bytes`, `watch` and more"
+        " (`docs/how-to/vault.md`).",
+    )
+
+
+def explained(error: ValidationError, names: list[str]) -> str:
+    """What is wrong with settings, a sentence each; `names` are those that there are."""
+    return "; ".join(
+        f"setting {'.'.join(str(part) for part in detail['loc']) or '?'}: {detail['msg']}"
+        if detail["type"] != "extra_forbidden"
+        else _unknown([str(part) for part in detail["loc"]], names)
+        for detail in error.errors(include_input=False, include_url=False)
+    )
+
+
+def _unknown(place: list[str], names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(place[0], names, 1) if len(place) == 1 else []
+    return f"there is no setting {'.'.join(place)}" + (f": perhaps {near[0]}?" if near else "")

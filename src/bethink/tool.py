@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import inspect
 import string
-import typing
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack
 
-from pydantic import ConfigDict, ValidationError, create_model
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic import ValidationError
 
+from bethink.errands import RunAgent, nobody
 from bethink.errors import BadInput, NotAllowed
 from bethink.masking import has_secrets
+from bethink.tool_arguments import arguments_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +132,7 @@ class ToolContext:
     it is empty where nobody reads citations. `evidence` tells where what a call
     says may come from; None where the owner makes it themselves. `forgotten` is
     what a call must not keep any more. `keep` keeps a file in the conversation,
-    `files` gives those that it has.
+    `files` gives those that it has. `run_agent` has a model do an errand for the call.
     """
 
     principal: Principal
@@ -146,6 +146,7 @@ class ToolContext:
     forgotten: Forgotten | None = None
     keep: Callable[[NewFile], Awaitable[Attachment]] = _keep_nowhere
     files: Callable[[], Awaitable[Sequence[HeldFile]]] = _no_files
+    run_agent: RunAgent = nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,7 @@ def tool(
         if not 0 < len(description) <= MAX_DESCRIPTION:
             message = f"{handler.__name__}: a description of 1 to {MAX_DESCRIPTION} characters is needed"
             raise ValueError(message)
-        arguments = _arguments_model(handler)
+        arguments, schema = arguments_of(handler)
         named = {name for _, name, _, _ in string.Formatter().parse(label) if name is not None}
         if unknown := sorted(named - set(arguments.model_fields)):
             message = f"{handler.__name__}: its label names {unknown[0]!r}, which is no parameter"
@@ -287,7 +288,7 @@ def tool(
         return Tool(
             name=name or handler.__name__,
             description=description,
-            parameters=_schema(arguments),
+            parameters=schema,
             effect=effect,
             trust=trust,
             timeout_s=timeout_s,
@@ -345,41 +346,6 @@ def _validated(arguments: type[BaseModel], written: str) -> dict[str, Any]:
     except ValidationError as error:
         raise BadInput(_explain(error)) from error
     return {name: getattr(parsed, name) for name in type(parsed).model_fields}
-
-
-def _arguments_model(handler: Handler) -> type[BaseModel]:
-    hints = typing.get_type_hints(handler, include_extras=True)
-    _, *parameters = inspect.signature(handler).parameters.values()
-    fields: dict[str, Any] = {
-        parameter.name: (
-            hints[parameter.name],
-            ... if parameter.default is inspect.Parameter.empty else parameter.default,
-        )
-        for parameter in parameters
-    }
-    return create_model(handler.__name__, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
-
-
-class _Plain(GenerateJsonSchema):
-    """Schemas without the titles that pydantic adds: models pay for every token."""
-
-    def field_title_should_be_set(self, schema: object) -> bool:
-        """Never."""
-        del schema
-        return False
-
-
-def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    schema = arguments.model_json_schema(schema_generator=_Plain)
-    for definition in schema.get("$defs", {}).values():
-        definition.pop("title", None)
-    return {
-        "type": "object",
-        "properties": schema.get("properties", {}),
-        "required": schema.get("required", []),
-        "additionalProperties": False,
-        **({"$defs": schema["$defs"]} if "$defs" in schema else {}),
-    }
 
 
 def _explain(error: ValidationError) -> str:

@@ -15,9 +15,10 @@ import anyio
 import pytest
 from anyio.streams.text import TextReceiveStream
 
-from bethink.bus import Bus, Notice
+from bethink.bus import Bus, Notice, sqlite_file
 from bethink.bus.memory import MemoryBus, MemoryHub
 from bethink.bus.sqlite import FILE_NAME, open_bus
+from bethink.bus.sqlite_file import BusFile
 from bethink.clock import FakeClock
 from bethink.errors import StorageError
 
@@ -144,7 +145,7 @@ async def test_a_killed_process_is_known_to_be_dead_at_once(tmp_path: Path) -> N
         assert not await bus.claim("lease", 1000)
         # A zombie is dead too, so its parent need not ask for it first.
         os.kill(holder.pid, signal.SIGKILL)
-        with anyio.fail_after(5):
+        with anyio.fail_after(120):
             while await bus.is_alive(name):
                 await anyio.lowlevel.checkpoint()
         assert await bus.claim("lease", 1000)
@@ -216,3 +217,22 @@ async def test_a_cancelled_subscriber_leaves_no_trace(pair: Pair) -> None:
     async with pair.one.subscribe("t") as notices:
         await pair.one.publish("t", "x")
         assert await anext(notices) == Notice("t", "x")
+
+
+def test_a_process_that_was_taken_for_ended_is_known_to_live_again_once_it_speaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in two containers on a machine that slept: neither sees the other's processes."""
+    clock = FakeClock()
+    path = tmp_path / FILE_NAME
+    monkeypatch.setattr(sqlite_file, "is_running", lambda _process: None)
+    with closing(sqlite_file.open_file(path)) as one, closing(sqlite_file.open_file(path)) as other:
+        sleeper = BusFile(one, "sleeper", clock)
+        waker = BusFile(other, "waker", clock)
+        clock.advance(seconds=100)
+        waker.do_chores()
+        assert not waker.is_alive("sleeper")
+        sleeper.do_chores()
+        assert waker.is_alive("sleeper")
+        assert sleeper.claim("lease", 10)
+        assert not waker.claim("lease", 10)

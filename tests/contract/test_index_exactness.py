@@ -87,6 +87,7 @@ async def test_many_items_are_ranked_as_the_formula_ranks_them(database: Databas
         )
 
 
+@pytest.mark.requirement("R167")
 async def test_the_best_ten_by_meaning_are_those_of_a_full_comparison(database: Database) -> None:
     """Above 5,000 items signs choose whom to compare; at least 99 in 100 of the best ten survive it."""
     random = np.random.default_rng(11)

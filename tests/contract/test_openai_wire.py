@@ -73,7 +73,7 @@ async def wire(endpoint: Endpoint) -> AsyncIterator[OpenAiWire]:
 # --- what is sent ----------------------------------------------------------------
 
 
-@pytest.mark.requirement("R110")
+@pytest.mark.requirement("R110", "R127")
 async def test_a_request_is_sent_in_openais_shape(scripted: ScriptedProcess, wire: OpenAiWire) -> None:
     await scripted.plays(Rule(text="ok"))
     call = ToolCall("c1", "store_memory", '{"content": "x"}')

@@ -202,3 +202,20 @@ async def forget(database: SqliteDatabase, owner: str) -> None:
         await database.store.scrub()
     except StorageError as error:
         pytest.fail(str(error))
+
+
+async def test_a_limit_on_the_size_of_files_is_told_with_what_to_look_at(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).touch()
+    program = (
+        "import resource, sqlite3, sys\n"
+        "from bethink.store.sqlite_errors import translated\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
+        "connection = sqlite3.connect(sys.argv[1])\n"
+        "try:\n"
+        "    connection.execute('CREATE TABLE t AS SELECT randomblob(100000)')\n"
+        "except sqlite3.Error as error:\n"
+        "    print(translated(error, 'the file'))\n"
+    )
+    told = await anyio.run_process([sys.executable, "-c", program, str(tmp_path / FILE_NAME)])
+    assert "the file cannot be read or written" in told.stdout.decode()
+    assert "its free space and the limits on how large files may be" in told.stdout.decode()

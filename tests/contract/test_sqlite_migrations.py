@@ -6,16 +6,18 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import anyio.to_thread
 import numpy as np
 import pytest
 
+from bethink.agent.threads import THREADS, Thread
 from bethink.embeddings import EmbeddingModel
 from bethink.errors import StorageError
 from bethink.index import IndexQuery
 from bethink.index.analysis import ANALYSIS
 from bethink.store import Delete, Put, Scan, SetVector
 from bethink.store.sqlite import open_database
-from bethink.store.sqlite_migrations import MIGRATIONS
+from bethink.store.sqlite_migrations import MIGRATIONS, without_unkeyed_digests
 from bethink.store.sqlite_schema import FILE_NAME
 from tests.contract.histories import everything_in
 from tests.contract.records import LINES, NOTES, Line, Note
@@ -127,3 +129,25 @@ async def test_a_migration_that_is_interrupted_leaves_the_file_as_it_was(
         assert await database.store.count("ann", NOTES, {}) == sum(
             n * 7919 % 1000 >= 300 for n in range(COUNT)
         )
+
+
+def migrated_again(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        without_unkeyed_digests(connection)
+        connection.commit()
+
+
+async def test_hashes_of_what_was_said_go_and_responses_stay(tmp_path: Path) -> None:
+    thread = Thread(id="said:m", said="5891b5b522d5df08", conversation="c", at=1, message="m", run="r")
+    response = Thread(id="response:r", said="response", conversation="c", at=1, run="r", model="bethink")
+    async with open_database(tmp_path) as database:
+        await database.store.commit("ann", [Put(THREADS, thread), Put(THREADS, response)])
+    await anyio.to_thread.run_sync(migrated_again, tmp_path / FILE_NAME)
+    async with open_database(tmp_path) as database:
+        assert await database.store.get(THREADS, "ann", ["said:m"]) == (None,)
+        (kept,) = await database.store.get(THREADS, "ann", ["response:r"])
+        assert kept
+        assert kept.record == response
+        await database.store.scrub()
+        assert b"5891b5b522d5df08" not in everything_in(tmp_path)

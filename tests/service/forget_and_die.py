@@ -17,6 +17,7 @@ from pathlib import Path
 from bethink.app import open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.settings import Settings
+from bethink.settings_shapes import VaultSettings
 from bethink.store import Change, Store
 
 
@@ -27,7 +28,8 @@ class DyingStore:
         self._inner = inner
         self._writes = writes
         self._after = after
-        self.get, self.scan, self.count, self.owners = inner.get, inner.scan, inner.count, inner.owners
+        self.get, self.scan, self.scan_many = inner.get, inner.scan, inner.scan_many
+        self.count, self.owners = inner.count, inner.owners
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         await self._counted(self._inner.commit(owner, changes))
@@ -45,7 +47,8 @@ class DyingStore:
 
 
 async def main(directory: str, fact: str, writes: str, after: str) -> None:
-    settings = Settings(data_dir=Path(directory))
+    # What goes on beside would count, too.
+    settings = Settings(data_dir=Path(directory), vault=VaultSettings(mirror=False))
     async with (
         open_ports(settings) as ports,
         open_app(

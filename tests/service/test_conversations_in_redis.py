@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
+from bethink.across.sharing.records import SHARED
+from bethink.agent.erasing import Erasing
 from bethink.agent.forks import Fork
 from bethink.conversations import MESSAGES, Edit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.llm.scripted_process import ScriptedProcess
+from bethink.memory import NewFact
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server
 from tests.server_process import running
@@ -135,6 +139,7 @@ async def test_what_the_shape_cannot_hold_lies_beside_it(redis: RedisServer, tmp
     assert [MESSAGES.decode(beside[f"m:{message.id}"].encode()) for message in messages] == list(messages)
 
 
+@pytest.mark.requirement("R177")
 async def test_a_turn_is_appended_and_not_written_anew(redis: RedisServer, tmp_path: Path) -> None:
     async with shared_house(tmp_path, redis.url) as house:
         conversation = await house.new()
@@ -254,10 +259,71 @@ async def test_what_is_forgotten_leaves_redis_and_its_files(tmp_path: Path) -> N
             assert "walnuts" not in json.dumps(said(redis, conversation))
             client = redis.client()
             assert "walnuts" not in json.dumps(client.hgetall(f"conversation:{conversation}:x"))
-            files = b"".join(
-                path.read_bytes()
-                for path in redis.directory.rglob("*")
-                if path.is_file() and path.name != "log"
-            )
+            files = written(redis)
             assert b"walnuts" not in files
             assert conversation.encode() in files
+
+
+def written(redis: RedisServer) -> bytes:
+    """All that this Redis has on the disk; it may be replacing its files just now."""
+    found: list[bytes] = []
+    for path in redis.directory.rglob("*"):
+        with suppress(FileNotFoundError):
+            found.append(path.read_bytes() if path.is_file() and path.name != "log" else b"")
+    return b"".join(found)
+
+
+_SLOW = ("--rdb-key-save-delay", "100000")
+"""Writing all files anew takes Redis a tenth of a second a key."""
+
+
+async def test_what_is_forgotten_in_one_process_leaves_the_files_that_another_writes(tmp_path: Path) -> None:
+    with redis_server("--appendonly", "yes", "--appendfsync", "always", *_SLOW) as redis:
+        async with shared_house(tmp_path, redis.url) as first:
+            conversation = await first.new()
+            await first.say("Hello", conversation)
+            await brought(first)
+            async with shared_house(tmp_path, redis.url) as second:
+                # The second time the files were written anew a moment ago.
+                for house, secret in ((first, "walnuts"), (second, "hazelnuts")):
+                    await house.say(f"I am allergic to {secret}", conversation)
+                    await house.app.memory.add(house.me, NewFact(f"Is allergic to {secret}"))
+                    await brought(first)
+                    assert secret.encode() in written(redis)
+                    facts = (await house.app.memory.list(house.me)).items
+                    await house.app.forgetting.forget(house.me, [item.record.id for item in facts])
+                    assert secret.encode() not in written(redis)
+
+
+async def test_files_that_were_being_written_when_it_was_forgotten_do_not_hold_it(tmp_path: Path) -> None:
+    with redis_server("--appendonly", "yes", "--appendfsync", "always", *_SLOW) as redis:
+        async with shared_house(tmp_path, redis.url) as house:
+            conversation = await house.new()
+            await house.say("I am allergic to walnuts", conversation)
+            await house.app.memory.add(house.me, NewFact("Is allergic to walnuts"))
+            await brought(house)
+            assert redis.client().bgrewriteaof()
+            facts = (await house.app.memory.list(house.me)).items
+            await house.app.forgetting.forget(house.me, [item.record.id for item in facts])
+            assert b"walnuts" not in written(redis)
+
+
+async def test_what_an_owner_had_is_erased_in_redis_too(redis: RedisServer, tmp_path: Path) -> None:
+    async with shared_house(tmp_path, redis.url) as house:
+        mine = await house.new()
+        await house.say("I was a clerk at Zembrovia", mine)
+        bob = house.app.accounts.on_behalf_of("bob", audience="test")
+        theirs = (await house.app.conversations.create(bob)).id
+        await brought(house)
+        client = redis.client()
+        assert client.keys(f"*{mine}*")
+        app = house.app
+        erasing = Erasing(
+            *(app.runs, app.files, app.vault, app.passages, None, tmp_path), shares=True, settle_s=0
+        )
+        erased = await erasing.erase(house.me)
+        assert erased.left == ()
+        assert client.keys(f"*{mine}*") == []
+        assert client.zrevrange("conversations:list", 0, -1) == []
+        assert client.keys(f"*{theirs}*")
+        assert await app.ports.store.count(house.me.owner, SHARED, {}) == 0

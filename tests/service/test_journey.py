@@ -13,7 +13,8 @@ import pytest
 from bethink.llm.script import Reply, Rule, ScriptedCall
 from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from tests.door import DONE, Frame, said, text_of
-from tests.server_process import running
+from tests.server_process import SERVE, running
+from tests.warm import cold
 
 # Processes start and are killed here, on machines that have other things to do.
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -45,9 +46,9 @@ async def asked(model: ScriptedProcess) -> str:
     return str([message["content"] for message in body["messages"] if message["role"] == "user"][-1])
 
 
-@pytest.mark.requirement("R92", "R93", "R97", "R99", "R101")
+@pytest.mark.requirement("R92", "R93", "R97", "R99", "R101", "R7", "R192")
 async def test_what_is_told_is_known_after_a_power_cut(model: ScriptedProcess, tmp_path: Path) -> None:
-    async with running(tmp_path, model) as bethink:
+    async with running(tmp_path, model, serve=cold(SERVE)) as bethink:
         told = await bethink.told(await bethink.new(), "My name is Alice and I live in Paris")
         assert kinds(told)[-1] == DONE
         assert {"run_started", "tool_requested", "memory_changed", "tool_finished"} < set(kinds(told))
@@ -73,6 +74,7 @@ async def test_what_is_told_is_known_after_a_power_cut(model: ScriptedProcess, t
     assert said_last.strip() == "Where do I live?"
 
 
+@pytest.mark.requirement("R7")
 async def test_a_reader_that_comes_back_misses_nothing_and_reads_nothing_twice(
     model: ScriptedProcess, tmp_path: Path
 ) -> None:

@@ -51,7 +51,7 @@ async def listening(data: Path, *words: str) -> AsyncGenerator[str]:
         assert line.startswith("Bethink is at "), line
         yield line.removeprefix("Bethink is at ").split()[0]
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             assert await process.wait() == 0
 
 
@@ -61,7 +61,7 @@ def asked(number: int, method: str, **params: object) -> bytes:
 
 async def answered(process: asyncio.subprocess.Process) -> dict[str, Any]:
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         return json.loads(await process.stdout.readline())
 
 
@@ -71,7 +71,7 @@ def holding(text: str, data: Path) -> list[str]:
 
 
 async def ended(process: asyncio.subprocess.Process) -> int:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         return await process.wait()
 
 

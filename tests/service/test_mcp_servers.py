@@ -172,6 +172,7 @@ async def test_memory_keeps_what_it_was_told_through_a_kill(tmp_path: Path) -> N
         assert "Ada" in found.text
 
 
+@pytest.mark.requirement("R209")
 async def test_filesystem_reads_what_it_may_and_says_what_it_may_not(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("the answer is 42")
     config = ServerConfig("files", "stdio", command=foreign_node("filesystem", str(tmp_path)))
@@ -188,7 +189,7 @@ async def test_filesystem_reads_what_it_may_and_says_what_it_may_not(tmp_path: P
         assert "the answer is 42" in (await called(servers, "files", "read_text_file", path=note)).text
 
 
-@pytest.mark.requirement("R76")
+@pytest.mark.requirement("R76", "R206")
 async def test_three_python_servers_side_by_side_each_killed(tmp_path: Path) -> None:
     await anyio.run_process(["git", "init", "-q", str(tmp_path)])
     (tmp_path / "new.txt").write_text("x")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from subprocess import PIPE
@@ -14,10 +12,12 @@ import pytest
 
 from bethink.store.sqlite_schema import FILE_NAME
 from tests.command_line import CommandLine
+from tests.warm import start
 
 pytestmark = pytest.mark.timeout(90)
 
 PAIRS = 40
+_PATIENCE_S = 60
 _BACK_AND_FORTH = """
 import anyio, sys
 from bethink.app import open_app
@@ -47,16 +47,12 @@ def test_a_consolidation_that_is_killed_is_done_or_not_begun(plain: CommandLine)
     assert plain("memory", "import", "-", piped="\n".join([header, *lines])).code == 0
     seen: set[int] = set()
     for heard in range(1, 7):
-        with subprocess.Popen(
-            [sys.executable, "-c", _BACK_AND_FORTH, str(plain.data)],
-            stdout=PIPE,
-            text=True,
-            env={**plain.environment},
-        ) as process:
-            assert process.stdout
-            for _ in range(heard):
-                assert process.stdout.readline()
-            process.kill()
+        process = start(_BACK_AND_FORTH, str(plain.data), environment=plain.environment)
+        for _ in range(heard):
+            assert process.line_within(_PATIENCE_S)
+        process.kill()
+        process.wait_within(_PATIENCE_S)
+        process.close()
         documents = plain("memory", "list", "--state", "all", "--all", "--json").documents
         states = [document["state"] for document in documents]
         merged = [document for document in documents if document["state"] == "merged"]

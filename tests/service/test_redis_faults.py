@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from anyio import to_thread
 
@@ -20,9 +18,11 @@ from tests.door import called
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server
 from tests.shared_house import shared_house, sharing_of
+from tests.warm import run
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]
 
+_DIES = "import runpy\nrunpy.run_module('tests.service.share_and_die', run_name='__main__')"
 TALK = [("user", "Hello"), ("assistant", "Hello to you.")]
 
 
@@ -193,9 +193,9 @@ async def test_a_replica_is_named_as_one(redis: RedisServer, tmp_path: Path) -> 
 
 async def test_a_wrong_password_is_told_without_showing_it(tmp_path: Path) -> None:
     with redis_server(started=False) as redis:
-        redis.options += ["--requirepass", "right"]
-        with pytest.raises(Exception, match=r"(?i)auth"):
-            redis.start()
+        redis.password = "right"
+        redis.options += ["--requirepass", redis.password]
+        redis.start()
         async with shared_house(tmp_path, f"{redis.url}?password=wrong-one") as house:
             await talk(house)
             told = await refused(house)
@@ -251,10 +251,9 @@ async def test_a_process_killed_at_any_step_leaves_nothing_behind_that_is_not_me
 ) -> None:
     """Each step is a write to the store or to Redis: killed right before it, and right behind it."""
     for after in ("before", "after"):
-        command = [sys.executable, "-m", "tests.service.share_and_die", str(tmp_path), redis.url]
-        died = await anyio.run_process([*command, str(step), after], check=False)
-        assert died.returncode in {-9, 0}, died.stderr
-        acknowledged = [tuple(line.split(" ", 1)) for line in died.stdout.decode().splitlines()]
+        ended, told = await run(_DIES, str(tmp_path), redis.url, str(step), after)
+        assert ended in {-9, 0}
+        acknowledged = [tuple(line.split(" ", 1)) for line in told.splitlines()]
         redis.client().delete("bethink:home")
         async with shared_house(tmp_path, redis.url) as house:
             await brought(house)
@@ -264,8 +263,8 @@ async def test_a_process_killed_at_any_step_leaves_nothing_behind_that_is_not_me
             assert text in [message.message.content for message in kept[conversation]]
         assert set(redis.client().zrevrange("conversations:list", 0, -1)) == set(kept)
         for conversation, messages in kept.items():
-            told = [(type(one.message).__name__, one.message.content) for one in messages]
-            assert [text for _, text in said(redis, conversation)] == [text for _, text in told]
+            contents = [one.message.content for one in messages]
+            assert [text for _, text in said(redis, conversation)] == contents
 
 
 async def test_a_redis_killed_between_writes_is_mended(tmp_path: Path) -> None:

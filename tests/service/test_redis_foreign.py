@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bethink.conversations import Edit
+from bethink.errors import StorageError
 from bethink.llm.scripted import ScriptedLlm
+from tests.door import called
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server
 from tests.shared_house import shared_house, sharing_of
@@ -42,8 +45,6 @@ def redis() -> Iterator[RedisServer]:
 
 def put(redis: RedisServer, id: str, messages: list[dict[str, Any]], *, at: str, **more: object) -> None:
     """Write a conversation as the documented program does."""
-    from datetime import datetime
-
     kept = {"id": id, "title": "Search", "messages": messages, "created_at": at, "updated_at": at, **more}
     redis.client().set(f"conversation:{id}", json.dumps(kept))
     redis.client().zadd("conversations:list", {id: datetime.fromisoformat(at).timestamp()})
@@ -194,3 +195,98 @@ async def test_what_another_program_adds_just_before_a_turn_here_is_not_lost(
         kept = [text for item in listed for text in await texts(house, item.record.id)]
     assert "Elsewhere" in kept
     assert "And more" in kept
+
+
+STRANGE = {
+    "nested-too-deep": '{"messages": [' + "[" * 50_000 + "]" * 50_000 + "]}",
+    "half-a-character": '{"messages": [{"role": "user", "content": "\\ud800"}]}',
+    "no-text": b"\xff\xfe",
+}
+
+
+async def test_what_is_no_conversation_keeps_no_other_from_being_taken_over(
+    redis: RedisServer, tmp_path: Path
+) -> None:
+    client = redis.client()
+    for id, written in STRANGE.items():
+        client.set(f"conversation:{id}", written)
+    client.hset("conversation:a-hash", "role", "user")
+    # Looked at before the other, which changed earlier.
+    client.zadd("conversations:list", dict.fromkeys([*STRANGE, "a-hash"], 4e9))
+    put(redis, THEIRS, FOUND, at="2025-12-30T10:00:00+00:00")
+    async with shared_house(tmp_path, redis.url) as house:
+        await looked(house)
+        listed = (await house.app.conversations.list(house.me)).items
+        assert [item.record.id for item in listed] == [THEIRS]
+        assert sharing_of(house).fault is None
+    assert client.exists(*(f"conversation:{id}" for id in (*STRANGE, "a-hash"))) == 4
+
+
+async def test_a_time_that_is_none_is_taken_for_now(redis: RedisServer, tmp_path: Path) -> None:
+    scores = (1.7e12, 1.7e18, 1e300, -1e12, float("inf"), float("-inf"))
+    for number, score in enumerate(scores):
+        at = None if number % 2 else "9999-12-31T23:59:59-14:00"
+        kept = {"title": "When?", "messages": FOUND, "created_at": at, "updated_at": at}
+        redis.client().set(f"conversation:{number}", json.dumps(kept))
+        redis.client().zadd("conversations:list", {str(number): score})
+    async with shared_house(tmp_path, redis.url) as house:
+        await looked(house)
+        async with called(house) as http:
+            listed = (await http.get("/conversations")).json()["items"]
+        assert len(listed) == len(scores)
+        assert all(one["created_at"] == one["updated_at"] for one in listed)
+    assert all(
+        0 < score < 5e9 for _, score in redis.client().zrange("conversations:list", 0, -1, withscores=True)
+    )
+
+
+async def test_a_refusal_inside_of_a_script_does_not_switch_scripts_off(
+    redis: RedisServer, tmp_path: Path
+) -> None:
+    async with shared_house(tmp_path, redis.url) as house:
+        conversation = await house.new()
+        await house.say("Hello", conversation)
+        await looked(house)
+        client = redis.client()
+        kept = client.get(f"conversation:{conversation}")
+        client.delete(f"conversation:{conversation}")
+        client.hset(f"conversation:{conversation}", "role", "user")
+        await house.say("And more", conversation)
+        with pytest.raises(StorageError, match="Another program"):
+            await sharing_of(house).bring_over()
+        client.delete(f"conversation:{conversation}")
+        client.set(f"conversation:{conversation}", kept)
+        with client.monitor() as monitor:
+            await sharing_of(house).bring_over()
+            client.ping()
+            seen: list[str] = []
+            while (command := monitor.next_command()["command"]) != "PING":
+                seen.append(command.partition(" ")[0])
+        assert "EVAL" in seen
+    assert len(value(redis, conversation)["messages"]) == 4
+
+
+async def test_what_another_program_deletes_is_archived_here_and_goes_back_once_it_goes_on(
+    redis: RedisServer, tmp_path: Path
+) -> None:
+    client = redis.client()
+    async with shared_house(tmp_path, redis.url) as house:
+        deleted, dropped = await house.new(), await house.new()
+        for conversation in (deleted, dropped):
+            await house.say("Hello", conversation)
+        await looked(house)
+        client.delete(f"conversation:{deleted}", f"conversation:{dropped}")
+        client.zrem("conversations:list", deleted)
+    for _ in range(2):
+        async with shared_house(tmp_path, redis.url) as house:
+            await looked(house)
+            listed = (await house.app.conversations.list(house.me)).items
+            archived = (await house.app.conversations.list(house.me, archived=True)).items
+            assert [[one.record.id for one in kind] for kind in (listed, archived)] == [[dropped], [deleted]]
+        assert client.keys(f"*{deleted}*") == []
+        assert client.zrevrange("conversations:list", 0, -1) == [dropped]
+        assert client.exists(f"conversation:{dropped}")
+    async with shared_house(tmp_path, redis.url) as house:
+        await house.say("And on", deleted)
+        await looked(house)
+    assert len(value(redis, deleted)["messages"]) == 4

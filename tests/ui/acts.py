@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page
+from collections.abc import Sequence
+
+from playwright.sync_api import Locator, Page, Route
 
 from tests.ui.running import AXE
 
@@ -18,6 +20,29 @@ def say(page: Page, text: str) -> None:
     """Write a message and send it."""
     composer(page).fill(text)
     page.keyboard.press("Enter")
+
+
+def kept(page: Page, held: Sequence[Route], number: int = 0) -> Route:
+    """One of the requests that a test holds back, by its place among them, once it was made.
+
+    That a request was made is told before its route is: who waits for the one may not have the other yet.
+    """
+    while len(held) <= number:
+        drawn(page)
+    return held[number]
+
+
+def drawn(page: Page) -> None:
+    """The page has taken in what arrived, and drawn it."""
+    page.evaluate("new Promise(draw => requestAnimationFrame(() => requestAnimationFrame(draw)))")
+
+
+def stand_still(page: Page) -> None:
+    """Let no time pass in the page, opened behind `page.clock.install()`, until `page.clock.resume()`.
+
+    What it does by itself after a while, it does not do while a test looks, however slow the machine is.
+    """
+    page.clock.pause_at(page.evaluate("Date.now() / 1000") + 10)
 
 
 def answered(page: Page) -> Locator:

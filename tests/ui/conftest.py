@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Generator
 from typing import Any, cast
 
@@ -10,10 +11,12 @@ from blockbuster import BlockBuster
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from bethink.llm.scripted_process import scripted_process
-from tests.ui.running import FLAGS, SCRIPT, Served, bethink, chromium
+from tests.ui.running import COMMAND, FLAGS, SCRIPT, Served, bethink, chromium
+from tests.ui.vaulted import Vaulted
+from tests.warm import cold
 
 NewPage = Callable[..., Page]
-_PATIENCE_MS = 20_000
+_PATIENCE_MS = 60_000
 """How long a page may take to show what a test waits for, on a machine that does much else."""
 
 
@@ -40,7 +43,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     """A Bethink whose model plays tests/ui/script.json."""
     with (
         scripted_process(["--script", str(SCRIPT)]) as model,
-        bethink(tmp_path_factory.mktemp("data"), model.base_url) as served,
+        bethink(tmp_path_factory.mktemp("data"), model.base_url, command=cold(COMMAND)) as served,
     ):
         yield served
 
@@ -92,3 +95,25 @@ def new_page(browser: Browser) -> Generator[NewPage]:
 def page(new_page: NewPage) -> Page:
     """A page of a desk's size."""
     return new_page()
+
+
+@pytest.fixture(scope="module")
+def vaulted(tmp_path_factory: pytest.TempPathFactory, browser: object) -> Generator[Vaulted]:
+    """One server for all; `browser` comes first, since blocking calls are allowed from there on."""
+    del browser
+    data = tmp_path_factory.mktemp("vaulted")
+    with bethink(data, None) as served:
+        yield Vaulted(served, data / "vault")
+
+
+@pytest.fixture
+def vault(vaulted: Vaulted) -> Vaulted:
+    """The same with nothing in it but the first page."""
+    for item in vaulted.served.get("/vault")["items"]:
+        if not item["is_folder"]:
+            (vaulted.folder / item["path"]).unlink(missing_ok=True)
+    for folder in vaulted.folder.iterdir():
+        if folder.is_dir() and not folder.name.startswith("."):
+            shutil.rmtree(folder)
+    vaulted.file("user.md", "# About me\n")
+    return vaulted

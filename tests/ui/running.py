@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import shutil
-import subprocess
-import sys
-import threading
+import signal
 import urllib.request
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.warm import Started, start
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).parent / "script.json"
@@ -30,13 +29,17 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-_START_S = 30
+COMMAND = "import sys\nfrom bethink.cli import main\nsys.exit(main())"
+_START_S = 120
+"""How long it may take to answer on a machine that does much else; one that ends is not waited for."""
 
 
 def chromium() -> str | None:
     """The browser on this machine, if there is one."""
     named = os.environ.get("CHROMIUM")
-    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    # The first is the same browser without windows: a third of the cost.
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    found = (shutil.which(name) for name in names)
     return named or next((path for path in found if path), None)
 
 
@@ -70,31 +73,37 @@ class Served:
             headers={"content-type": "application/json"},
             method=method,
         )
-        with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=_START_S) as response:  # noqa: S310
             return json.loads(response.read() or b"{}")
 
 
 @contextmanager
-def bethink(data: Path, model_url: str | None, **settings: str) -> Generator[Served]:
+def bethink(
+    data: Path, model_url: str | None, *, command: str = COMMAND, **settings: str
+) -> Generator[Served]:
     """`bethink serve` on a free port over this data directory, with or without a model.
 
     `settings` are its environment's, such as BETHINK_USER_TOOLS.
     """
-    command = [Path(sys.executable).with_name("bethink"), "serve", "--port", "0", "--data", data]
     environment = {
         **os.environ,
         "BETHINK_MODEL": "openai:scripted" if model_url else "",
         "OPENAI_BASE_URL": model_url or "",
         "OPENAI_API_KEY": "x",
+        # A script would name each conversation by the very answer that a test looks for.
+        "BETHINK_TITLES": "words",
         **settings,
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
     }
     # Its log goes where pytest shows it beside a failure.
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield Served(_address(process))
-        finally:
-            process.terminate()
+    words = ("serve", "--port", "0", "--data", str(data))
+    process = start(command, *words, environment=environment)
+    try:
+        yield Served(_address(process))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait_within(_START_S)
+        process.close()
 
 
 def imported(served: Served, title: str, said: Sequence[str]) -> str:
@@ -122,22 +131,16 @@ def imported(served: Served, title: str, said: Sequence[str]) -> str:
         headers={"content-type": "application/octet-stream"},
         method="POST",
     )
-    with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=_START_S) as response:  # noqa: S310
         outcome = json.loads(response.read())
     assert outcome["said"] == len(said) + 1, outcome
     return conversation
 
 
-def _address(process: subprocess.Popen[str]) -> str:
+def _address(process: Started) -> str:
     """The address that the server prints once it answers."""
-    lines: queue.Queue[str] = queue.Queue()
-
-    def read() -> None:
-        for line in process.stdout or ():
-            lines.put(line)
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        line = lines.get(timeout=_START_S)
+    while line := process.line_within(_START_S):
         if words := [word for word in line.split() if word.startswith("http://")]:
             return words[0].rstrip("/")
+    message = f"bethink ended before it answered, with {process.wait_within(_START_S)}"
+    raise AssertionError(message)

@@ -38,7 +38,7 @@ def _status(served: Served, key: str) -> int:
     """What a program with this key is answered."""
     request = urllib.request.Request(f"{served.url}/memories", headers={"api-key": key})  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=120) as response:  # noqa: S310
             return response.status
     except urllib.error.HTTPError as error:
         return error.code

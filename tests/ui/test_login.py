@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.ui.acts import faults
 from tests.ui.running import bethink
@@ -41,3 +41,31 @@ def test_who_has_a_key_signs_in_where_they_wanted_to_go_and_out_again(page: Page
         page.goto(f"{served.url}/settings")
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("heading", name="Sign in to Bethink")).to_be_visible()
+
+
+@pytest.mark.requirement("U7")
+def test_signing_out_says_what_failed_and_is_no_error_for_who_is_out_already(
+    page: Page, tmp_path: Path
+) -> None:
+    with bethink(tmp_path, None) as served:
+        command(tmp_path, "users", "add", "ann")
+        key = command(tmp_path, "users", "key", "add", "ann").strip()
+        page.goto(f"{served.url}/settings")
+        page.get_by_label("Key", exact=True).fill(key)
+        page.keyboard.press("Enter")
+        leave = page.get_by_role("button", name="Sign out")
+        full = '{"title": "The disk is full", "detail": "Make room."}'
+        answers = [(503, full), (401, '{"title": "Not signed in"}')]
+
+        def answer(route: Route) -> None:
+            if route.request.method != "DELETE":
+                route.continue_()
+                return
+            status, body = answers.pop(0)
+            route.fulfill(status=status, content_type="application/problem+json", body=body)
+
+        page.route("**/session", answer)
+        leave.click()
+        expect(page.get_by_text("Make room.")).to_be_visible()
+        with page.expect_navigation(url=f"{served.url}/"):
+            leave.click()

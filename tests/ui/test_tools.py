@@ -96,12 +96,30 @@ def test_a_question_is_answered_by_keyboard_and_never_is_kept(desk: Served, page
     say(page, "Write to Mara once more")
     expect(done(page).locator("details.failed")).to_have_count(1)
     expect(page.get_by_role("button", name="Approve")).to_have_count(0)
-    page.get_by_role("button", name="Undo").click()
+    with page.expect_response("**/rule"):
+        page.get_by_role("button", name="Undo").click()
     say(page, "Write to Mara, please")
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    assert _rule(desk) is None
     page.get_by_role("button", name="Reject").click()
     page.reload()
     expect(done(page).get_by_text("rejected", exact=True).last).to_be_visible()
+
+
+def _rule(desk: Served) -> str | None:
+    """What holds for the tool that writes."""
+    return next(tool["rule"] for tool in desk.get("/tools")["items"] if tool["name"] == "send_letter")
+
+
+def test_what_was_decided_for_always_is_taken_back_to_what_held_before(desk: Served, page: Page) -> None:
+    desk.ask("PUT", RULE, {"rule": "ask"})
+    _ask_to_write(page, desk.url)
+    page.get_by_role("button", name="Always for this tool").click()
+    expect(page.get_by_text("That is settled.")).to_be_visible()
+    assert _rule(desk) == "auto"
+    with page.expect_response("**/rule"):
+        page.get_by_role("button", name="Undo").click()
+    assert _rule(desk) == "ask"
 
 
 def test_a_call_is_changed_argument_by_argument(desk: Served, page: Page) -> None:
@@ -285,6 +303,9 @@ def test_a_file_that_is_refused_says_why_and_is_tried_again(desk: Served, page: 
 def test_progress_outside_words_and_code_are_told(desk: Served, tools_folder: Path, page: Page) -> None:
     page.goto(desk.url)
     say(page, "Weigh it all")
+    expect(done(page).get_by_text("40 of 100 weighed")).to_be_visible()
+    # In the middle of it, whatever the clock says.
+    page.reload()
     expect(done(page).get_by_text("40 of 100 weighed")).to_be_visible()
     expect(page.get_by_role("progressbar", name=re.compile("Weigh everything"))).to_be_visible()
     _picture(page, "progress.png")

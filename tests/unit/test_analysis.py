@@ -58,3 +58,19 @@ def test_many_threads_may_ask_one_analyzer() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(analyzer.document, texts))
     assert found == [analyzer.document(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The quick foxes were running, and I've been ill",
+        "Curly “quotes” — naïve, ſtraße, ΑΘΗΝΑ, שָׁלוֹם",
+        "日本語の検索 with words, 검색, हिन्दी भाषा",
+        "x" * 100 + " and " + "ünder" * 30,
+        "",
+    ],
+)
+def test_what_an_item_is_kept_by_are_the_digests_of_its_terms(text: str) -> None:
+    analyzer = Analyzer()
+    for _ in range(2):
+        assert analyzer.document_digests(text) == analyzer.digests(analyzer.document(text))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from blockbuster import BlockBuster
 
 from bethink.bench import memory, search, storage
 from bethink.bench.peers import PEERS, texts_left
+from bethink.bench.process import Serving
 from bethink.embeddings.hashing import HashingEmbeddings
 from tests.command_line import CommandLine
 
@@ -25,7 +28,7 @@ def _nobody_waits(no_blocking_calls: BlockBuster) -> Iterator[None]:
     no_blocking_calls.activate()
 
 
-@pytest.mark.requirement("C10")
+@pytest.mark.requirement("C10", "R167", "R194")
 async def test_a_search_is_measured_beside_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_SEARCHES", 5)
     monkeypatch.setattr(search, "_COLD_STARTS", 1)
@@ -73,3 +76,29 @@ def test_what_cannot_be_measured_is_refused_before_it_is_begun(plain: CommandLin
     said = plain("bench", "search", *words)
     assert said.code == 2
     assert words[1] in said.err
+
+
+WORK = """
+import sys, threading, time
+
+def work():
+    while time.thread_time() < 0.05:
+        pass
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(time.process_time(), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what another process has used is told by Linux alone")
+def test_what_a_server_used_counts_threads_that_have_ended() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        told_ms = float(process.stdout.readline()) * 1_000
+        serving = Serving("", process.pid, cast("Any", None))
+        assert serving.cpu_ms() >= told_ms >= 50

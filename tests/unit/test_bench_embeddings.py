@@ -10,6 +10,7 @@ from bethink.embeddings.hashing import HashingEmbeddings
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.requirement("R166")
 async def test_an_embedder_is_measured() -> None:
     figures = await measure_embeddings(HashingEmbeddings())
     assert figures["model"] == "hashing-384-1"

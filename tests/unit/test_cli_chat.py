@@ -201,3 +201,10 @@ def test_control_characters_of_an_answer_stay_in_a_pipe_and_out_of_a_note(
     ended = bethink("chat", "-v", "I like tea")
     assert ended.out == "a\x1b[2Jb\n"
     assert "\x1b" not in ended.err
+
+
+def test_a_model_s_file_that_is_not_there_is_told_once(plain: CommandLine) -> None:
+    ended = plain.setting(BETHINK_MODEL="gguf:/nowhere/model.gguf")("chat", "Hello")
+    assert ended.code == 1
+    assert "Asking again" not in ended.err
+    assert "bethink: " in ended.err

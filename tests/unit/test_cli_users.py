@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
+from bethink.app import open_app
+from bethink.settings import Settings
 from tests.command_line import CommandLine
+from tests.traces import left_of
 
 
 @pytest.mark.requirement("R181")
@@ -71,3 +75,52 @@ def test_the_command_line_acts_for_the_user_who_is_named(plain: CommandLine) -> 
     assert plain("memory", "list", "--user", "eve").code == 2
     assert plain("users", "list", "--user", "eve", "--json").code == 0
     assert "live" in plain("users", "list").out
+
+
+def test_a_removed_user_is_gone_and_what_they_own_stays_until_it_is_erased(plain: CommandLine) -> None:
+    plain("users", "add", "ann")
+    (bob,) = plain("users", "add", "bob", "--json").documents
+    plain("users", "key", "add", "bob")
+    plain("memory", "add", "The user was a clerk at Zembrovia", "--user", "bob")
+    assert plain("users", "remove", "bob").code == 2
+    assert "add --yes" in plain("users", "remove", "bob").err
+    assert plain("users", "remove", "eve", "--yes").code == 2
+    removed = plain("users", "remove", "bob", "--yes")
+    assert "removed, with all keys" in removed.out
+    assert f"bethink users remove {bob['id']} --with-data" in removed.err
+    assert [user["name"] for user in plain("users", "list", "--json").documents] == ["ann"]
+    assert plain("users", "key", "list", "--json").documents == []
+    assert left_of(["zembrovia"], plain.data)
+    (erased,) = plain("users", "remove", bob["id"], "--with-data", "--yes", "--json").documents
+    assert (erased["user"], erased["owner"]) == (None, bob["id"])
+    assert erased["erased"]["memories"] == 1
+    assert left_of(["zembrovia"], plain.data) == []
+    assert plain("users", "remove", bob["id"], "--with-data", "--yes").code == 2
+
+
+def test_a_user_is_removed_with_all_data_at_once(plain: CommandLine) -> None:
+    plain("memory", "add", "The user was a clerk at Zembrovia")
+    plain("users", "add", "ann")
+    told = plain("users", "remove", "ann", "--with-data", "--yes")
+    assert "Erased for good: 1 memory" in told.out
+    assert "Backups" in told.err
+    assert left_of(["zembrovia"], plain.data) == []
+    assert plain("users", "list", "--json").documents == []
+
+
+def test_a_password_is_piped_in_and_opens_the_door(plain: CommandLine) -> None:
+    plain("users", "add", "ann")
+    assert plain("users", "password", "ann", piped="short\n").code == 2
+    assert plain("users", "password", "ann").code == 2
+    assert plain("users", "password", "eve", piped="correct horse battery\n").code == 2
+    told = plain("users", "password", "ann", piped="correct horse battery\n")
+    assert "new password" in told.out
+    assert "horse" not in told.out + told.err
+
+    async def fits(password: str) -> bool:
+        async with open_app(Settings(data_dir=plain.data)) as app:
+            user = (await app.accounts.register.refresh()).named("ann")
+            return user is not None and await app.accounts.signing.passwords.fits(password, user.password)
+
+    assert anyio.run(fits, "correct horse battery")
+    assert not anyio.run(fits, "correct horse")

@@ -98,6 +98,7 @@ def size_of(request: LlmRequest) -> float:
 
 
 @given(conversations(), st.integers(300, 3_000), st.lists(st.text(max_size=200), max_size=5))
+@pytest.mark.requirement("R191")
 async def test_a_request_is_whole_turns_in_pairs_and_leaves_room_for_the_answer(
     messages: list[Message], window: int, memories: list[str]
 ) -> None:
@@ -124,6 +125,7 @@ async def test_a_request_is_whole_turns_in_pairs_and_leaves_room_for_the_answer(
             asked = [call.id for call in message.tool_calls] if isinstance(message, AssistantMessage) else []
 
 
+@pytest.mark.requirement("R133", "R213")
 async def test_the_oldest_turns_are_left_out_first() -> None:
     async with open_house() as house:
         long = "word " * 200
@@ -136,6 +138,7 @@ async def test_the_oldest_turns_are_left_out_first() -> None:
     assert list(last.messages) == messages[4:]
 
 
+@pytest.mark.requirement("R162")
 async def test_a_last_turn_that_is_too_long_is_told() -> None:
     async with open_house() as house:
         with pytest.raises(ContextTooLong, match="shorten it, or set a model with a larger window"):
@@ -237,7 +240,7 @@ async def test_the_block_stands_before_the_last_question_also_while_tools_answer
     ]
 
 
-@pytest.mark.requirement("R147")
+@pytest.mark.requirement("R147", "R215")
 async def test_what_bears_on_the_question_is_recalled_and_then_what_always_matters() -> None:
     async with open_house() as house:
         await house.app.memory.add_many(

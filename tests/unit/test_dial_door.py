@@ -350,7 +350,7 @@ async def test_a_reader_that_leaves_ends_the_run_and_what_was_stored_is_kept() -
             async for line in response.aiter_lines():
                 if "Slowly" in line:
                     break
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while await way.memory() is None:  # noqa: ASYNC110 - a file of another server
                 await asyncio.sleep(0.01)
 

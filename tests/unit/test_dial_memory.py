@@ -101,6 +101,7 @@ async def test_the_documented_form_is_read_and_written(desk: Desk) -> None:
     assert len(paris["embedding"]) == 384
 
 
+@pytest.mark.requirement("R168")
 async def test_what_was_not_changed_is_not_written(desk: Desk) -> None:
     await desk.write(file_of(entry(1, "Likes tea")))
     await desk.keeping.load(desk.core)
@@ -109,6 +110,7 @@ async def test_what_was_not_changed_is_not_written(desk: Desk) -> None:
     assert len([method for method, _ in desk.dial.own.seen if method == "PUT"]) == before
 
 
+@pytest.mark.requirement("R168")
 async def test_the_same_version_is_not_fetched_twice(desk: Desk) -> None:
     await desk.write(file_of(entry(1, "Likes tea")))
     await desk.keeping.load(desk.core)
@@ -179,6 +181,18 @@ async def test_an_empty_memory_leaves_no_file(desk: Desk) -> None:
     await desk.house.app.forgetting.forget_all(desk.keeping.principal)
     await desk.keeping.save(desk.core)
     assert await desk.core.get(desk.keeping.url) is None
+
+
+async def test_a_number_beyond_all_vectors_and_a_time_beyond_all_calendars_break_nothing(desk: Desk) -> None:
+    await desk.add("Lives in Paris")
+    assert await desk.keeping.save(desk.core)
+    kept = await desk.read()
+    kept["memories"][0]["embedding"] = [1e308] * 384
+    await desk.write(json.dumps(kept).encode())
+    assert await desk.contents(await desk.again()) == {"Lives in Paris"}
+    kept["last_deduplicated_at"] = "9999-12-31T23:59:59-14:00"
+    await desk.write(json.dumps(kept).encode())
+    assert isinstance((await desk.again()).fault, BadInput)
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])

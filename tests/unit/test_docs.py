@@ -34,6 +34,7 @@ def test_every_link_of_a_document_leads_to_a_file(document: str) -> None:
     assert missing == []
 
 
+@pytest.mark.requirement("R134")
 def test_the_readme_and_the_index_lead_to_every_document() -> None:
     seen: set[str] = set()
     waiting = ["README.md"]

@@ -89,7 +89,7 @@ async def test_the_schemas_are_those_of_the_source_document(desk: Desk) -> None:
     assert search["properties"]["file_urls"]["items"] == {"type": "string"}
 
 
-@pytest.mark.requirement("R86")
+@pytest.mark.requirement("R86", "R196", "R209")
 async def test_a_page_is_given_with_its_number_and_how_many_there_are(desk: Desk) -> None:
     await desk.add("report.pdf", REPORT)
     told = await desk.call("extract_file_content", file_url="report.pdf", page_number=2)

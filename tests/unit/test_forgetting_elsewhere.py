@@ -136,6 +136,8 @@ async def test_of_a_process_that_did_not_hear_in_time_nothing_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bethink.agent.elsewhere._HUSH_S", 0.01)
+    # A run that writes what it has said while the other forgets hears of it by that.
+    monkeypatch.setattr("bethink.agent.flushing.FLUSH_S", 3600)
     gate = anyio.Event()
     llm = ScriptedLlm([[f"You dream of {SECRET}. ", gate, f"Yes, {SECRET}! Good night."]])
     async with two_processes(llm, bus=DeafBus) as two:

@@ -46,7 +46,7 @@ def reason_of(events: list[Event]) -> str:
     return done.reason
 
 
-@pytest.mark.requirement("R15", "R16", "R98", "R144", "R145", "R147")
+@pytest.mark.requirement("R15", "R16", "R98", "R144", "R145", "R147", "R191")
 async def test_a_turn_stores_what_matters_and_a_new_conversation_knows_it() -> None:
     llm = ScriptedLlm([[ALICE, PARIS], "Nice to meet you, Alice.", "You live in Paris."])
     async with open_house(llm) as house:
@@ -86,7 +86,7 @@ async def test_the_system_prompt_is_in_no_stored_message() -> None:
     assert "You are Bethink" not in stored
 
 
-@pytest.mark.requirement("R18", "C24")
+@pytest.mark.requirement("R18", "C24", "R126", "R169", "R203", "R177")
 async def test_calls_of_one_step_run_at_the_same_time_and_keep_their_order() -> None:
     started = anyio.Event()
     order: list[str] = []
@@ -109,7 +109,7 @@ async def test_calls_of_one_step_run_at_the_same_time_and_keep_their_order() -> 
     assert results == ["User's name is Alice", "Lives in Paris"]
 
 
-@pytest.mark.requirement("R34", "R160", "R163")
+@pytest.mark.requirement("R34", "R160", "R163", "R190", "R191")
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
@@ -134,7 +134,7 @@ async def test_a_call_that_cannot_be_made_tells_the_model_why(
     assert reason_of(events) == "answered"
 
 
-@pytest.mark.requirement("R34", "R163")
+@pytest.mark.requirement("R34", "R163", "R162")
 async def test_a_tool_that_raises_or_hangs_becomes_a_result() -> None:
     @tool(effect="read", label="break")
     async def breaks(context: ToolContext) -> str:
@@ -157,7 +157,7 @@ async def test_a_tool_that_raises_or_hangs_becomes_a_result() -> None:
     assert reason_of(events) == "answered"
 
 
-@pytest.mark.requirement("R19", "R108", "C8")
+@pytest.mark.requirement("R19", "R108", "C8", "R177")
 @pytest.mark.parametrize(
     ("bound", "reason"),
     [
@@ -188,7 +188,7 @@ async def test_a_run_that_takes_too_long_is_stopped_and_its_text_kept() -> None:
     assert last.message == AssistantMessage("So far")
 
 
-@pytest.mark.requirement("R161")
+@pytest.mark.requirement("R161", "R162")
 async def test_a_failing_model_ends_the_run_with_its_sentence() -> None:
     llm = ScriptedLlm([["Half an ", InvalidResponse("The answer broke off.")], RateLimited("Wait a minute.")])
     async with open_house(llm) as house:
@@ -207,6 +207,7 @@ async def test_a_failing_model_ends_the_run_with_its_sentence() -> None:
     ]
 
 
+@pytest.mark.requirement("R9")
 async def test_without_a_model_the_chat_says_how_to_set_one_and_memory_works() -> None:
     async with open_house(None) as house:
         conversation = await house.new()
@@ -256,6 +257,7 @@ async def test_a_call_without_a_result_is_told_to_be_unknown() -> None:
     ("content", "error"),
     [("", BadInput), (" \n", BadInput), ("\x00\x01", BadInput), ("x" * 200_001, TooLarge)],
 )
+@pytest.mark.requirement("R213")
 async def test_a_message_that_cannot_be_kept_is_refused(content: str, error: type[Exception]) -> None:
     async with open_house(ScriptedLlm(["ok"])) as house:
         conversation = await house.new()

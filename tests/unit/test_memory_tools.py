@@ -100,7 +100,7 @@ async def test_delete_all_memories_has_the_documented_schema() -> None:
     assert found.description.startswith("Delete ALL stored memories. Use only when user explicitly requests.")
 
 
-@pytest.mark.requirement("R31")
+@pytest.mark.requirement("R31", "R2")
 async def test_every_tool_has_a_name_of_its_own_and_a_description_for_itself_and_each_parameter() -> None:
     async with open_house() as house:
         names = [found.name for found in house.app.toolbox.offer.schemas]
@@ -110,7 +110,7 @@ async def test_every_tool_has_a_name_of_its_own_and_a_description_for_itself_and
             assert all(rules.get("description") for rules in found.parameters["properties"].values())
 
 
-@pytest.mark.requirement("R47", "R55")
+@pytest.mark.requirement("R47", "R55", "R196")
 async def test_what_is_stored_is_confirmed_told_to_the_run_and_can_be_undone() -> None:
     async with open_house() as house:
         result, (told,) = await call(
@@ -136,7 +136,7 @@ async def test_what_is_stored_is_confirmed_told_to_the_run_and_can_be_undone() -
         assert merged.change == "merged"
 
 
-@pytest.mark.requirement("R57", "C6")
+@pytest.mark.requirement("R57", "C6", "R196")
 async def test_a_search_lists_what_it_found_with_importance_and_similarity() -> None:
     async with open_house() as house:
         await house.app.memory.add_many(

@@ -62,7 +62,7 @@ async def test_pages_of_a_pdf_can_be_read_apart(tmp_path: Path) -> None:
     assert (dict(got.pages), got.count) == ({2: "Two"}, 3)
 
 
-@pytest.mark.requirement("R87")
+@pytest.mark.requirement("R87", "R212")
 async def test_a_docx_has_headings_lists_and_tables(tmp_path: Path) -> None:
     got = await read(tmp_path, letter(), "letter.docx")
     assert got.pages[1] == snapshot(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 
+import anyio
 import pytest
 
 from bethink.agent.hush import Hush
@@ -12,11 +15,26 @@ from bethink.agent.recorder import Recorder
 from bethink.agent.records import RUNS, Run
 from bethink.conversations import Conversation
 from bethink.events import RunDone, TextDelta
-from bethink.messages import UserMessage
-from bethink.store import Scan
-from tests.house import House, open_house
+from bethink.index.memory import MemoryIndex
+from bethink.messages import AssistantMessage, UserMessage
+from bethink.store import Change, Scan
+from bethink.store.memory import MemoryStore
+from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio
+
+
+class _GatedStore(MemoryStore):
+    """A store whose commits wait while there is a gate."""
+
+    gate: anyio.Event | None = None
+    reached: anyio.Event
+
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        if self.gate is not None:
+            self.reached.set()
+            await self.gate.wait()
+        await super().commit(owner, changes)
 
 
 async def _recorder(house: House) -> Recorder:
@@ -51,3 +69,23 @@ async def test_text_that_waits_to_be_written_does_not_take_the_conversation_agai
             None,
             "answered",
         ]
+
+
+async def test_what_was_being_written_when_it_was_cut_short_is_kept_once_and_in_its_place() -> None:
+    ports = ports_of()
+    assert isinstance(ports.index, MemoryIndex)
+    store = _GatedStore(ports.index)
+    async with open_house(ports=replace(ports, store=store)) as house:
+        recorder = await _recorder(house)
+        await recorder.save([AssistantMessage("To Lisbon.")])
+        store.gate, store.reached = anyio.Event(), anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(recorder.flush)
+            await store.reached.wait()
+            tasks.cancel_scope.cancel()
+            store.gate.set()
+        store.gate = None
+        await recorder.end(RunDone(reason="answered"))
+        kept = await house.messages(recorder.run.conversation)
+        assert [(one.position, one.message.content) for one in kept] == [(0, "Where to?"), (1, "To Lisbon.")]
+        assert (await _conversation(house, recorder)).count == 2

@@ -142,7 +142,7 @@ async def read_it(context: ToolContext) -> ToolOutput:
     return ToolOutput(text + " " * 600 + NUMBER, structured={"num": NUMBER})
 
 
-@pytest.mark.requirement("U5", "U7")
+@pytest.mark.requirement("U5", "U7", "R201")
 async def test_a_number_reaches_neither_model_nor_store_nor_any_door_and_the_log_has_its_kind() -> None:
     llm = ScriptedLlm([ScriptedCall("read_it", {}), "Done."])
     async with open_house(llm, tools=[read_it]) as house:

@@ -170,7 +170,7 @@ async def test_a_run_of_a_dead_process_tells_its_end_when_it_is_opened() -> None
     async with open_house(ports=ports) as dying, open_house(ports=survivor) as house:
         conversation = await dying.new()
         run = await dying.app.runs.start(dying.me, conversation, "Go")
-        with anyio.fail_after(5):
+        with anyio.fail_after(120):
             while not text_of([n.event for n in await house.app.runs.stored.events(house.me, run, Place(0))]):  # noqa: ASYNC110 - the journal is another process's here
                 await anyio.sleep(0.01)
         await house.app.runs.stored.settle(house.me, conversation)

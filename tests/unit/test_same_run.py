@@ -65,7 +65,7 @@ async def test_the_recorded_run_is_what_the_script_makes() -> None:
     assert await played() == picture("events.jsonl")
 
 
-async def sent(part: Sequence[Numbered], frames: Frames | None = None) -> str:
+async def sent(part: Sequence[Numbered], frames: Frames[Numbered] | None = None) -> str:
     """The body of a stream."""
     bodies: list[bytes] = []
 
@@ -105,6 +105,7 @@ def reply(run: Recorded, *, activity: bool = False) -> Reply:
     return Reply(f"chatcmpl-{begun.run}", "bethink", page, usage=True, activity=activity)
 
 
+@pytest.mark.requirement("R1")
 async def test_as_a_stream_of_chat_completion_chunks(run: Recorded) -> None:
     plain = await sent(run.asked, ChatFrames(reply(run)))
     assert plain == picture("chat.sse")
@@ -133,6 +134,7 @@ async def uploaded(attachment: Attachment) -> str:
     return f"files/HOME/appdata/bethink/{attachment.name}"
 
 
+@pytest.mark.requirement("R1")
 async def test_as_chunks_of_dial(run: Recorded) -> None:
     told: list[str] = []
     for part in run.parts:

@@ -52,3 +52,10 @@ async def test_a_short_key_and_a_damaged_file_are_told(tmp_path: Path) -> None:
     await anyio.Path(tmp_path / FILE).write_text("not a key")
     with pytest.raises(StorageError, match="damaged"):
         await Keeper(tmp_path).seal(SECRET)
+
+
+async def test_a_digest_is_the_same_for_one_key_alone(tmp_path: Path) -> None:
+    one, other = Keeper(tmp_path / "a"), Keeper(tmp_path / "b")
+    digest = await one.digest(SECRET)
+    assert digest == await Keeper(tmp_path / "a").digest(SECRET)
+    assert len({digest, await other.digest(SECRET), await one.digest("else")}) == 3

@@ -35,7 +35,7 @@ def test_nothing_set_is_a_bethink_without_a_model_on_loopback(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("R156")
-@pytest.mark.requirement("R205")
+@pytest.mark.requirement("R205", "R200")
 def test_flag_beats_variable_beats_alias_beats_file_beats_default(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -166,9 +166,8 @@ def test_an_unknown_name_in_the_file_is_told(tmp_path: Path) -> None:
         load_settings()
 
 
-@pytest.mark.parametrize("content", [b"recall_limit = ", b"\xff\xfe"])
-def test_a_broken_file_is_told_by_its_name(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "bethink.toml").write_bytes(content)
+def test_a_broken_file_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").write_bytes(b"recall_limit = ")
     with pytest.raises(BadInput, match=r"bethink\.toml is not valid TOML"):
         load_settings()
 
@@ -194,3 +193,24 @@ def test_the_log_goes_to_standard_error_from_its_level_on(capsys: pytest.Capture
     assert written.out == ""
     assert written.err.endswith("WARNING bethink.room: but this\n")
     assert "not this" not in written.err
+
+
+@pytest.mark.parametrize("text", ["\ufeffrecall_limit = 6\n", "recall_limit = 6\r\nport = 9000\r\n"])
+def test_a_file_that_an_editor_of_windows_wrote_is_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bethink.toml").write_bytes(text.encode())
+    assert load_settings().recall_limit == 6
+
+
+def test_a_file_that_is_not_utf8_says_how_to_save_it(tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").write_bytes("recall_limit = 6".encode("utf-16"))
+    with pytest.raises(BadInput, match=r"not UTF-8 text .* save it as UTF-8"):
+        load_settings()
+
+
+def test_a_name_that_is_no_setting_leads_to_the_one_that_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "bethink.toml").write_text("modle = 'ollama:x'\nsunshine = true\n[vault]\npage = 1\n")
+    with pytest.raises(BadInput) as told:
+        load_settings()
+    assert "there is no setting modle: perhaps model?" in str(told.value)
+    assert "there is no setting sunshine" in str(told.value)
+    assert "there is no setting vault.page" in str(told.value)

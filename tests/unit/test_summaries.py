@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
+from bethink.agent.deciding import Choice
 from bethink.agent.forks import Fork
 from bethink.conversations import MESSAGES, SUMMARIES, Edit
 from bethink.errors import LlmError
-from bethink.events import ContextFilled, Event, Usage, Warned
+from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned
 from bethink.llm import Delta, LlmRequest
+from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.store import Scan
+from bethink.tool import ToolContext, tool
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +45,7 @@ def jobs(events: list[Event]) -> list[str]:
     return [event.job for event in events if isinstance(event, Usage)]
 
 
-@pytest.mark.requirement("U7")
+@pytest.mark.requirement("U7", "R178", "R202")
 async def test_the_oldest_part_is_told_in_short_once_and_then_extended() -> None:
     llm = ScriptedLlm(["A1", "A2", "A3", "They greeted.", "A4", "A5", "They greeted, then talked.", "A6"])
     async with open_house(llm, **dict(LONG, summary_after_messages=6)) as house:
@@ -138,3 +141,28 @@ async def test_the_model_names_a_conversation_but_never_one_that_a_person_named(
         await house.app.between_turns.finished()
         assert (await house.app.conversations.get(house.me, second)).record.title == "Mine"
         assert len(llm.requests) == 4
+
+
+@tool(effect="destructive", label="Burn it")
+async def burn(context: ToolContext) -> str:
+    """Burn something."""
+    return f"Burnt for {context.call}."
+
+
+async def test_a_run_that_went_on_after_an_approval_is_summarised_too() -> None:
+    llm = ScriptedLlm(["A1", [ScriptedCall("burn", id="call_d")], "They greeted.", "All gone.", "A4"])
+    async with open_house(llm, tools=[burn], **LONG) as house:
+        conversation = await house.new()
+        await house.say("Q1", conversation)
+        events = await house.say("Burn it", conversation)
+        (started,) = [event for event in events if isinstance(event, RunStarted)]
+        await house.app.runs.decide(house.me, started.run, call="call_d", choice=Choice("approve"))
+        after = await house.events(started.run)
+        assert jobs(after)[-2:] == ["summary", "chat"]
+        assert await told_in_short(house) == ["They greeted."]
+        assert llm.requests[-1].messages[0].content.startswith("<earlier_conversation>")
+        assert "Q1" not in llm.requests[-1].messages[0].content
+        await house.say("Q4", conversation)
+        kept = [message.message.content for message in await house.messages(conversation)]
+    assert "They greeted." in llm.requests[-1].messages[0].content
+    assert (kept[:3], kept[-1]) == (["Q1", "A1", "Burn it"], "A4")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput
 from bethink.tool import MAX_DESCRIPTION, Tool, ToolContext, tool
+from bethink.tool_arguments import arguments_of
 
 
 class Guest(BaseModel):
@@ -59,6 +60,50 @@ def test_the_schema_comes_from_the_signature() -> None:
             }
         },
     }
+
+
+def test_functions_of_one_signature_have_schemas_of_their_own() -> None:
+    def made(seats: int) -> Tool:
+        @tool(effect="write", label="Wait for {seats}")
+        async def wait(context: ToolContext, seats: int = seats) -> str:
+            """Wait."""
+            return str(seats)
+
+        return wait
+
+    one, same, true = made(1), made(1), made(True)
+    one.parameters["properties"]["seats"]["description"] = "How many."
+    assert same.parameters["properties"] == {"seats": {"type": "integer", "default": 1}}
+    assert json.dumps(true.parameters["properties"]["seats"]["default"]) == "true"
+    assert (one.parse("null"), true.parse("null")) == ({"seats": 1}, {"seats": True})
+
+
+def test_a_signature_with_an_empty_list_is_worked_out_once_and_each_call_has_a_list_of_its_own() -> None:
+    def made() -> Tool:
+        @tool(effect="write", label="Wait")
+        async def wait(context: ToolContext, rooms: list[str] = []) -> str:  # noqa: B006 - never changed
+            """Wait."""
+            return ""
+
+        return wait
+
+    one, same = made(), made()
+    assert arguments_of(one.handler)[0] is arguments_of(same.handler)[0]
+    one.parse("null")["rooms"].append("A")
+    assert one.parse("null") == same.parse("null") == {"rooms": []}
+    assert same.parameters["properties"]["rooms"]["default"] == []
+
+
+def test_an_annotation_that_is_no_text_may_differ_each_time() -> None:
+    def made(most: int) -> Tool:
+        async def wait(context: ToolContext, seats: int) -> str:
+            """Wait."""
+            return str(seats)
+
+        wait.__annotations__["seats"] = Annotated[int, Field(le=most)]
+        return tool(effect="write", label="Wait for {seats}")(wait)
+
+    assert [made(most).parameters["properties"]["seats"]["maximum"] for most in (1, 2)] == [1, 2]
 
 
 @pytest.mark.requirement("R31")

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from bethink.agent.toolbox import Prepared, Toolbox
@@ -120,6 +121,35 @@ async def test_a_time_out_cancels_the_call_and_is_told(own: bool) -> None:  # no
     assert (result.content, result.error) == ("act was stopped after 0.001 s.", "timeout")
 
 
+@pytest.mark.parametrize("ending", ["timed out", "stopped"])
+async def test_what_a_tool_must_not_be_cut_in_is_done_to_its_end(ending: str) -> None:
+    within, is_over = anyio.Event(), anyio.Event()
+    done: list[str] = []
+
+    async def write(context: ToolContext) -> str:
+        with anyio.CancelScope(shield=True):
+            within.set()
+            end = anyio.current_time() + 3 * tiny
+            while ending == "timed out" and anyio.current_time() < end:
+                await anyio.lowlevel.checkpoint()
+            if ending == "stopped":
+                await is_over.wait()
+            await anyio.lowlevel.checkpoint()
+            done.append("the file and its record")
+        await anyio.sleep_forever()
+        return ""
+
+    tiny = 0.001
+    box = box_of(tool_of(write), timeout_s=tiny if ending == "timed out" else 60)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(collected, box.run(calls_of(box), CONTEXT))
+        await within.wait()
+        if ending == "stopped":
+            tasks.cancel_scope.cancel()
+            is_over.set()
+    assert done == ["the file and its record"]
+
+
 async def test_waiting_for_a_place_does_not_count_as_the_call_s_time() -> None:
     begun = 0
 
@@ -166,6 +196,7 @@ async def test_closing_the_generator_cancels_what_still_runs() -> None:
     assert cancelled.is_set()
 
 
+@pytest.mark.requirement("R152")
 async def test_what_a_call_emits_comes_before_its_result_and_while_it_runs() -> None:
     go = anyio.Event()
 
@@ -182,7 +213,7 @@ async def test_what_a_call_emits_comes_before_its_result_and_while_it_runs() -> 
     assert [type(item) for item in rest] == [ToolFinished, ToolMessage]
 
 
-@pytest.mark.requirement("R34", "R142", "R163")
+@pytest.mark.requirement("R34", "R142", "R163", "R152", "R190")
 async def test_a_failure_becomes_a_result_and_is_recorded(caplog: pytest.LogCaptureFixture) -> None:
     async def fail(context: ToolContext) -> str:
         raise RuntimeError("no paper")
@@ -238,7 +269,7 @@ async def test_half_a_character_from_outside_does_not_break_the_run() -> None:
     assert (await result_of(box_of(tool_of(talk)))).content == "caf?"
 
 
-@pytest.mark.requirement("R142")
+@pytest.mark.requirement("R142", "R162", "R190")
 async def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
     async def act(context: ToolContext) -> str:
         return ""

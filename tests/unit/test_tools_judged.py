@@ -12,8 +12,9 @@ from bethink.agent.refusals import LATE
 from bethink.agent.wishes import Brought
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished
+from bethink.llm import LlmRequest
 from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolMessage
 from bethink.principal import Principal
@@ -102,9 +103,13 @@ async def test_an_owner_decides_about_a_tool_for_always(decision: str, text: str
 @pytest.mark.parametrize(("rule", "asks"), [("auto", True), ("deny", False)])
 async def test_what_is_decided_holds_for_no_other_tool_that_takes_the_name(rule: str, asks: bool) -> None:  # noqa: FBT001 - a parameter
     first, other = replace(open_page, origin="one"), replace(open_page, origin="two")
-    page = opening("https://example.com/a")
-    llm = ScriptedLlm([page, opening(f"{EVIL}1"), page, opening(f"{EVIL}2"), "No."])
-    ports = ports_of(llm)
+
+    def play(request: LlmRequest) -> Answer:
+        # The run that was decided goes on some time, beside the other one.
+        read = sum(isinstance(message, ToolMessage) for message in request.messages)
+        return [opening("https://example.com/a"), opening(f"{EVIL}1"), "No."][min(read, 2)]
+
+    ports = ports_of(ScriptedLlm(play))
     async with open_house(ports=ports, tools=[first]) as house:
         run, events = await run_of(house, "Read https://example.com/a")
         (asked,) = asked_in(events)

@@ -16,6 +16,7 @@ from tests.house import open_house
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.requirement("R170")
 async def test_calls_beyond_a_tool_s_rate_are_told_when_to_come_back() -> None:
     now = 0.0
     act = tool(effect="read", label="Act", rate=Rate(2, 60))(_act)

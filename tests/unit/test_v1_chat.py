@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+import anyio
 import httpx2
 import openai
 import pytest
 
 from bethink.errors import RateLimited
-from bethink.events import ReasoningDelta
-from bethink.llm import Finish
+from bethink.events import ReasoningDelta, TextDelta
+from bethink.llm import Delta, Finish, LlmRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
@@ -355,3 +356,41 @@ async def test_errors_of_the_framework_have_openais_shape_too(method: str, path:
     assert foreign.status_code == 403
     assert foreign.json()["error"]["type"] == "permission_error"
     assert isinstance(answer, httpx2.Response)
+
+
+class Stopped(ScriptedLlm):
+    """Says something, and then its owner stops the run."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.client: Client | None = None
+
+    async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
+        del request
+        yield TextDelta(text="One, ")
+        assert self.client
+        house = self.client.door.house
+        (held,) = (await house.app.conversations.list(house.me)).items
+        await house.app.runs.cancel(house.me, held.record.active_run or "")
+        await anyio.sleep_forever()
+
+
+async def test_an_answer_that_was_stopped_is_not_told_as_whole() -> None:
+    llm = Stopped()
+    async with client_of(llm) as client:
+        llm.client = client
+        again: Any = client.openai.with_options(max_retries=2)
+        with pytest.raises(openai.ConflictError, match="stopped before its end"):
+            await again.chat.completions.create(model="bethink", messages=[user("Count")])
+        assert [message.content for message in await stored(client)] == ["Count", "One, "]
+
+
+async def test_a_stream_that_was_stopped_ends_with_an_error_and_no_finish() -> None:
+    llm = Stopped()
+    async with client_of(llm) as client:
+        llm.client = client
+        chunks: list[Any] = []
+        with pytest.raises(openai.APIError, match="stopped before its end"):
+            chunks = [chunks.append(chunk) async for chunk in await ask(client, [user("Count")], stream=True)]
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "One, "
+    assert {chunk.choices[0].finish_reason for chunk in chunks} == {None}

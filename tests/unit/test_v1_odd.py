@@ -8,10 +8,12 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.agent.threads import REPEATABLE_US, THREADS, Threads, Told, said_by
+from bethink.agent.repeated import Told, said_by
+from bethink.agent.threads import REPEATABLE_US, THREADS, Threads
 from bethink.errors import Busy
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
+from bethink.messages import ToolMessage
 from tests.openai_client import Client, client_of
 
 pytestmark = pytest.mark.anyio
@@ -117,38 +119,79 @@ async def test_a_history_whose_answers_were_changed_begins_another_conversation(
         assert first == await ask(client, "Hi", "One, and the rest.", "More", "Two.", "On")
 
 
+def called(*ids: str) -> dict[str, Any]:
+    function = {"name": "look", "arguments": "{}"}
+    calls = [{"id": id, "type": "function", "function": function} for id in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def result(id: str, content: str = "seen") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": content}
+
+
 async def test_results_go_where_the_call_is_still_open() -> None:
     call = ScriptedCall("look", {}, id="call_0")
     async with client_of(ScriptedLlm([[call], [call], "Done.", "Done too."])) as client:
         offered = offering({"type": "object"})
         older = await ask(client, "Hi", **offered)
         newer = await ask(client, "Hi", **offered)
-        messages: list[Any] = [
-            MESSAGE,
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [
-                    {"id": "call_0", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-                ],
-            },
-            {"role": "tool", "tool_call_id": "call_0", "content": "seen"},
-        ]
         raw: Any = client.openai.chat.completions.with_raw_response.create
+        messages = [MESSAGE, called("call_0"), result("call_0")]
         places = [
             (await raw(model="bethink", messages=messages, **offered)).headers["x-bethink-conversation"]
             for _ in range(2)
         ]
+        messages = [MESSAGE, called("call_1"), result("call_1")]
         with pytest.raises(openai.NotFoundError):
             await raw(model="bethink", messages=messages, **offered)
     assert older != newer
     assert sorted(places) == sorted([older, newer])
 
 
+@pytest.mark.parametrize("named", [False, True])
+async def test_results_that_a_client_sends_again_are_answered_again_where_they_were(*, named: bool) -> None:
+    # Its connection broke, and it cannot know whether they came.
+    mine = ScriptedCall("search_memory", {"query": "Paris"}, id="own")
+    script = [[ScriptedCall("look", {}, id="a"), mine], [ScriptedCall("look", {}, id="b")], "One.", "Two."]
+    async with client_of(ScriptedLlm([*script, "On."])) as client:
+        offered = offering({"type": "object"})
+        conversation = await ask(client, "Hi", **offered)
+        headers = {"X-Bethink-Conversation": conversation} if named else {}
+        messages = [MESSAGE, called("a"), result("a")]
+        url, http = "/v1/chat/completions", client.door.http
+        body: dict[str, Any] = {"model": "bethink", "messages": messages, **offered}
+        assert (await http.post(url, json=body, headers=headers)).status_code == 200
+        messages += [called("b"), result("b")]
+        first, second = [await http.post(url, json=body, headers=headers) for _ in range(2)]
+        assert {one.headers["x-bethink-conversation"] for one in (first, second)} == {conversation}
+        texts = [one.json()["choices"][0]["message"]["content"] for one in (first, second)]
+        assert texts == ["One.", "Two."]
+        page = await client.door.house.messages(conversation)
+        assert [one.message.content for one in page if isinstance(one.message, ToolMessage)][1:] == [
+            "seen"
+        ] * 2
+        assert page[-1].message.content == "Two."
+        messages += [{"role": "assistant", "content": "Two."}, {"role": "user", "content": "More"}]
+        more = await http.post(url, json=body, headers=headers)
+        assert more.headers["x-bethink-conversation"] == conversation
+
+
+async def test_a_call_of_the_clients_is_found_behind_any_number_of_bethinks_own() -> None:
+    mine = [ScriptedCall("search_memory", {"query": f"City {n}"}, id=f"own_{n}") for n in range(55)]
+    llm = ScriptedLlm([[*mine, ScriptedCall("look", {}, id="a")], "Done."])
+    async with client_of(llm, max_tool_calls=100) as client:
+        offered = offering({"type": "object"})
+        await ask(client, "Hi", **offered)
+        messages = [MESSAGE, called("a"), result("a")]
+        body = {"model": "bethink", "messages": messages, **offered}
+        answer = await client.door.http.post("/v1/chat/completions", json=body)
+    assert answer.json()["choices"][0]["message"]["content"] == "Done."
+
+
 async def test_a_key_whose_request_never_began_is_free_after_ten_minutes_and_none_is_kept_for_long() -> None:
     async with client_of(ScriptedLlm(["One."])) as client:
         house = client.door.house
-        threads = Threads(house.app.conversations)
+        threads = Threads(house.app.conversations, house.app.keeper)
         assert await threads.reserve(house.me, "abc", "request") is None
         with pytest.raises(Busy, match="only just begun"):
             await threads.reserve(house.me, "abc", "request")

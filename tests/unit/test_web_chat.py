@@ -283,7 +283,7 @@ async def test_a_server_that_stops_ends_its_streams_and_keeps_what_was_said() ->
     assert (last.message.content, last.stop_reason) == (STORY, "interrupted")
 
 
-async def sent_by(stream: EventStream, until: anyio.Event | None = None) -> list[bytes]:
+async def sent_by(stream: EventStream[Numbered], until: anyio.Event | None = None) -> list[bytes]:
     """What a stream sends to a reader who leaves when `until` is set."""
     bodies: list[bytes] = []
 

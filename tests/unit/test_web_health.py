@@ -60,6 +60,8 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "mcp": "off",
         "sandbox": "off",
         "redis": "off",
+        "vault": "off",
+        "memory_agent": "ok",
     }
 
 
@@ -108,7 +110,7 @@ async def test_settings_show_bounds_and_no_key() -> None:
     assert "sk-" not in answer.text
 
 
-@pytest.mark.requirement("R205")
+@pytest.mark.requirement("R205", "R7")
 async def test_metrics_count_runs_calls_and_tokens() -> None:
     script = [[ScriptedCall("store_memory", {"content": "Lives in Paris"})], 'Noted "Paris".']
     async with open_door(ScriptedLlm(script, name='scripted:"x"')) as door:

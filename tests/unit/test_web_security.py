@@ -148,3 +148,10 @@ async def test_a_websocket_is_turned_away() -> None:
     async with open_house() as house:
         await create_web(nullcontext(house.app))({"type": "websocket", "path": "/"}, receive, send)
     assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+async def test_apps_that_share_their_rooms_share_nothing_else() -> None:
+    async with open_house() as house, called(house) as http, open_house() as other, called(other) as at_other:
+        await http.post("/memories", json={"content": "The owner has a dog"})
+        for client, kept in ((http, 1), (at_other, 0), (http, 1)):
+            assert (await client.get("/memories")).json()["total"] == kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +12,16 @@ import pytest
 from bethink.errors import BadInput, NotAllowed
 from bethink.settings import Settings
 from bethink.web.server import listening, serve
+from bethink.web.wire import MAX_HEAD_BYTES
+from tests.door import served
+from tests.house import open_house
 from tests.server_process import environment
 
 HEAVY = (
     *("aiohttp", "httpx", "httpx2", "mcp", "numpy", "onnxruntime", "openai"),
-    *("orjson", "requests", "rich", "tokenizers", "typer", "watchfiles", "websockets"),
+    *("orjson", "requests", "rich", "tokenizers", "typer", "websockets"),
 )
-"""What costs time or memory, and what the first answer does not need."""
+"""What costs time or memory, and what the first answer does not need; uvicorn takes watchfiles in itself."""
 
 WATCHED = f"""
 import sys
@@ -65,3 +69,38 @@ def test_nothing_heavy_is_loaded_before_the_first_answer(tmp_path: Path) -> None
     assert greeting.startswith("Bethink is at http://127.0.0.1:")
     assert greeting.endswith(f"(data in {tmp_path})")
     assert loaded == "loaded: []"
+
+
+async def _told(port: int, *pieces: bytes) -> bytes:
+    """What the server says to these bytes, until it closes the connection; nothing where it breaks it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        return await reader.read()
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+@pytest.mark.anyio
+async def test_a_head_that_does_not_end_is_cut_off_and_a_long_one_is_not() -> None:
+    begun = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX-Long: "
+    # What follows a body in pieces is no body either.
+    trailer = (
+        b"POST /memories HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n"
+        b"Content-Type: application/json\r\n\r\n"
+    )
+    async with open_house() as house, served(house) as (http, _):
+        port = http.base_url.port
+        assert port is not None
+        endless = begun + b"x" * (MAX_HEAD_BYTES + 1 - len(begun))
+        assert (await _told(port, endless)).startswith(b"HTTP/1.1 400 ")
+        whole = begun + b"x" * 100_000 + b"\r\n\r\n"
+        assert (await _told(port, whole[:60_000], whole[60_000:])).startswith(b"HTTP/1.1 200 ")
+        ending = b"2\r\n{}\r\n0\r\nX-Long: "
+        assert b" 200 " not in await _told(port, trailer, ending + b"x" * (4 * MAX_HEAD_BYTES))
+        answer = await http.post("/memories", json={"content": "Long. " * 500_000})
+        assert answer.status_code == 413

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import logging
 
+import anyio
 import httpx2
 import pytest
 
 from bethink.accounts.passwords import Passwords
+from bethink.accounts.register import Register
+from bethink.accounts.rights import SCOPES
 from bethink.errors import BadInput
 from tests.door import called
 from tests.house import House, open_house
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("quick_passwords")]
 
 PEER = "203.0.113.9"
 PASSWORD = "correct horse battery"
 PUBLIC = "https://bethink.example"
+
+
+@pytest.fixture
+def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords at a hundredth of their costs, for what is not about these."""
+    monkeypatch.setattr("bethink.accounts.passwords._COSTS", (2**10, 8, 1))
 
 
 async def with_ann(house: House, *, password: str | None = None) -> str:
@@ -53,6 +62,36 @@ async def test_a_browser_signs_in_with_a_key_and_out_again() -> None:
         assert (await http.delete("/session")).status_code == 204
         assert (await http.get("/memories")).status_code == 401
         http.cookies.set("bethink_session", held)
+        assert (await http.get("/memories")).status_code == 401
+
+
+@pytest.mark.parametrize("ending", ["end_sign_in", "revoke_key", "change_user"])
+async def test_what_ends_its_own_sign_in_or_key_is_answered(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_house() as house, called(house, peer=PEER) as http:
+        accounts = house.app.accounts
+        ann = await accounts.register.add_user("ann", is_admin=True)
+        made = await accounts.register.add_key(ann.id, "laptop", scopes=SCOPES)
+        await signed(http, key=made.text)
+        came = await accounts.authenticate(audience="web", credential=http.cookies["bethink_session"])
+        end = getattr(Register, ending)
+
+        async def noticed(register: Register, *given: str, **named: object) -> object:
+            """Comes back when all who came by what it ends have been broken off."""
+            broken = anyio.Event()
+            with accounts.watched(came, broken.set):
+                done = await end(register, *given, **named)
+                await broken.wait()
+            return done
+
+        monkeypatch.setattr(Register, ending, noticed)
+        answer = await {
+            "end_sign_in": lambda: http.delete("/session"),
+            "revoke_key": lambda: http.delete(f"/keys/{made.key.id}"),
+            "change_user": lambda: http.patch(f"/users/{ann.id}", json={"password": PASSWORD}),
+        }[ending]()
+        assert answer.is_success, answer.text
         assert (await http.get("/memories")).status_code == 401
 
 
@@ -238,8 +277,16 @@ async def test_too_many_requests_of_a_key_or_an_owner_wait() -> None:
         assert (await http.get("/health")).status_code == 200
 
 
-async def test_a_password_is_kept_so_that_it_cannot_be_read_and_has_ten_characters() -> None:
+async def test_a_password_is_kept_so_that_it_cannot_be_read_and_has_ten_characters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     passwords = Passwords()
+    quick = await passwords.hashed(PASSWORD)
+    assert quick.startswith("scrypt:1024:8:1:")
+    monkeypatch.undo()
+    # What was kept at other costs is tried at those.
+    assert await passwords.fits(PASSWORD, quick)
+    assert not await passwords.fits(PASSWORD + " ", quick)
     kept = await passwords.hashed(PASSWORD)
     assert kept.startswith("scrypt:32768:8:3:")
     assert PASSWORD not in kept

@@ -184,3 +184,16 @@ async def test_messages_are_read_around_a_position_and_from_there_in_both_direct
         said = next(item for item in found["items"] if item["role"] == "user")
         assert said["position"] in await positions(at=said["position"])
         assert (await door.http.get(f"/conversations/{conversation}?at=-1")).status_code == 422
+
+
+async def test_the_summary_of_a_long_conversation_is_told_and_none_is_not_found() -> None:
+    llm = ScriptedLlm(["A1", "A2", "They greeted.", "A3"])
+    long: dict[str, Any] = {"summary_after_messages": 4, "summary_keep_messages": 2}
+    async with open_door(llm, **long) as door:
+        conversation = await door.new()
+        none = await door.http.get(f"/conversations/{conversation}/summary")
+        for number in range(3):
+            await door.chat(conversation, f"Q{number}")
+        summary = (await door.http.get(f"/conversations/{conversation}/summary")).json()
+    assert none.status_code == 404
+    assert (summary["text"], summary["covered_messages"]) == ("They greeted.", 2)

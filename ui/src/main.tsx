@@ -2,12 +2,14 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
+import { told } from "./app/Missing";
 import { KeysService } from "./keys/keys";
 import { AccountService } from "./services/account";
 import { AppProvider, type Services } from "./services/context";
 import { ConversationsService } from "./services/conversations";
 import { HealthService } from "./services/health";
 import { LookService } from "./services/look";
+import { News } from "./services/news";
 import { addressOfChat, Router, routeOf } from "./services/router";
 import { SessionsService } from "./services/sessions";
 import { Toasts } from "./services/toasts";
@@ -21,33 +23,38 @@ import "./styles/files.css";
 import "./styles/rooms.css";
 import "./styles/tools.css";
 import "./styles/keys.css";
+import "./styles/import.css";
 
 const router = new Router();
 const conversations = new ConversationsService();
+const memoryNews = new News();
 const services: Services = {
   account: new AccountService(),
   router,
   conversations,
   sessions: new SessionsService({
-    onConversation: conversations.put,
-    onCreated: (id) => {
+    asking: conversations.asking,
+    onCreated: (id, temporary) => {
       const route = routeOf(router.path.get());
-      if (route.room === "chat" && !route.conversation) router.go(addressOfChat(id), true);
+      const isHere = route.room === "chat" && !route.conversation && route.temporary === temporary;
+      if (isHere) router.go(addressOfChat(id), true);
     },
+    onMemory: () => void memoryNews.tell(),
     onFault: (problem) => services.toasts.fault(problem),
   }),
   health: new HealthService(),
   look: new LookService(),
+  memoryNews,
   toasts: new Toasts(),
   keys: new KeysService(),
 };
-services.account.start();
+services.account.start(services.health.store);
 services.health.start();
 services.keys.start();
 
 const root = document.getElementById("root");
 if (root) {
-  createRoot(root).render(
+  createRoot(root, { onCaughtError: told }).render(
     <StrictMode>
       <AppProvider services={services}>
         <App />

@@ -17,11 +17,10 @@ import anyio.to_thread
 from bethink.errors import BadInput
 
 MIN_CHARS, MAX_CHARS = 10, 1000
-_N, _R, _P = 2**15, 8, 3
+_COSTS = (2**15, 8, 3)
 _BYTES = 32
 _SALT_BYTES = 16
 _AT_ONCE = 2
-_MOST_MEMORY = 128 * _N * _R * 2
 
 
 class Passwords:
@@ -40,21 +39,25 @@ class Passwords:
             message = f"A password has {MIN_CHARS} to {MAX_CHARS:,} characters."
             raise BadInput(message)
         salt = os.urandom(_SALT_BYTES)
-        made = await self._scrypt(password, salt)
-        return f"scrypt:{_N}:{_R}:{_P}:{_text(salt)}:{_text(made)}"
+        n, r, p = _COSTS
+        made = await self._scrypt(password, salt, _COSTS)
+        return f"scrypt:{n}:{r}:{p}:{_text(salt)}:{_text(made)}"
 
     async def fits(self, password: str, kept: str | None) -> bool:
-        """Whether it is the password that was kept; costs the same where none was."""
-        salt, made = os.urandom(_SALT_BYTES), b""
+        """Whether it is the password that was kept, at the costs of its day; as dear where none was."""
+        salt, made, costs = os.urandom(_SALT_BYTES), b"", _COSTS
         if kept is not None:
-            *_, salt_text, made_text = kept.split(":")
-            salt, made = base64.b64decode(salt_text), base64.b64decode(made_text)
-        return hmac.compare_digest(await self._scrypt(password[:MAX_CHARS], salt), made)
+            _, *numbers, salt_text, made_text = kept.split(":")
+            n, r, p = map(int, numbers)
+            salt, made, costs = base64.b64decode(salt_text), base64.b64decode(made_text), (n, r, p)
+        return hmac.compare_digest(await self._scrypt(password[:MAX_CHARS], salt, costs), made)
 
-    async def _scrypt(self, password: str, salt: bytes) -> bytes:
+    async def _scrypt(self, password: str, salt: bytes, costs: tuple[int, int, int]) -> bytes:
+        n, r, p = costs
+
         def work() -> bytes:
             return hashlib.scrypt(
-                password.encode(), salt=salt, n=_N, r=_R, p=_P, maxmem=_MOST_MEMORY, dklen=_BYTES
+                password.encode(), salt=salt, n=n, r=r, p=p, maxmem=128 * n * r * 2, dklen=_BYTES
             )
 
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)

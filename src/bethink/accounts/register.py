@@ -16,6 +16,7 @@ import msgspec
 
 from bethink.accounts.records import (
     KEY_PREFIX,
+    KEY_USES,
     KEYS,
     OWNER,
     SIGN_INS,
@@ -229,6 +230,7 @@ class Register:
                 Delete(USERS, user),
                 DeleteAll(KEYS, {"user": user}),
                 DeleteAll(SIGN_INS, {"user": user}),
+                *(Delete(KEY_USES, key.id) for key in known.keys_of(user)),
             ]
 
         await self._change(change)

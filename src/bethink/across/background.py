@@ -12,6 +12,7 @@ from bethink.conversations import MESSAGES
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.memory import FACTS
 from bethink.telemetry import log
+from bethink.vault import PAGES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from bethink.across.vectors import Vectors
     from bethink.embeddings.minilm_build import Progress
 
+_AGAIN_S = 60.0
+"""Behind a scrub that failed: another program read the files, or Redis was away."""
 _log = log("background")
 
 
@@ -29,6 +32,7 @@ class Background:
     vectors: Vectors
     models: Path
     progress: str | None = None
+    again_s: float = _AGAIN_S
     _owners: set[str] = field(default_factory=set[str])
     _asked: anyio.Event = field(default_factory=anyio.Event)
     _deleted: anyio.Event = field(default_factory=anyio.Event)
@@ -67,6 +71,8 @@ class Background:
                 await self.vectors.store.scrub()
             except BethinkError as error:
                 _log.warning("traces of what was deleted stay for now: %s", error)
+                await anyio.sleep(self.again_s)
+                self._deleted.set()
 
     async def ready_embedder(self) -> None:
         """Load the embedding model; where its files are missing, fetch them first.
@@ -90,7 +96,7 @@ class Background:
 
             await fetch_model(self.models, self._tell)
             await embeddings.load()
-        async for owner in owners_of(self.vectors.store, FACTS, MESSAGES):
+        async for owner in owners_of(self.vectors.store, FACTS, MESSAGES, PAGES):
             self.ask_vectors(owner)
 
     def _tell(self, progress: Progress) -> None:

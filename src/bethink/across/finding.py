@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import anyio.to_thread
+
 from bethink.conversations import (
     CONVERSATIONS,
     KIND,
@@ -24,8 +26,10 @@ from bethink.index import IndexQuery
 from bethink.index.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from bethink.across.sifting import Sifting
+    from bethink.across.veil import Shade, Veil
     from bethink.index import Candidate, Index
     from bethink.principal import Principal
 
@@ -37,6 +41,9 @@ _BEFORE_CHARS: Final = 80
 """Of a snippet, what stands before its first mark."""
 _MOST_MARKS: Final = 50
 _WORD: Final = re.compile(r"\w+")
+
+_OF_A_WORD: Final = 200
+"""Messages that each word brings to who is restrained by a filter."""
 
 Span = tuple[int, int]
 
@@ -70,6 +77,8 @@ class Finding:
 
     index: Index
     conversations: Conversations
+    veil: Veil
+    words: Sifting
     analyzer: Analyzer = field(default_factory=Analyzer, repr=False)
 
     async def search(
@@ -94,7 +103,8 @@ class Finding:
         if conversation is not None:
             await self.conversations.get(principal, conversation)
         start = _start(cursor)
-        found = await self.index.search(
+        best = await self._best(
+            principal,
             IndexQuery(
                 owner=principal.owner,
                 text=query,
@@ -102,15 +112,32 @@ class Finding:
                 conversation=conversation,
                 project=project,
                 limit=MOST,
-            )
+            ),
         )
-        best = sorted((one for one in found.items if one.lexical is not None), key=_rank)
         items: list[Found] = []
         while start < len(best) and len(items) < limit:
             some = best[start : start + limit - len(items)]
             start += len(some)
             items += filter(None, await self._shown(principal, some, terms))
         return FoundPage(tuple(items), str(start) if start < len(best) else None)
+
+    async def _best(self, principal: Principal, query: IndexQuery) -> list[Candidate]:
+        """The messages in their order: for who is restrained, by what they see of each (`sifting`)."""
+        shade = await self.veil.of(principal)
+        if shade is None:
+            found = await self.index.search(query)
+            return sorted((one for one in found.items if one.lexical is not None), key=_rank)
+        words = await self.words.of_words(query, _OF_A_WORD)
+        every = {one.id: one for part in words.values() for one in part.items}
+        said = await self.conversations.said(principal, [*every])
+        texts = {one.id: one.message.content for one in said if one is not None}
+        seen = await anyio.to_thread.run_sync(self._words_seen, texts, shade)
+        met = {id: sum(not terms.isdisjoint(seen[id]) for terms in map(frozenset, words)) for id in seen}
+        best = sorted((every[id] for id in met if met[id]), key=lambda one: (-met[one.id], -one.at, one.id))
+        return best[:MOST]
+
+    def _words_seen(self, texts: Mapping[str, str], shade: Shade) -> dict[str, set[str]]:
+        return {id: set(self.analyzer.document(shade.text(text))) for id, text in texts.items()}
 
     async def _shown(
         self, principal: Principal, candidates: Sequence[Candidate], terms: Collection[str]
@@ -120,15 +147,23 @@ class Finding:
         places = list({stored.conversation for stored in said if stored is not None})
         held = await self.conversations.store.get(CONVERSATIONS, principal.owner, places)
         by_id = {one.record.id: one.record for one in held if one is not None}
+        shade = await self.veil.of(principal)
         return [
-            self._found(stored, by_id.get(stored.conversation), terms) if stored is not None else None
+            self._found(stored, by_id.get(stored.conversation), terms, shade=shade)
+            if stored is not None
+            else None
             for stored in said
         ]
 
     def _found(
-        self, stored: StoredMessage, held: Conversation | None, terms: Collection[str]
+        self,
+        stored: StoredMessage,
+        held: Conversation | None,
+        terms: Collection[str],
+        *,
+        shade: Shade | None,
     ) -> Found | None:
-        text = stored.message.content
+        text = stored.message.content if shade is None else shade.text(stored.message.content)
         marks = self.marks(text, terms)
         if held is None or not marks:
             return None

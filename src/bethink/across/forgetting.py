@@ -10,23 +10,30 @@ which was cut short is finished at the next start.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from bethink.across.erasure import cut_out, erase_of, rename_of, told_to
 from bethink.across.forgettings import INTENTS, Intent
+from bethink.across.mirror.traces import lines_of
+from bethink.across.mirror.traces import parting as parting_of
 from bethink.across.owners import owners_of
-from bethink.across.receipt import Preview, Receipt, Said, Told
+from bethink.across.receipt import Preview, Receipt, Said, Told, ToldPage, outside
+from bethink.across.redaction import redaction_of
+from bethink.across.traces import texts_of
 from bethink.across.wanted import Chosen, Wanted, moment_of
-from bethink.errors import BethinkError, Conflict
+from bethink.errors import BethinkError, Conflict, NotAllowed
 from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
+from bethink.principal import OWN_EYES
 from bethink.store import Delete, Put, Scan
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Collection as Some
-    from collections.abc import Iterator, Sequence
 
     from bethink.across.forgettings import Forgettings
     from bethink.across.redaction import Redaction
@@ -36,8 +43,13 @@ if TYPE_CHECKING:
     from bethink.memory import Memory
     from bethink.principal import Principal
     from bethink.store import Change, Store
+    from bethink.vault.views import Views
 
 _TRIES = 20
+_NOT_WHOLE = (
+    "Forgetting goes by all that is kept, of which a filter hides something from you: "
+    "it is done on the owner's own page or in their terminal."
+)
 _log = log("forgetting")
 
 
@@ -52,8 +64,8 @@ class SpokenNow(Protocol):
         """Have no run of the owner keep what is announced from now on, in whichever process it lives."""
         ...
 
-    async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
-        """The changes by which nothing of it is left in what is kept of runs, and in files."""
+    async def forget(self, owner: str, found: Found) -> Sequence[Change]:
+        """The changes by which nothing of it is left in what is kept of runs and requests, and in files."""
         ...
 
     async def scrub(self, owner: str) -> None:
@@ -63,7 +75,10 @@ class SpokenNow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Removes facts of all owners for good; every call acts for one principal."""
+    """Removes facts of all owners for good; every call acts for one principal.
+
+    `left` tells, behind a scrub of the store, what may still hold what was removed.
+    """
 
     store: Store
     choosing: Choosing
@@ -71,11 +86,18 @@ class Forgetting:
     forgettings: Forgettings
     spoken: SpokenNow = field(repr=False)
     memory: Memory = field(repr=False)
+    views: Views = field(repr=False)
     clock: Clock
     new_id: Ids
+    left: Callable[[], tuple[str, ...]] = tuple
 
     async def meant(self, principal: Principal, query_or_id: str) -> Wanted:
-        """What a person or a model names in one word or more: a fact's id, else a question."""
+        """What a person or a model names in one word or more: a fact's id, else a question.
+
+        Raises:
+            NotAllowed: a filter hides something from them, and their door is not the owner's own.
+        """
+        await self._check_sees_all(principal)
         (fact,) = await self.store.get(FACTS, principal.owner, [query_or_id.strip()])
         return Wanted(query=query_or_id) if fact is None else Wanted(ids=[fact.record.id])
 
@@ -84,10 +106,15 @@ class Forgetting:
 
         Raises:
             BadInput: `wanted` names nothing, or two things.
+            NotAllowed: see `meant`.
         """
+        await self._check_sees_all(principal)
         at = self.clock.now_us()
         chosen = await self.choosing.chosen(principal, wanted, at)
         found = await self._found(principal.owner, chosen)
+        lines = await lines_of(self.store, principal.owner, {fact.record.id for fact in found.facts})
+        erase = erase_of(await self._of_pages(principal.owner, found, chosen), lines)
+        pages = await told_to(self.views, principal, erase)
         facts, named = [fact.record for fact in found.facts], {*chosen.facts}
         return Preview(
             token=chosen.token(at),
@@ -106,6 +133,7 @@ class Forgetting:
             titles=tuple(one.id for one in found.renamed),
             has_more=chosen.has_more,
             people=tuple(Told(one.now.id, one.name, one.gone) for one in found.people),
+            pages=tuple(ToldPage(one.path, one.parts) for one in pages),
         )
 
     async def confirm(self, principal: Principal, wanted: Wanted, token: str) -> Receipt:
@@ -115,7 +143,9 @@ class Forgetting:
             BadInput: `token` is no preview's.
             Conflict: what would go is no longer what was shown, or see `forget`.
             StorageError: see `forget`.
+            NotAllowed: see `meant`.
         """
+        await self._check_sees_all(principal)
         at = moment_of(token)
         chosen = await self.choosing.chosen(principal, wanted, at)
         if token != chosen.token(at):
@@ -134,7 +164,12 @@ class Forgetting:
         return await self._begin(principal.owner, Chosen(tuple(ids)))
 
     async def forget_all(self, principal: Principal) -> Receipt:
-        """Forget every fact of the owner, whatever its state."""
+        """Forget every fact of the owner, whatever its state.
+
+        Raises:
+            NotAllowed: see `meant`.
+        """
+        await self._check_sees_all(principal)
         everything = await self.choosing.chosen(principal, Wanted(everything=True), self.clock.now_us())
         return await self._begin(principal.owner, everything)
 
@@ -167,14 +202,21 @@ class Forgetting:
             for item in page.items:
                 await self._complete(owner, item.record)
 
+    async def _check_sees_all(self, principal: Principal) -> None:
+        """What is forgotten is told by counts and sentences, of what is hidden, too; the owner decides."""
+        if principal.door not in OWN_EYES and await self.views.rules(principal):
+            raise NotAllowed(_NOT_WHOLE)
+
     async def _begin(self, owner: str, chosen: Chosen) -> Receipt:
         await self.finish(owner)
         facts = await self.traces.versions(owner, chosen.facts)
         now = self.clock.now_us()
-        if not facts and not chosen.cuts:
+        if not (facts or chosen.cuts or chosen.pages):
             return Receipt(now)
         ids = tuple(fact.record.id for fact in facts)
-        intent = Intent(id=self.new_id(), at=now, state="open", facts=ids, cuts=chosen.cuts)
+        intent = Intent(
+            id=self.new_id(), at=now, state="open", facts=ids, cuts=chosen.cuts, pages=chosen.pages
+        )
         await self.forgettings.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
         return replace(await self._complete(owner, intent), has_more=chosen.has_more)
 
@@ -184,9 +226,10 @@ class Forgetting:
         if intent.state == "open":
             receipt = await self._repeated(owner, intent)
         await self.spoken.scrub(owner)
+        await self.views.vault.purge(owner)
         await self.store.scrub()
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
-        return receipt
+        return replace(receipt, outside=(*receipt.outside, *self.left()))
 
     async def _repeated(self, owner: str, intent: Intent) -> Receipt:
         async with self.memory.alone(owner):
@@ -204,14 +247,21 @@ class Forgetting:
         """One commit; no run that is live says it again."""
         going = {fact.record.id for fact in found.facts}
         parting = await self.memory.parting(owner, going)
+        lines = await lines_of(self.store, owner, going)
         changes: list[Change] = [
+            *parting_of(lines),
             Put(INTENTS, msgspec.structs.replace(intent, state="traces")),
             await self.forgettings.end(owner, intent.id),
             *found.changes(),
-            *await self.spoken.forget(owner, found.redaction),
+            *await self.spoken.forget(owner, found),
             *parting,
         ]
-        await self.store.commit(owner, changes)
+        chosen = Chosen(intent.facts, intent.cuts, pages=intent.pages)
+        of_pages = await self._of_pages(owner, found, chosen)
+        rename = cache(partial(rename_of, of_pages))
+        async with self.views.vault.erasing(owner, erase_of(of_pages, lines), rename) as erased:
+            await self.store.commit(owner, [*changes, *erased.changes])
+            erased.done()
         return Receipt(
             at=intent.at,
             facts=tuple(fact.record.id for fact in found.facts),
@@ -219,7 +269,16 @@ class Forgetting:
             titles=tuple(one.id for one in found.renamed),
             doubted=tuple(_doubted(parting, going)),
             people=tuple(one.now.id for one in found.people),
+            pages=tuple(erased.pages),
+            outside=outside(has_pages=bool(erased.changes), unreached=len(erased.unreached)),
         )
+
+    async def _of_pages(self, owner: str, found: Found, chosen: Chosen) -> Redaction:
+        """What goes out of pages: the facts, and what was said of it in messages and on pages."""
+        said = await self.traces.said(owner, chosen.cuts)
+        on_pages = await cut_out(self.store, owner, chosen.pages)
+        texts = [text for fact in found.facts for text in texts_of(fact.record)]
+        return redaction_of([*texts, *on_pages, *(text for parts in said.values() for text in parts)])
 
     async def _found(self, owner: str, chosen: Chosen) -> Found:
         await self.spoken.write(owner)

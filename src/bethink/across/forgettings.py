@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import anyio.to_thread
 
+from bethink.across.erasure import PageCut, cut_out
 from bethink.across.redaction import redaction_of
 from bethink.across.traces import MessageCut, names_of, texts_of
 from bethink.conversations import MESSAGES
@@ -41,6 +42,7 @@ class Intent(Record, frozen=True, kw_only=True):
     state: Literal["open", "traces", "done"]
     facts: tuple[str, ...] = ()
     cuts: tuple[MessageCut, ...] = ()
+    pages: tuple[PageCut, ...] = ()
 
 
 class Announced(Record, frozen=True, kw_only=True):
@@ -98,11 +100,60 @@ class Forgettings:
         for cut, one in zip(found.record.cuts, said, strict=True):
             if one is not None and one.version == cut.version:
                 texts += [one.record.message.content[start:end] for start, end in cut.spans]
+        texts += await cut_out(self.store, owner, found.record.pages)
         (after,) = await self.store.get(INTENTS, owner, [intent])
         if after is None or after.record.state != "open":
             # It ended while it was read: there may be more.
             return None
         return await anyio.to_thread.run_sync(redaction_of, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """What was read holds while nothing was announced, nor has ended, since.
+
+    Whoever writes from it expects that in the commit, and looks once more before a file is written.
+    """
+
+    store: Store
+    owner: str
+    since: int
+
+    @classmethod
+    async def now(cls, store: Store, owner: str) -> Unchanged:
+        """Made before anything is read."""
+        return cls(store, owner, await announcements(store, owner))
+
+    async def listen(self) -> None:
+        """Look whether it holds.
+
+        Raises:
+            Conflict: it does not: read all of it again.
+        """
+        if self.since != await announcements(self.store, self.owner):
+            raise Conflict
+
+    def says(self, text: str) -> bool:
+        """Whether a text says something that was forgotten meanwhile: nothing was."""
+        del text
+        return False
+
+    @property
+    def expected(self) -> list[Change]:
+        """What refuses a commit where it does not hold."""
+        return [Expect(ANNOUNCED, _ONE, self.since)]
+
+
+async def announcements(store: Store, owner: str) -> int:
+    """Counts what was announced, and what has ended: another number tells that something was forgotten."""
+    (found,) = await store.get(ANNOUNCED, owner, [_ONE])
+    return found.version if found else 0
+
+
+async def ended(store: Store, owner: str) -> int:
+    """How many forgettings have ended: each was one change of the facts."""
+    (found,) = await store.get(ANNOUNCED, owner, [_ONE])
+    return found.record.ended if found else 0
 
 
 def expecting(announced: Versioned[Announced]) -> Expect[Announced]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bethink.conversations import speaker_of
@@ -32,7 +32,9 @@ class Memento:
     Times are microseconds UTC; `valid_until` is None while it holds. `source`
     names where it came from, `doubt` says in a few words why it may not hold,
     `position` is a message's place in its conversation, `superseded_by` the id
-    of the fact that took its place. What is `untrusted` came from outside.
+    of the fact that took its place. What is `untrusted` came from outside. What
+    `is_part` says less than what the index holds; what is searched stands `below` its headings.
+    `said_by` are a fact's sources.
     """
 
     text: str
@@ -47,6 +49,18 @@ class Memento:
     position: int | None = None
     superseded_by: str | None = None
     untrusted: bool = False
+    is_part: bool = False
+    below: str = ""
+    said_by: tuple[Source, ...] = ()
+
+    @property
+    def searched(self) -> str:
+        """What of it may be searched for."""
+        return f"{self.below}\n{self.text}" if self.below else self.text
+
+    def saying(self, text: str) -> Memento:
+        """The same, of which no more than a text is told."""
+        return replace(self, text=text, is_part=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +98,7 @@ def _of_fact(fact: Fact) -> Memento | None:
         doubt=doubt_of(fact),
         superseded_by=fact.superseded_by,
         untrusted=fact.trust == "untrusted",
+        said_by=fact.sources,
     )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from bethink.across.veil import Shade, Veil
     from bethink.clock import Clock
     from bethink.documents import Extracted
     from bethink.embeddings import Embeddings
@@ -120,8 +121,15 @@ class Passages:
     """The files of all owners, as far as they were asked for lately. `search_s` bounds one search."""
 
     def __init__(
-        self, extraction: Extraction, embeddings: Embeddings, clock: Clock, *, search_s: float = 60
+        self,
+        extraction: Extraction,
+        embeddings: Embeddings,
+        clock: Clock,
+        *,
+        search_s: float = 60,
+        veil: Veil | None = None,
     ) -> None:
+        self._veil = veil
         self.extraction = extraction
         self.search_s = search_s
         self._embeddings = embeddings
@@ -175,8 +183,19 @@ class Passages:
         missing = await self._embed([held for _, held in named], anyio.current_time() + self.search_s / 2)
         if missing is not None:
             notes.append(missing)
-        searched = _Searched(principal.owner, named)
-        recall = Recall(searched.index, self._embeddings, self._clock, kinds={KIND: searched.mementos})
+        shade = None if self._veil is None else await self._veil.of(principal)
+        searched = _Searched(principal.owner, named, shade)
+
+        async def sees_all(_: Principal) -> bool:
+            return shade is None
+
+        recall = Recall(
+            searched.index,
+            self._embeddings,
+            self._clock,
+            kinds={KIND: searched.mementos},
+            sees_all=sees_all,
+        )
         answer = await recall.ask(principal, question)
         self._bound()
         return Found([searched.passage(hit.id, hit.score) for hit in answer.hits], notes)
@@ -303,18 +322,19 @@ class Passages:
             self._sweeping = loop.call_at(oldest + _KEPT_S, self._sweep)
 
 
-def passages_of(settings: Settings, embeddings: Embeddings, clock: Clock) -> Passages:
+def passages_of(settings: Settings, embeddings: Embeddings, clock: Clock, *, veil: Veil) -> Passages:
     """The files' passages, within the times and the memory that the settings name."""
     extraction = Extraction(settings.documents_timeout_s, settings.documents_memory_mb * 2**20)
-    return Passages(extraction, embeddings, clock, search_s=settings.documents_search_timeout_s)
+    return Passages(extraction, embeddings, clock, search_s=settings.documents_search_timeout_s, veil=veil)
 
 
 class _Searched:
     """The passages of one search as an index, and as recall wants to know them."""
 
-    def __init__(self, owner: str, named: Sequence[tuple[str, _Held]]) -> None:
+    def __init__(self, owner: str, named: Sequence[tuple[str, _Held]], shade: Shade | None) -> None:
         self.index = MemoryIndex()
         self._named = named
+        self._shade = shade
         for file, (_, held) in enumerate(named):
             for number, entry in enumerate(held.entries):
                 self.index.put(owner, "", entry._replace(id=f"{file}:{number}"))
@@ -322,13 +342,21 @@ class _Searched:
     async def mementos(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
         """What is shown of these passages."""
         del principal
-        return [Memento(held.text(place), 0, _IMPORTANCE, None) for _, held, place in map(self._found, ids)]
+        return [self._memento(held.text(place)) for _, held, place in map(self._found, ids)]
+
+    def _memento(self, text: str) -> Memento:
+        memento = Memento(text, 0, _IMPORTANCE, None)
+        seen = self._seen(text)
+        return memento if seen == text else memento.saying(seen)
+
+    def _seen(self, text: str) -> str:
+        return text if self._shade is None else self._shade.text(text)
 
     def passage(self, id: str, score: float) -> Passage:
         """A passage of an answer."""
         name, held, place = self._found(id)
         page = place.page if held.count > 1 else None
-        return Passage(name, page, held.text(place), score)
+        return Passage(name, page, self._seen(held.text(place)), score)
 
     def _found(self, id: str) -> tuple[str, _Held, _Place]:
         file, _, number = id.partition(":")

@@ -11,18 +11,20 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 from bethink.across.question import read_question, without_cues
 from bethink.across.ranking import Ranked, ranked, weighed
+from bethink.across.sifting import Sifting
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
@@ -120,6 +122,12 @@ class Important(Protocol):
         ...
 
 
+async def sees_all(principal: Principal) -> bool:
+    """For a recall over items of which nothing is hidden from anybody."""
+    del principal
+    return True
+
+
 async def nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
     """For a recall over items none of which matters always."""
     del principal, k
@@ -131,7 +139,8 @@ class Recall:
     """Everything remembered, of all owners; every call acts for one principal.
 
     `kinds` holds a resolver a kind; `past` maps a kind to the kind of its
-    superseded items, searched only for a question about a time. `important`
+    superseded items, searched only for a question about a time; `own` one to that of
+    items which only those find for whom `sees_all` is true: all others find by what they see. `important`
     answers a question that names nothing ("Who am I?"). `on_missing` is told
     of an owner whose items lack vectors.
     """
@@ -141,8 +150,14 @@ class Recall:
     clock: Clock
     kinds: Mapping[str, Resolve]
     past: Mapping[str, str] = field(default_factory=dict[str, str])
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
     important: Important = nothing_important
     on_missing: Callable[[str], None] = lambda _owner: None
+    sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
+    sifting: Sifting = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sifting", Sifting(self.index, self.embeddings))
 
     @property
     def warning(self) -> str | None:
@@ -182,21 +197,25 @@ class Recall:
             raise BadInput(message)
         if not question.text.strip():
             return Answer([], 0)
-        found = await self.index.search(
-            IndexQuery(
-                owner=principal.owner,
-                text=_words(question.text, asked),
-                vector=await self._vector(question.text),
-                model=self.embeddings.model,
-                kinds=wanted,
-                conversation=question.conversation,
-                project=question.project,
-                since=_us(question.since),
-                until=_us(question.until),
-                as_of=moment,
-                limit=max(_CANDIDATES, 2 * question.k),
-            )
+        sees_all = await self.sees_all(principal)
+        if sees_all:
+            wanted |= {self.own[kind] for kind in wanted if kind in self.own}
+        query = IndexQuery(
+            owner=principal.owner,
+            text=_words(question.text, asked),
+            vector=await self._vector(question.text),
+            model=self.embeddings.model,
+            kinds=wanted,
+            conversation=question.conversation,
+            project=question.project,
+            since=_us(question.since),
+            until=_us(question.until),
+            as_of=moment,
+            limit=max(_CANDIDATES, 2 * question.k),
         )
+        found = await self.index.search(query)
+        if not sees_all:
+            found = await self.sifting.sifted(found, query, partial(self._resolve, principal))
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
         best = await self._best(principal, weighed(found, asked), count=question.k + _SPARE, moment=moment)
@@ -259,17 +278,19 @@ class Recall:
 
     def _wanted(self, question: Question, asked: Asked) -> frozenset[str]:
         """The kinds to search: past ones, too, where the question is about another time."""
-        of_all = set(self.kinds) - set(self.past.values())
+        there = set(self.kinds) - set(self.own.values())
+        of_all = there - set(self.past.values())
         wanted = of_all if question.kinds is None else set(question.kinds)
-        if unknown := sorted(wanted - set(self.kinds)):
-            message = f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(self.kinds))}."
+        if unknown := sorted(wanted - there):
+            message = f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(there))}."
             raise BadInput(message)
         if question.as_of is not None or asked.was:
             wanted |= {self.past[kind] for kind in wanted if kind in self.past}
         return frozenset(wanted)
 
     def _shown(self, kind: str) -> str:
-        return next((shown for shown, past in self.past.items() if past == kind), kind)
+        other = (*self.past.items(), *self.own.items())
+        return next((shown for shown, past in other if past == kind), kind)
 
     async def _vector(self, query: str) -> NDArray[np.float32] | None:
         try:

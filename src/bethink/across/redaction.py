@@ -9,8 +9,8 @@ gives a sentence away, and so do most of the fact's words together.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,7 +20,7 @@ from bethink.index.analysis import Analyzer
 from bethink.messages import AssistantMessage, Attachment, Message, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 FORGOTTEN = "[forgotten]"
 """Stands where something was said that is forgotten."""
@@ -35,6 +35,8 @@ _PAIR = re.compile(
 _LONG_NUMBER = 3
 _MOST_CLOSE, _MOST = 2 / 3, 3 / 4
 """The share of a fact's words that says it: in a conversation where the fact was known, and in others."""
+_TINY = 1e-9
+"""What a product of shares may be above the whole number that it is."""
 _WHO = "user"
 
 Span = tuple[int, int]
@@ -67,6 +69,9 @@ class Redaction:
     analyzer: Analyzer = field(repr=False)
     everything: bool = False
     _of_word: dict[str, list[int]] = field(init=False, repr=False)
+    _telling: dict[str, list[int]] = field(init=False, repr=False)
+    _apart: dict[str, list[int]] = field(init=False, repr=False)
+    _wordless: tuple[str, ...] = field(init=False, repr=False)
     _known_words: dict[str, bool] = field(init=False, repr=False, default_factory=dict[str, bool])
 
     def __post_init__(self) -> None:
@@ -74,25 +79,53 @@ class Redaction:
         for place, saying in enumerate(self.sayings):
             for word in saying.words:
                 of_word.setdefault(word, []).append(place)
+        telling: dict[str, list[int]] = {}
+        apart: dict[str, list[int]] = {}
+        for place, saying in enumerate(self.sayings):
+            # Few sayings are looked at for a sentence: those of which it has the rarest word. What says them
+            # elsewhere has all of their marks.
+            words = sorted(saying.words, key=lambda word: (len(of_word[word]), *_rarity(word)))
+            for word in words[: _spare(words, _MOST_CLOSE)]:
+                telling.setdefault(word, []).append(place)
+            marks = [word for word in words if word in saying.marks][:1]
+            for word in marks or words[: _spare(words, _MOST)]:
+                apart.setdefault(word, []).append(place)
         object.__setattr__(self, "_of_word", of_word)
+        object.__setattr__(self, "_telling", telling)
+        object.__setattr__(self, "_apart", apart)
+        object.__setattr__(self, "_wordless", tuple(one.plain for one in self.sayings if one.plain))
+
+    def sayings_with(self, word: str) -> int:
+        """How many of the sayings have this word."""
+        return len(self._of_word.get(word, ()))
+
+    @property
+    def needed(self) -> Collection[str] | None:
+        """What says it where it was not known has one of these words; None where it may have any."""
+        return None if self.everything or self._wordless else self._apart.keys()
 
     def sparing(self, kept: Iterable[str]) -> Redaction:
         """The same, where words of the `kept` texts give nothing away by themselves."""
-        spared = {word for text in kept for word in self.analyzer.document(text)}
+        spared = {word for text in kept for word in self.analyzer.words(text)}
         return replace(self, marks=self.marks - spared)
 
     def about(self, name: str) -> Redaction:
         """The same for texts about somebody of this name, which need not say it."""
-        named = frozenset(self.analyzer.document(name))
-        sayings = [
-            replace(one, words=one.words - named, marks=one.marks - named) if one.words & named else one
-            for one in self.sayings
-        ]
+        named = frozenset(self.analyzer.words(name))
+        if self._of_word.keys().isdisjoint(named):
+            return self
+        sayings = [_unnamed(one, named) if one.words & named else one for one in self.sayings]
         return replace(self, sayings=tuple(one for one in sayings if one.words or one.plain))
+
+    def naming(self, named: frozenset[str]) -> Redaction:
+        """Of what has one of these words only, for texts which need not say these."""
+        places = sorted({place for word in named for place in self._of_word.get(word, ())})
+        sayings = (_unnamed(self.sayings[place], named) for place in places)
+        return replace(self, sayings=tuple(one for one in sayings if one.words))
 
     def said_in(self, texts: Iterable[str]) -> Redaction:
         """The redaction of what these texts say in full, and of nothing else."""
-        words = [set(self.analyzer.document(text)) for text in texts]
+        words = [self.analyzer.words(text) for text in texts]
         said = tuple(
             saying
             for saying in self.sayings
@@ -104,14 +137,19 @@ class Redaction:
         """Whether a sentence says what is forgotten; `close` where the fact was known."""
         if self.everything:
             return True
-        words = set(self.analyzer.document(text)) - {_WHO}
+        words = self.analyzer.words(text)
+        words.discard(_WHO)
         if close and not self.marks.isdisjoint(words):
             return True
-        shared = Counter(place for word in words for place in self._of_word.get(word, ()))
-        if any(_is_said(self.sayings[place], count, words, close=close) for place, count in shared.items()):
+        index = self._telling if close else self._apart
+        near = {place for word in words for place in index.get(word, ())}
+        sayings = (self.sayings[place] for place in near)
+        if any(_is_said(one, len(one.words & words), words, close=close) for one in sayings):
             return True
+        if not self._wordless:
+            return False
         plain = _plain(text)
-        return any(saying.plain in plain for saying in self.sayings if saying.plain)
+        return any(wordless in plain for wordless in self._wordless)
 
     def says_in(self, text: str, *, close: bool) -> bool:
         """Whether a sentence of a long text says it."""
@@ -177,14 +215,14 @@ class Redaction:
 
     def _may_be_in(self, text: str) -> bool:
         """False where a text has none of the words: nearly all have not, and this costs little."""
-        if self.everything or not text.isascii() or any(saying.plain for saying in self.sayings):
+        if self.everything or not text.isascii() or self._wordless:
             return True
         return any(map(self._is_known_word, set(_ASCII_WORD.findall(text.lower()))))
 
     def _is_known_word(self, word: str) -> bool:
         known = self._known_words.get(word)
         if known is None:
-            known = any(term in self._of_word or term in self.marks for term in self.analyzer.document(word))
+            known = any(term in self._of_word or term in self.marks for term in self.analyzer.words(word))
             self._known_words[word] = known
         return known
 
@@ -234,6 +272,20 @@ def _saying(text: str, analyzer: Analyzer, common: set[str]) -> _Saying:
     words = frozenset(analyzer.document(text)) - {_WHO}
     marks = frozenset(word for word in words - common if _gives_away(word))
     return _Saying(words, marks, "" if words else _plain(text))
+
+
+def _rarity(word: str) -> tuple[bool, int, str]:
+    """Orders words by how seldom others may say them: numbers first, then the longest."""
+    return not word.isdecimal(), -len(word), word
+
+
+def _unnamed(saying: _Saying, named: frozenset[str]) -> _Saying:
+    return replace(saying, words=saying.words - named, marks=saying.marks - named)
+
+
+def _spare(words: Sequence[str], most: float) -> int:
+    """How many of the words nobody can leave out together who shares the most of them."""
+    return len(words) - max(1, ceil(most * len(words) - _TINY)) + 1
 
 
 def _gives_away(word: str) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.memory import Memory
     from bethink.principal import Principal
+    from bethink.settings import Settings
     from bethink.store import Store
 
 _PAGE = 500
@@ -38,6 +39,15 @@ class Keep:
     days: int | None = None
     importance: float = 0.8
     forget_days: int | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Keep:
+        """As the settings want it."""
+        return cls(
+            settings.memory_retention_days,
+            settings.memory_retention_keep_importance,
+            settings.memory_retention_forget_days,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from bethink.across.owners import owners_of
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import BethinkError
 from bethink.memory import FACTS
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
+from bethink.vault import VAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.memory import Memory
     from bethink.principal import Principal
+    from bethink.vault import Vault
 
 _LEASE_S = 600.0
 """Longer than a consolidation of 100,000 facts takes."""
@@ -49,6 +51,7 @@ class Tidying:
     forgetting: Forgetting
     bus: Bus
     accounts: Accounts
+    vault: Vault
     let_go: Callable[[Principal], Awaitable[None]]
     merges: bool = True
 
@@ -70,11 +73,17 @@ class Tidying:
         """
         if over := await self.accounts.register.clear_sign_ins():
             _log.info("%d sign-ins were over and are cleared", over)
-        async for owner in owners_of(self.memory.store, FACTS, INTENTS, CONVERSATIONS):
-            try:
+        async for owner in owners_of(self.memory.store, FACTS, INTENTS, CONVERSATIONS, VAULTS):
+            with recorded(_log, "the memory was not put in order"):
                 await self.tidy(self.accounts.on_behalf_of(owner, audience="tidying"))
-            except Exception:  # noqa: BLE001 - a background task: recorded, and nothing is half done
-                _log.exception("the memory was not put in order")
+
+    async def _thin(self, owner: str) -> None:
+        """Let go of versions of pages that are too old to be kept one by one."""
+        days = self.vault.settings.versions_days
+        if days is not None and await self.vault.exists(owner):
+            thinned = await self.vault.versions.thin(owner, days)
+            if thinned:
+                _log.info("%d old versions of pages are not kept any more", thinned)
 
     async def tidy(self, principal: Principal) -> None:
         """Do what is due now, unless another process is at it.
@@ -96,6 +105,7 @@ class Tidying:
             if forgotten := await self.retention.forget(principal):
                 _log.info("%d facts expired long ago and are forgotten", forgotten)
             await self.retention.shorten_log(principal)
+            await self._thin(principal.owner)
         finally:
             with anyio.CancelScope(shield=True):
                 await self.bus.release(lease)

@@ -143,8 +143,8 @@ class Traces:
             found = [fact for fact in await self.store.get(FACTS, owner, asked) if fact is not None]
             line |= {fact.record.id: fact for fact in found}
             linked = {id for fact in found for id in (*fact.record.supersedes, *fact.record.merges)}
-            for said in {fact.record.digest for fact in found}:
-                same = await self.store.scan(owner, Scan(FACTS, {"digest": said}))
+            said = dict.fromkeys(fact.record.digest for fact in found)
+            for same in await self.store.scan_many(owner, [Scan(FACTS, {"digest": one}) for one in said]):
                 linked |= {item.record.id for item in same.items}
             for fact in found:
                 if (became := fact.record.superseded_by) is not None:
@@ -166,7 +166,7 @@ class Traces:
     async def of(self, owner: str, facts: Sequence[Versioned[Fact]], cuts: Sequence[MessageCut]) -> Found:
         """All that is kept of these facts, and what the `cuts` name."""
         by_id = {fact.record.id: fact.record for fact in facts}
-        said = await self._said(owner, cuts)
+        said = await self.said(owner, cuts)
         sought = _Sought(
             facts=by_id,
             everything=redaction_of(text for fact in by_id.values() for text in texts_of(fact)),
@@ -216,7 +216,7 @@ class Traces:
                 more[place] = _Known(_sparing(here, stays), frozenset())
         return more
 
-    async def _said(self, owner: str, cuts: Sequence[MessageCut]) -> dict[str, list[str]]:
+    async def said(self, owner: str, cuts: Sequence[MessageCut]) -> dict[str, list[str]]:
         """What is to go out of messages, by their ids."""
         found = await self.store.get(MESSAGES, owner, [cut.message for cut in cuts])
         return {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bethink.across.erasure import PageCut
 from bethink.across.redaction import redaction_of
 from bethink.across.traces import MessageCut
 from bethink.clock import to_datetime, to_us
@@ -16,17 +18,20 @@ from bethink.errors import BadInput
 from bethink.memory import FACTS, KIND, PAST_KIND
 from bethink.messages import ToolMessage
 from bethink.store import Scan
+from bethink.vault import KIND as PAGE
+from bethink.vault.folder import version_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from bethink.across.recall import Hit, Recall
-    from bethink.across.redaction import Redaction
+    from bethink.across.redaction import Redaction, Span
     from bethink.memory import Fact
     from bethink.memory.facts import State
     from bethink.principal import Principal
     from bethink.store import Key, Store
+    from bethink.vault import Vault
 
 MAX_FOUND = 100
 _FOUND = 20
@@ -69,7 +74,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is wanted, as it is kept: ids of facts, and parts of messages.
+    """What is wanted, as it is kept: ids of facts, parts of messages and of pages.
 
     `has_more` tells of a query that more answers than the best `k`.
     """
@@ -77,10 +82,12 @@ class Chosen:
     facts: tuple[str, ...] = ()
     cuts: tuple[MessageCut, ...] = ()
     has_more: bool = False
+    pages: tuple[PageCut, ...] = ()
 
     def token(self, at: int) -> str:
         """Stands for exactly this, chosen at a moment; tells nothing of it."""
         named = "\n".join((*self.facts, "", *(f"{cut.message} {cut.spans}" for cut in self.cuts)))
+        named += "".join(f"\n{cut.content} {cut.spans}" for cut in self.pages)
         return f"{at:x}-{hashlib.blake2b(named.encode(), digest_size=8).hexdigest()}"
 
 
@@ -108,6 +115,7 @@ class Choosing:
     store: Store
     recall: Recall
     min_score: float
+    vault: Vault
 
     async def chosen(self, principal: Principal, wanted: Wanted, at: int) -> Chosen:
         """What is wanted of all that was there at a moment.
@@ -128,7 +136,7 @@ class Choosing:
 
     async def _answering(self, principal: Principal, query: str, *, k: int, at: int) -> Chosen:
         """The best `k` that recall finds, past facts too; then facts out of use by their words."""
-        kinds = {KIND, PAST_KIND, TURN} & set(self.recall.kinds)
+        kinds = {KIND, PAST_KIND, TURN, PAGE} & set(self.recall.kinds)
         hits = await self.recall.search(principal, query, k + 1, kinds=kinds, until=to_datetime(at + 1))
         sure = [hit for hit in hits if hit.score >= self.min_score]
         known = {hit.id for hit in sure}
@@ -136,8 +144,11 @@ class Choosing:
         left = len(sure[:k])
         facts = {*(hit.id for hit in sure[:k] if hit.kind == KIND), *unused[: k - left]}
         told = [hit for hit in sure[:k] if hit.kind == TURN]
-        cuts = await self._cuts(principal.owner, told, [query, *await self._contents(principal.owner, facts)])
-        return Chosen(tuple(sorted(facts)), cuts, has_more=len(sure) + len(unused) > k)
+        texts = [query, *await self._contents(principal.owner, facts)]
+        cuts = await self._cuts(principal.owner, told, texts)
+        on_pages = [hit.id for hit in sure[:k] if hit.kind == PAGE]
+        pages = await self._page_cuts(principal.owner, on_pages, texts)
+        return Chosen(tuple(sorted(facts)), cuts, len(sure) + len(unused) > k, pages)
 
     async def _contents(self, owner: str, ids: Iterable[str]) -> list[str]:
         found = await self.store.get(FACTS, owner, sorted(ids))
@@ -153,6 +164,17 @@ class Choosing:
             if one is not None and not isinstance(one.record.message, ToolMessage)
         ]
         return tuple(cut for cut in cuts if cut.spans)
+
+    async def _page_cuts(self, owner: str, ids: Sequence[str], texts: Sequence[str]) -> tuple[PageCut, ...]:
+        """The sentences of these parts of pages that say one of the texts."""
+        about = redaction_of(texts)
+        spans: defaultdict[str, set[Span]] = defaultdict(set)
+        for part in await self.vault.parts(owner, sorted(ids)):
+            if part is not None:
+                found = about.spans(part.text[part.start : part.end], close=True)
+                places = {(part.start + start, part.start + end) for start, end in found}
+                spans[version_of(part.text.encode())] |= places
+        return tuple(PageCut(content, tuple(sorted(at))) for content, at in sorted(spans.items()) if at)
 
     async def _out_of_use(self, owner: str, query: str, at: int) -> list[str]:
         """Facts that recall does not look for, where their words answer the question."""

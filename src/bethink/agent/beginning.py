@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +14,9 @@ from bethink.agent.journal import Journal
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Run
 from bethink.agent.request import Earlier, RunRequest
+from bethink.agent.retold import KeptBack, Shades, no_shade, nothing_kept_back, retold, wished
 from bethink.agent.summaries import Keeping
+from bethink.agent.wishes import NOTHING
 from bethink.errors import Busy, Conflict
 from bethink.events import Place, RunStarted
 from bethink.messages import UserMessage
@@ -65,11 +67,17 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Begins runs, and those that go on."""
+    """Begins runs, and those that go on.
+
+    `shades` says what each reader is not told of what was said, `kept_back` what a model is asked
+    not to tell it.
+    """
 
     stored: StoredRuns
     commands: Commands
     loops: Loops
+    shades: Shades = field(default=no_shade, repr=False)
+    kept_back: KeptBack = field(default=nothing_kept_back, repr=False)
 
     async def new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
         """A run of its own; what is said at its start is stored. Calls that still wait are rejected.
@@ -93,19 +101,24 @@ class Beginning:
     async def _new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
         conversations = self.stored.conversations
         found = await conversations.get(principal, conversation)
-        wishes = wished_in(found.record, opening.wishes, opening.brought)
-        loop = self.loops.of(wishes, opening.brought)
+        reader = principal.reading()
+        shade = await self.shades(reader)
+        wishes = wished(wished_in(found.record, opening.wishes, opening.brought), shade)
+        loop = self.loops.of(wishes, opening.brought, await self.kept_back(reader))
         hush = await Hush.listening(principal.owner, self.stored.forgettings)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
-        earlier = await self._earlier(principal, held, loop)
+        known = await self._earlier(principal, held, loop)
+        earlier = await retold(known, shade)
         run = Run(
             id=conversations.new_id(),
             conversation=conversation,
             message=opening.message,
             process=self.stored.bus.process,
             started_at=conversations.clock.now_us(),
+            audience=principal.door,
+            brought=opening.brought is not NOTHING,
         )
         first = opening.said[0] if opening.said else None
         command = self.commands.match(first.content) if isinstance(first, UserMessage) else None
@@ -113,9 +126,9 @@ class Beginning:
         recorder = Recorder(principal, run, held, conversations, Journal(), hush, aside=aside, wishes=wishes)
         await recorder.begin(opening.said)
         messages = [*earlier.messages, *opening.said]
-        request = RunRequest(principal, conversation, run.id, run.message, messages, recorder.save)
+        request = RunRequest(reader, conversation, run.id, run.message, messages, recorder.save)
         request.outside = recorder.outside
-        request.begin_behind(earlier, Keeping(recorder))
+        request.begin_behind(earlier, Keeping(recorder) if earlier == known else None)
         started = RunStarted(
             run=run.id,
             conversation=conversation,
@@ -139,25 +152,29 @@ class Beginning:
         record = found.record
         if not record.is_decided:
             raise Conflict
-        loop = self.loops.of(record.wishes, brought)
+        # Its answer has begun with a call by now.
+        wishes = msgspec.structs.replace(record.wishes, first_call=None)
+        reader = replace(principal, audience=record.audience or principal.audience).reading()
+        loop = self.loops.of(wishes, brought, await self.kept_back(reader))
         held = await conversations.get(principal, record.conversation)
-        earlier = await self._earlier(principal, held, loop)
+        known = await self._earlier(principal, held, loop)
+        earlier = await retold(known, await self.shades(reader))
         stored = await self.stored.events(principal, record.id, Place(0))
         journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
         running = msgspec.structs.replace(
             record, state="running", process=self.stored.bus.process, waiting=(), reason=None
         )
         ledger = Ledger({item.call: item.message for item in record.waiting if item.message})
-        aside = not record.wishes.memory
+        aside = not wishes.memory
         recorder = Recorder(
             *(principal, running, held, conversations, journal, hush),
             aside=aside,
-            wishes=record.wishes,
+            wishes=wishes,
             ledger=ledger,
         )
         await recorder.resume(found.version)
         request = RunRequest(
-            principal,
+            reader,
             record.conversation,
             record.id,
             record.message,
@@ -165,9 +182,8 @@ class Beginning:
             recorder.save,
             decided=decided_calls(record),
             outside=held.record.outside,
-            summary=earlier.summary,
-            is_whole=earlier.is_whole,
         )
+        request.begin_behind(earlier, Keeping(recorder) if earlier == known else None)
         return Begun(recorder, request, self._events(request, loop))
 
     def _events(self, request: RunRequest, loop: Loop | None) -> AsyncGenerator[Event, None]:

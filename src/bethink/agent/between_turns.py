@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import anyio
 
 from bethink.errors import BethinkError
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -123,11 +123,14 @@ class BetweenTurns:
         if (waiting := self._waiting.get(owner)) is None or owner in self._working:
             return
         for turn in list(waiting):
+            if turn not in waiting:
+                # Another answer to the same owner was as long, and came before.
+                continue
             await self._attempt(turn)
             if waiting and waiting[0] is turn:
                 waiting.popleft()
-        if not waiting:
-            self._waiting.pop(owner, None)
+        if not waiting and self._waiting.get(owner) is waiting:
+            del self._waiting[owner]
 
     async def finished(self) -> None:
         """Return once nobody talks and nothing waits."""
@@ -167,10 +170,9 @@ class BetweenTurns:
     async def _attempt(self, turn: Turn) -> None:
         if self.work.off is not None:
             return
-        try:
-            async with asyncio.timeout(_TIMEOUT_S):
-                await self.work.do(turn)
-        except (BethinkError, TimeoutError) as error:
-            _log.warning("a finished turn was not looked through: %s", error or "it took too long")
-        except Exception:  # noqa: BLE001 - a background task: recorded; the turn itself is kept
-            _log.exception("a finished turn could not be looked through")
+        with recorded(_log, "a finished turn could not be looked through"):
+            try:
+                async with asyncio.timeout(_TIMEOUT_S):
+                    await self.work.do(turn)
+            except (BethinkError, TimeoutError) as error:
+                _log.warning("a finished turn was not looked through: %s", error or "it took too long")

@@ -59,6 +59,10 @@ class Spent:
         self.steps += 1
         self.tool_calls += len(calls)
         self._asked.update(calls)
+        self.charge(used)
+
+    def charge(self, used: Usage) -> None:
+        """Count what a request cost, this run's own or one that a tool made for it."""
         self.tokens += used.input_tokens + used.output_tokens
         self.cost_usd += used.cost_usd or 0.0
 

@@ -7,22 +7,25 @@ client's answers `agent/runs` goes on.
 from __future__ import annotations
 
 import re
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import msgspec
 
 from bethink.agent.context import unknown_outcome
+from bethink.agent.forks import Fork
 from bethink.agent.records import RUNS
 from bethink.errors import BadInput, TooLarge
-from bethink.messages import AssistantMessage, ToolMessage
+from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from bethink.agent.toolbox import Toolbox
-    from bethink.conversations import Conversations
+    from bethink.conversations import Conversations, StoredMessage
     from bethink.llm import ToolSchema
     from bethink.messages import ToolCall
     from bethink.principal import Principal
@@ -91,22 +94,53 @@ async def open_calls(conversations: Conversations, principal: Principal, convers
     Raises:
         BadInput: it left none.
     """
-    page = await conversations.messages(principal, conversation, limit=_PAGE)
     answered: set[str] = set()
-    for item in page.items:
-        match item.record.message:
-            case ToolMessage(call=call):
-                answered.add(call)
-            case AssistantMessage(tool_calls=calls) if item.record.stop_reason == "client_tools":
-                (run,) = await conversations.store.get(RUNS, principal.owner, [item.record.run])
-                left = [call for call in calls if call.id not in answered]
-                if run is not None and left:
-                    return Open(run.record.message, left)
-                break
-            case _:
-                break
+    async with aclosing(_newest_first(conversations, principal, conversation)) as messages:
+        async for stored in messages:
+            match stored.message:
+                case ToolMessage(call=call):
+                    answered.add(call)
+                case AssistantMessage(tool_calls=calls) if stored.stop_reason == "client_tools":
+                    (run,) = await conversations.store.get(RUNS, principal.owner, [stored.run])
+                    left = [call for call in calls if call.id not in answered]
+                    if run is not None and left:
+                        return Open(run.record.message, left)
+                    break
+                case _:
+                    break
     message = "No call of this conversation waits for a result: its last answer asked for none."
     raise BadInput(message)
+
+
+async def place_of(
+    conversations: Conversations, principal: Principal, conversation: str, *, calls: AbstractSet[str]
+) -> Fork | None:
+    """Behind which message these calls were left to the client, open or not; None where they never were."""
+    last_of: dict[str, str] = {}
+    async with aclosing(_newest_first(conversations, principal, conversation)) as messages:
+        async for stored in messages:
+            last_of.setdefault(stored.run, stored.id)
+            match stored.message:
+                case AssistantMessage(tool_calls=left) if stored.stop_reason == "client_tools":
+                    if calls <= {call.id for call in left}:
+                        return Fork(conversation, last_of[stored.run], "behind")
+                case UserMessage():
+                    return None
+                case _:
+                    pass
+    return None
+
+
+async def _newest_first(
+    conversations: Conversations, principal: Principal, conversation: str
+) -> AsyncGenerator[StoredMessage, None]:
+    cursor: str | None = None
+    while True:
+        page = await conversations.messages(principal, conversation, limit=_PAGE, before=cursor)
+        for item in page.items:
+            yield item.record
+        if (cursor := page.cursor) is None:
+            return
 
 
 def results_of(asked: Open, given: Sequence[ToolMessage], max_chars: int) -> list[ToolMessage]:

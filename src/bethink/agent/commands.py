@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bethink.across.wanted import is_token
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
 from bethink.agent.toolbox import Prepared, Toolbox
-from bethink.errors import Conflict, NoModel
+from bethink.agent.veiled_events import veiled
+from bethink.errors import Conflict, NoModel, NotAllowed
 from bethink.events import (
     Event,
     MemoryRecalled,
@@ -95,8 +96,12 @@ class Commands:
             case Command(name, _):
                 answer = _say(f"Write something after `/{name}`.\n\n{HELP}")
         said: list[str] = []
+        # No model reads this: it is for those at the door alone. What tools answer was looked through.
+        reader = replace(request.principal, audience=request.principal.door)
+        shade = await self.toolbox.shades(reader) if command.name == "forget" else None
         async with aclosing(answer) as events:
-            async for event in events:
+            async for told in events:
+                event = told if shade is None else veiled(told, shade)
                 if isinstance(event, TextDelta):
                     said.append(event.text)
                 yield event
@@ -139,7 +144,11 @@ class Commands:
         what, _, token = rest.rpartition(" ")
         if not (what and is_token(token)):
             what, token = rest, ""
-        wanted = await self.forgetting.meant(request.principal, what)
+        try:
+            wanted = await self.forgetting.meant(request.principal, what)
+        except NotAllowed as error:
+            yield TextDelta(text=str(error))
+            return
         if token or wanted.ids:
             try:
                 receipt = (

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _TRIES = 5
 _TEND_S = 300
+_ELSEWHERE = (
+    "This call waits where it was asked, since its model is reached with that request's key: decide there."
+)
 
 _log = log("deciding")
 
@@ -59,12 +62,14 @@ class Deciding:
 
         Raises:
             UnknownId: no such run, or the call does not wait.
-            Conflict: others kept deciding too.
+            Conflict: others kept deciding too, or it is to be decided where it was asked.
             BadInput: the edited arguments do not fit the tool, or the tool asks each time.
         """
         for _ in range(_TRIES):
             found = await self.stored.versioned(principal, run)
             item = _waiting(found.record, call)
+            if found.record.brought and brought is NOTHING:
+                raise Conflict(_ELSEWHERE)
             if choice.always and item.final:
                 message = f"{item.name} cannot be undone: it is asked about each time."
                 raise BadInput(message)
@@ -88,7 +93,9 @@ class Deciding:
         """Go on with what was decided before a crash, and end what waited too long."""
         async for owner, run in self.stored.waiting():
             try:
-                if run.is_decided:
+                if run.is_decided and run.brought:
+                    await self.stored.orphan(Principal(owner), run)
+                elif run.is_decided:
                     await self.go_on(Principal(owner), run.id, NOTHING)
                 else:
                     await self.stored.settle(Principal(owner), run.conversation)

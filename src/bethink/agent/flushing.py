@@ -46,7 +46,9 @@ class Flusher:
             self._is_dirty.clear()
             dirty = list(self._dirty.values())
             self._dirty.clear()
-            await asyncio.gather(*(_flush(recorder) for recorder in dirty))
+            async with anyio.create_task_group() as tasks:
+                for recorder in dirty:
+                    tasks.start_soon(_flush, recorder)
 
 
 async def _flush(recorder: Recorder) -> None:

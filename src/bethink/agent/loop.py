@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bethink.agent.answer import Answer
+from bethink.agent.choosing import at_this_step
 from bethink.agent.claims import receipts
 from bethink.agent.client_tools import is_clients
 from bethink.agent.context import behind, summary_block
@@ -29,6 +30,7 @@ from bethink.events import (
     RunDone,
     RunFailed,
     ToolRequested,
+    Usage,
     Warned,
 )
 from bethink.messages import ToolCall, ToolMessage, UserMessage, tokens_in
@@ -47,7 +49,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """The loop, wired to the parts that it drives."""
+    """The loop, wired to the parts that it drives.
+
+    `first_call` is the tool to begin with (`choosing`), `job` what its usage is counted under.
+    """
 
     llm: Llm
     toolbox: Toolbox
@@ -56,6 +61,8 @@ class Loop:
     context: Context
     bounds: Bounds
     summaries: Summaries | None = None
+    first_call: str | None = None
+    job: str = "chat"
 
     async def run(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """The events of the run, ended by one `RunDone`.
@@ -75,7 +82,7 @@ class Loop:
         async for event in self._prepare(request):
             yield event
         while (stop := request.spent.exceeded(self.bounds)) is None:
-            answer = Answer(job="chat", prices=self.bounds.prices, labels=request.labels)
+            answer = Answer(job=self.job, prices=self.bounds.prices, labels=request.labels)
             async with aclosing(self._ask(request, answer)) as events:
                 async for event in events:
                     yield event
@@ -151,7 +158,12 @@ class Loop:
                     yield event
 
     async def _stream(self, request: RunRequest, answer: Answer, room: int) -> AsyncGenerator[Event, None]:
-        offer = self.toolbox.offer_in(request.messages, request.principal)
+        offer, must_call = at_this_step(
+            self.first_call,
+            self.toolbox.offer_in(request.messages, request.principal),
+            request=request,
+            toolbox=self.toolbox,
+        )
         before = summary_block(request.summary)
         sight = await look(self.files, request.principal, request.messages, sees=self.llm.sees)
         context = self.context if sight is NOTHING_SEEN else replace(self.context, sight=sight)
@@ -163,7 +175,7 @@ class Loop:
             tools=offer,
             context_tokens=room - (tokens_in(before) if before else 0),
         )
-        asked = behind(asked, before)
+        asked = replace(behind(asked, before), must_call=must_call)
         for event in request.told_once(self.context.filling(asked, request, tools=offer, window=room)):
             yield event
         async with aclosing(self.llm.stream(asked)) as deltas:
@@ -260,6 +272,8 @@ class Loop:
                 if isinstance(item, ToolMessage):
                     results[item.call] = item
                 else:
+                    if isinstance(item, Usage):
+                        request.spent.charge(item)
                     yield item
 
     async def _save(self, request: RunRequest, results: Sequence[ToolMessage]) -> AsyncGenerator[Event, None]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from bethink.agent.runs import Runs
     from bethink.principal import Principal
+    from bethink.secrets_at_rest import Keeper
 
 _log = log("passing")
 
@@ -23,6 +24,7 @@ class Passing:
     """Lets temporary conversations go; runs are made after what calls it."""
 
     runs: Callable[[], Runs]
+    keeper: Keeper
 
     async def __call__(self, principal: Principal) -> None:
         """Remove the owner's that have not changed for a day, with all that was said in them.
@@ -30,7 +32,7 @@ class Passing:
         Requests that nobody repeats any more are let go, too.
         """
         runs = self.runs()
-        await Threads(runs.conversations).purge(principal)
+        await Threads(runs.conversations, self.keeper).purge(principal)
         for conversation in await runs.conversations.passed(principal):
             try:
                 await runs.delete_conversation(principal, conversation)

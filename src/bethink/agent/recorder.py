@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import anyio
 import msgspec
 
 from bethink.across.traces import indexed
@@ -282,22 +283,20 @@ class Recorder:
             changes = [*changes, *sightings, *(Put(TOOL_USES, use) for use in uses)]
             events = (*self.journal.read(written), *more)
             if events:
-                self._written = events[-1].place
-                changes = [*changes, Put(JOURNAL, self._entry(events))]
+                self._written = place = events[-1].place
+                key, run = f"{self.run.id}:{place}", self.run.id
+                entry = JournalEntry(id=key, run=run, sequence=place.sequence, events=events)
+                changes = [*changes, Put(JOURNAL, entry)]
             try:
-                await self._commit(held, changes, active_run=active_run)
+                # Cut short, nobody could tell whether it was kept.
+                with anyio.CancelScope(shield=True):
+                    await self._commit(held, changes, active_run=active_run)
             except BethinkError:
                 self._held = held + self._held
                 self._written = written
                 self._seen |= seen
                 self.ledger.give_back(uses)
                 raise
-
-    def _entry(self, events: tuple[Numbered, ...]) -> JournalEntry:
-        place = events[-1].place
-        return JournalEntry(
-            id=f"{self.run.id}:{place}", run=self.run.id, sequence=place.sequence, events=events
-        )
 
     async def _commit(
         self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None

@@ -37,7 +37,9 @@ class Run(Record, frozen=True, kw_only=True):
     """One run. Times are microseconds UTC. `process` is who runs it, by its name on the bus.
 
     `dropped` is ended, and its journal is gone. It began to wait at `waits_since`,
-    and goes on with the same `wishes`; `usage` is what it had cost by then.
+    and goes on with the same `wishes`; `usage` is what it had cost by then. It reads for the
+    `audience` that began it, whoever decides about its calls; "" is of before that was kept. One that was
+    `brought` a model or tools by its door's request goes on with what another request brings.
     """
 
     conversation: str
@@ -51,6 +53,8 @@ class Run(Record, frozen=True, kw_only=True):
     waits_since: int | None = None
     usage: tuple[Usage, ...] = ()
     wishes: Wishes = NO_WISHES
+    brought: bool = False
+    audience: str = ""
 
     @property
     def is_decided(self) -> bool:

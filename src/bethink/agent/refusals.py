@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LATE = "The person did not decide about this call in time. Ask them again if it is still wanted."
 REJECTED = "The person rejected this call. Do not repeat it; ask what they want instead."
+ORPHANED = "Not done, though it was decided: the request that brought its model ended first. Ask again."
 HELD_BACK = "Not made: another call beside it waits for the person. Ask for it again if it is still wanted."
 FORGOTTEN = "Not done: the person has just had this forgotten for good. Do not mention it again."
 
@@ -25,6 +26,11 @@ def rejected(call: ToolCall) -> ToolMessage:
 def late(call: ToolCall) -> ToolMessage:
     """The result of a call about which the owner did not decide in time."""
     return ToolMessage(call.id, call.name, LATE, error="not_decided")
+
+
+def orphaned(call: ToolCall) -> ToolMessage:
+    """The result of a call that was approved when nothing was left to go on with."""
+    return ToolMessage(call.id, call.name, ORPHANED, error="gone")
 
 
 def denied(call: ToolCall, reason: str) -> ToolMessage:

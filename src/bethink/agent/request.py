@@ -132,8 +132,11 @@ class RunRequest:
         """How many of the messages were said before the run."""
         return len(self.places)
 
-    def begin_behind(self, earlier: Earlier, keep_summary: KeepSummary) -> None:
-        """Say where the first messages stand, and how a summary of them is kept."""
+    def begin_behind(self, earlier: Earlier, keep_summary: KeepSummary | None) -> None:
+        """Say where the first messages stand, and how a summary of them is kept.
+
+        None for one that this run alone is told: it knows less than there is.
+        """
         self.places, self.is_whole = earlier.places, earlier.is_whole
         self.summary, self.keep_summary = earlier.summary, keep_summary
 

@@ -100,6 +100,19 @@ class Responses:
         said = await self._said(principal, record)
         return Fork(kept.conversation, said[-1].id, "behind") if said else kept.conversation
 
+    async def brought(self, principal: Principal, record: Run) -> Sequence[StoredMessage]:
+        """What a run's request brought: the owner's message, or what a client's functions returned."""
+        brought: list[StoredMessage] = []
+        for stored in await self._said(principal, record):
+            if isinstance(stored.message, AssistantMessage):
+                break
+            brought.append(stored)
+        if brought:
+            return brought
+        # It answers anew what was said for another run.
+        found = await self.stored.conversations.said(principal, [record.message])
+        return [one for one in found if one is not None]
+
     async def events(self, principal: Principal, record: Run) -> Sequence[Event]:
         """What happened in a run so far; once its events are dropped, what its messages tell."""
         events = [numbered.event for numbered in await self.stored.events(principal, record.id, Place(0))]

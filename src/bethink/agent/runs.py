@@ -20,6 +20,7 @@ from bethink.agent.deciding import Deciding
 from bethink.agent.elsewhere import Elsewhere
 from bethink.agent.flushing import Flusher
 from bethink.agent.forks import Fork, Parting, attachments_of, parting
+from bethink.agent.retold import KeptBack, Shades, no_shade, nothing_kept_back
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
 from bethink.agent.wishes import NO_WISHES, NOTHING
@@ -79,7 +80,8 @@ class Runs:
     `on_start` is told of an owner who is answered from now on, `on_end` of one
     who was, with the turn if there is a whole one, `on_delete` of a conversation that is no more.
     `watched` ends the run of who may not come in any more, `admit` refuses one too many of an owner.
-    `warnings` gives what works less well than it should, told at the beginning of each run.
+    `warnings` gives what works less well than it should, told at the beginning of each run;
+    `shades` what a run is not told of what was said before, `kept_back` what its model is asked not to tell.
     """
 
     conversations: Conversations
@@ -98,6 +100,8 @@ class Runs:
     watched: Watched = lambda _principal, _end: nullcontext()
     warnings: Callable[[], Sequence[Warned]] = tuple
     admit: Callable[[Principal, int], None] = lambda _principal, _running: None
+    shades: Shades = no_shade
+    kept_back: KeptBack = nothing_kept_back
     tally: Tally = field(default_factory=Tally, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     deciding: Deciding = field(init=False, repr=False)
@@ -113,7 +117,7 @@ class Runs:
             self.conversations, self.forgettings, self.bus, self._live.__contains__, self.max_wait_s
         )
         deciding = Deciding(stored, self.loops.toolbox, self.rules, self._go_on)
-        beginning = Beginning(stored, self.commands, self.loops)
+        beginning = Beginning(stored, self.commands, self.loops, self.shades, self.kept_back)
         object.__setattr__(self, "beginning", beginning)
         object.__setattr__(self, "stored", stored)
         object.__setattr__(self, "deciding", deciding)
@@ -245,7 +249,8 @@ class Runs:
 
     async def write(self, owner: str) -> None:
         """Write what the owner's runs of this process have said so far."""
-        await asyncio.gather(*(live.recorder.flush() for live in self._of(owner)))
+        for live in self._of(owner):
+            await live.recorder.flush()
 
     async def hush(self, owner: str) -> None:
         """Have none of the owner's runs keep what is announced as being forgotten, in any process."""

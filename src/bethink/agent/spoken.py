@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bethink.agent.threads import without_digests
+from bethink.messages import UserMessage
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bethink.across.importing import Importing
     from bethink.across.passages import Passages
-    from bethink.across.redaction import Redaction
+    from bethink.across.traces import Found
     from bethink.agent.runs import Runs
     from bethink.files import Files
     from bethink.sandbox.interpreters import Interpreters
@@ -25,6 +29,7 @@ class Spoken:
     files: Files
     interpreters: Interpreters | None
     passages: Passages
+    importing: Importing
 
     async def write(self, owner: str) -> None:
         """See `Runs.write`."""
@@ -34,10 +39,22 @@ class Spoken:
         """See `Runs.hush`."""
         await self.runs().hush(owner)
 
-    async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
-        """The changes by which nothing that was said or made says it any more."""
+    async def forget(self, owner: str, found: Found) -> Sequence[Change]:
+        """The changes by which nothing that was said or made says it any more, nor a digest of it is left."""
+        gone, runs = found.redaction, self.runs()
         saying = await self.files.forget(owner, partial(gone.says_in, close=False))
-        return [*await self.runs().stored.forget(owner, gone), *saying]
+        said_in = {
+            item.now.conversation
+            for item in found.messages
+            if isinstance(item.was.record.message, UserMessage)
+        }
+        digests = [
+            change
+            for place in sorted(said_in)
+            for change in await without_digests(runs.conversations.store, owner, place)
+        ]
+        imports = await self.importing.forget(owner, gone)
+        return [*await runs.stored.forget(owner, gone), *saying, *digests, *imports]
 
     async def scrub(self, owner: str) -> None:
         """Remove contents that no record names, the files of code, and what was read of any.
@@ -46,5 +63,6 @@ class Spoken:
         """
         self.passages.forget(owner)
         await self.files.sweep(owner)
+        await self.importing.scrub(owner)
         if self.interpreters is not None:
             await self.interpreters.wipe(owner)

@@ -19,13 +19,13 @@ from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal, Numbered, behind
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, Run
-from bethink.agent.refusals import late, rejected
+from bethink.agent.refusals import ORPHANED, late, orphaned, rejected
 from bethink.agent.request import Earlier
 from bethink.agent.request import Place as Spot
 from bethink.agent.threads import THREADS
 from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
-from bethink.events import Place, RunDone, StopReason, Usage
+from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.store import DeleteAll, Put, Scan
@@ -86,7 +86,7 @@ class StoredRuns:
 
     async def history(self, principal: Principal, held: Conversation, *, tokens: int) -> Earlier:
         """The newest messages of the active line: at least as many as `tokens` hold, or up to a summary."""
-        summary = await self._summary(principal, held)
+        summary = await self.summary(principal, held)
         least = summary.position if summary else 0
         found: list[StoredMessage] = []
         before: int | None = None
@@ -105,8 +105,8 @@ class StoredRuns:
             is_whole,
         )
 
-    async def _summary(self, principal: Principal, held: Conversation) -> StoredMessage | None:
-        """The last summary of what stands on the active line."""
+    async def summary(self, principal: Principal, held: Conversation) -> StoredMessage | None:
+        """The last summary of what stands on the active line: of the messages before its position."""
         if held.count < _LEAST_SUMMARISED:
             return None
         where: dict[str, str | int | None] = {"conversation": held.id, "branch": SUMMARIES}
@@ -194,6 +194,18 @@ class StoredRuns:
                 return held
             await self._finish(principal, held, found=found, reason="cancelled")
         return await self.conversations.get(principal, conversation)
+
+    async def orphan(self, principal: Principal, run: Run) -> None:
+        """End a run that was decided about, and whose model went with the request that brought it.
+
+        Not while the process lives in which that is: it may go on just now.
+        """
+        if await self.bus.is_alive(run.process):
+            return
+        held = await self.conversations.get(principal, run.conversation)
+        found = await self.versioned(principal, run.id)
+        if held.record.active_run == run.id and found.record.is_decided:
+            await self._finish(principal, held, found=found, reason="failed")
 
     async def waiting(self) -> AsyncGenerator[tuple[str, Run]]:
         """The runs of all owners that wait for decisions, each with its owner."""
@@ -305,6 +317,8 @@ class StoredRuns:
             if not (counted and isinstance(numbered.event, Usage)):
                 recorder.take(numbered.event)
         recorder.mark_written()
+        if reason == "failed":
+            recorder.take(RunFailed(code="gone", message=ORPHANED))
         if missing := await self._unanswered(principal, run):
             await recorder.save(missing)
         await recorder.end(RunDone(reason=reason))
@@ -314,7 +328,7 @@ class StoredRuns:
         page = await self.conversations.messages(principal, run.conversation, limit=_PAGE)
         answered: set[str] = set()
         waiting = {item.call for item in run.waiting}
-        refused = late if self._is_late(run) else rejected
+        refused = late if self._is_late(run) else orphaned if run.is_decided else rejected
         for item in page.items:
             message = item.record.message
             if isinstance(message, ToolMessage):

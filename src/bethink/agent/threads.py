@@ -4,19 +4,21 @@ Such a client sends again what was said before, with its new message behind it.
 What the owner said so far, as a hash, leads to the conversations in which just
 that was said; the one whose last answer the client repeats is meant. So nothing
 is kept twice, and a client that takes back what it said goes on in a branch.
-Hashes are all that is kept here. The OpenAI-compatible door asks.
+Digests are all that is kept here, made with the master key; those of what is
+forgotten go. The OpenAI-compatible door asks.
 """
 
 from __future__ import annotations
 
-import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.across.redaction import FORGOTTEN
-from bethink.agent.client_tools import open_calls
+from bethink.across.forgettings import expecting
+from bethink.agent.client_tools import open_calls, place_of
+from bethink.agent.repeated import answers_in, is_repeated, said_by, turn_behind
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -24,17 +26,23 @@ from bethink.conversations import (
     StoredMessage,
     appended,
     continued,
+    is_on_line,
 )
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Collection, Delete, Put, Record, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
+    from bethink.across.forgettings import Announced
+    from bethink.agent.forks import Fork
+    from bethink.agent.records import Run
+    from bethink.agent.repeated import Told
     from bethink.conversations import Conversation, Conversations
     from bethink.principal import Principal
-    from bethink.store import Versioned
+    from bethink.secrets_at_rest import Keeper
+    from bethink.store import Change, Store, Versioned
 
 _CANDIDATES: Final = 20
 _PAGE: Final = 100
@@ -48,18 +56,13 @@ _PURGED_AT_ONCE: Final = 500
 _BEGINNING: Final = "The first request with this idempotency key has only just begun: repeat it in a moment."
 _MAX_IMPORTED: Final = 2_000
 """Messages of a history that Bethink does not know: the newest are taken over."""
-_THOUGHTS: Final = (("<think>", "</think>"), ('<details type="reasoning"', "</details>"))
-"""How clients write reasoning into the answers that they send again."""
-NOTICE: Final = "⏸ "
-"""What a door puts before a sentence of its own in an answer: that a call waits."""
-FILE_NOTICE: Final = "\U0001f4ce "
-"""What a door puts before the address of a file that a tool made, at the end of an answer."""
 
 
 class Thread(Record, frozen=True, kw_only=True):
-    """That the owner's `message` ended what was `said`, a hash. `at` is microseconds UTC.
+    """That the owner's `message` ended what was `said`, a digest. `at` is microseconds UTC.
 
-    One with a `request`, a hash too, stands for a request that may be repeated: `run` answers it.
+    One with a `request`, a digest too, stands for a request that may be repeated: `run` answers it.
+    It is empty once something of it is forgotten: then any request with the key counts as the same.
     One that is a response of `run` says after which run it came (`previous`), and the `model` as
     its client called it.
     """
@@ -78,27 +81,11 @@ THREADS = Collection("threads", Thread, ("said", "conversation", "at"), searchab
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One message of a client's history: text alone."""
-
-    role: str
-    text: str
-
-
-def said_by(history: Sequence[Told], more: str | None = None) -> str:
-    """The hash of what the owner said in a history, and of what they say now."""
-    digest = hashlib.sha256()
-    texts = [told.text for told in history if told.role == "user"]
-    for text in (*texts, more) if more is not None else texts:
-        digest.update(hashlib.sha256(_squeezed(text).encode("utf-8", "replace")).digest())
-    return digest.hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
 class Threads:
     """Finds and remembers conversations by what was said in them."""
 
     conversations: Conversations
+    keeper: Keeper
 
     async def place(self, principal: Principal, history: Sequence[Told], start: Start) -> str:
         """The conversation that goes on behind a history, which ends in an answer; else a new one.
@@ -111,7 +98,7 @@ class Threads:
             Busy: the conversation is being answered, and would have to branch.
         """
         if history:
-            for thread in await self._known(principal, said_by(history)):
+            for thread in await self._known(principal, history):
                 if await self._goes_on(principal, thread, history, temporary=start.temporary):
                     return thread.conversation
         held = await self.conversations.begin(principal, start)
@@ -121,53 +108,80 @@ class Threads:
 
     async def asked(
         self, principal: Principal, history: Sequence[Told], calls: set[str], *, temporary: bool
-    ) -> str:
+    ) -> str | Fork:
         """The conversation whose last answer left these calls to its client, and they are still open.
 
-        Where there are several, the one whose answers the history repeats.
+        Where there are several, the one whose answers the history repeats. Where none is left
+        open, the place at which they were: a client whose connection broke sends its results again.
 
         Raises:
             UnknownId: there is none.
         """
         fitting: list[str] = []
-        for thread in await self._known(principal, said_by(history)):
+        answered: list[Fork] = []
+        for thread in await self._known(principal, history):
             if await self._waits(principal, thread.conversation, calls, temporary=temporary):
                 if await self._placed(principal, thread, history, temporary=temporary) is not None:
                     return thread.conversation
                 fitting.append(thread.conversation)
-        if fitting:
-            return fitting[0]
+            elif place := await self._answered(principal, thread.conversation, calls, temporary=temporary):
+                answered.append(place)
+        if found := [*fitting, *answered]:
+            return found[0]
         message = "No conversation waits for the results of these calls: their ids are not known."
         raise UnknownId(message)
 
+    async def named(self, principal: Principal, conversation: str, calls: set[str]) -> str | Fork:
+        """Where a named conversation goes on with the results of these calls: at its end, or where they were.
+
+        Raises:
+            UnknownId: this owner has no such conversation.
+        """
+        with suppress(BadInput):
+            await open_calls(self.conversations, principal, conversation)
+            return conversation
+        return await place_of(self.conversations, principal, conversation, calls=calls) or conversation
+
     async def remember(
-        self, principal: Principal, conversation: str, *, said: str, message: str, run: str
+        self, principal: Principal, run: Run, said: str, *, heard: Versioned[Announced]
     ) -> None:
-        """Have a history that ends in the owner's message lead to its conversation."""
-        at = self.conversations.clock.now_us()
+        """Have a history that ends in the message of a run lead to its conversation; `said` is its `said_by`.
+
+        Not where something is being forgotten, or was since that was `heard`: it may be of that.
+        """
+        if heard.record.under_way:
+            return
+        digest = await self.keeper.digest(said)
         thread = Thread(
-            id=f"{said}:{message}", said=said, conversation=conversation, at=at, message=message, run=run
+            id=f"{digest}:{run.message}",
+            said=digest,
+            conversation=run.conversation,
+            at=self.conversations.clock.now_us(),
+            message=run.message,
+            run=run.id,
         )
-        await self.conversations.store.commit(principal.owner, [Put(THREADS, thread)])
+        with suppress(Conflict):
+            await self.conversations.store.commit(principal.owner, [Put(THREADS, thread), expecting(heard)])
 
     async def reserve(self, principal: Principal, key: str, request: str) -> Thread | None:
         """Take a key that a client gave to a request; what is known of it where it was taken before.
 
-        A request that never began, as its process ended, holds its key for ten minutes.
+        `request` is a hash of it. One that never began, as its process ended, holds its key for ten minutes.
 
         Raises:
             Busy: the first such request has only just begun.
             Conflict: it was another request.
         """
         at = self.conversations.clock.now_us()
-        mine = Thread(id=_hashed(key), said=_KEYS, conversation="", at=at, request=request)
+        request = await self.keeper.digest(request)
+        mine = Thread(id=await self._id(key), said=_KEYS, conversation="", at=at, request=request)
         try:
             await self.conversations.store.commit(principal.owner, [Put(THREADS, mine, if_version=0)])
         except Conflict:
             (found,) = await self.conversations.store.get(THREADS, principal.owner, [mine.id])
             if found is None:
                 raise Busy(_BEGINNING) from None
-            if found.record.request != request:
+            if found.record.request not in {request, ""}:
                 message = "This idempotency key was given to another request before: use a new one."
                 raise Conflict(message) from None
             if found.record.run:
@@ -179,7 +193,7 @@ class Threads:
 
     async def fulfil(self, principal: Principal, key: str, *, conversation: str, run: str) -> None:
         """Note which run answers a request; without a run the key is free again."""
-        (found,) = await self.conversations.store.get(THREADS, principal.owner, [_hashed(key)])
+        (found,) = await self.conversations.store.get(THREADS, principal.owner, [await self._id(key)])
         if found is None:
             return
         thread = msgspec.structs.replace(found.record, conversation=conversation, run=run)
@@ -202,7 +216,11 @@ class Threads:
         except Conflict:
             raise Busy(_BEGINNING) from None
 
-    async def _known(self, principal: Principal, said: str) -> list[Thread]:
+    async def _id(self, key: str) -> str:
+        return await self.keeper.digest(f"key:{key}")
+
+    async def _known(self, principal: Principal, history: Sequence[Told]) -> list[Thread]:
+        said = await self.keeper.digest(said_by(history))
         scan = Scan(THREADS, {"said": said}, order="at", reverse=True, limit=_CANDIDATES)
         page = await self.conversations.store.scan(principal.owner, scan)
         return [item.record for item in page.items]
@@ -217,6 +235,18 @@ class Threads:
         except (UnknownId, BadInput):
             return False
         return bool(held.temporary) is temporary and calls <= {call.id for call in left.calls}
+
+    async def _answered(
+        self, principal: Principal, conversation: str, calls: set[str], *, temporary: bool
+    ) -> Fork | None:
+        """Where in a conversation these calls were left to a client, and answered by now."""
+        try:
+            held = (await self.conversations.get(principal, conversation)).record
+        except UnknownId:
+            return None
+        if bool(held.temporary) is not temporary:
+            return None
+        return await place_of(self.conversations, principal, conversation, calls=calls)
 
     async def _goes_on(
         self, principal: Principal, thread: Thread, history: Sequence[Told], *, temporary: bool
@@ -246,22 +276,25 @@ class Threads:
             return None
         if bool(found.record.temporary) is not temporary:
             return None
-        page = await self.conversations.line(
-            principal,
-            found.record,
-            limit=_PAGE,
-            before=asked.position + _PAGE,
-            branch=asked.branch,
-        )
-        turn = _turn(asked, [item.record for item in reversed(page.items)])
         *earlier, answer = answers_in(history)
-        if not turn or not _is_repeated(answer, turn):
+        turn = await self._turn(principal, found.record, asked, answer=answer)
+        if turn is None or not await self._repeats(principal, found.record, asked, answers=earlier):
             return None
-        return (
-            (found, turn[-1])
-            if await self._repeats(principal, found.record, asked, answers=earlier)
-            else None
-        )
+        return found, turn[-1]
+
+    async def _turn(
+        self, principal: Principal, held: Conversation, asked: StoredMessage, *, answer: str
+    ) -> list[StoredMessage] | None:
+        """What stands behind the owner's message where that is this answer, on the active line or its own."""
+        branches = [held.branch, asked.branch] if is_on_line(held, asked) else [asked.branch]
+        for branch in dict.fromkeys(branches):
+            page = await self.conversations.line(
+                principal, held, limit=_PAGE, before=asked.position + _PAGE, branch=branch
+            )
+            turn = turn_behind(asked, [item.record for item in reversed(page.items)])
+            if turn and is_repeated(answer, turn):
+                return turn
+        return None
 
     async def _repeats(
         self, principal: Principal, held: Conversation, asked: StoredMessage, *, answers: list[str]
@@ -278,12 +311,12 @@ class Threads:
                 if not isinstance(stored.message, UserMessage):
                     behind.append(stored)
                     continue
-                if not answers[1:] or not _is_repeated(answers.pop(), behind[::-1]):
+                if not answers[1:] or not is_repeated(answers.pop(), behind[::-1]):
                     return False
                 behind.clear()
             cut = not page.items or before == 0
         # What an import left out, and what stands before the owner's first message.
-        return len(answers) != 1 or _is_repeated(answers[0], behind[::-1])
+        return len(answers) != 1 or is_repeated(answers[0], behind[::-1])
 
     async def _take_over(self, principal: Principal, held: Conversation, history: Sequence[Told]) -> None:
         at = self.conversations.clock.now_us()
@@ -304,62 +337,25 @@ class Threads:
         await self.conversations.store.commit(principal.owner, [Put(CONVERSATIONS, now, if_version=1), *puts])
 
 
-def _turn(asked: StoredMessage, behind: Sequence[StoredMessage]) -> list[StoredMessage]:
-    """What was said behind the owner's message, up to their next one."""
-    turn: list[StoredMessage] = []
-    for stored in behind:
-        if stored.position <= asked.position:
-            continue
-        if isinstance(stored.message, UserMessage):
-            break
-        turn.append(stored)
-    return turn
+async def without_digests(store: Store, owner: str, conversation: str) -> list[Change]:
+    """The changes after which no digest tells what was said in a conversation.
+
+    A history leads to it no more. Its responses stay, and requests answered in it are not answered twice.
+    """
+    return [
+        Put(THREADS, msgspec.structs.replace(thread, request=""))
+        if thread.request
+        else Delete(THREADS, thread.id)
+        async for thread in _threads_of(store, owner, conversation)
+        if thread.request or thread.message
+    ]
 
 
-def _is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
-    """Whether an answer that a client sends again is what was answered; or was, until a call had to wait."""
-    said = [stored.message.content for stored in turn if isinstance(stored.message, AssistantMessage)]
-    stored = _squeezed(" ".join(said))
-    if FORGOTTEN in stored or stored == _squeezed(answer):
-        return True
-    given = _plain(answer)
-    if stored in {given, _squeezed(given.partition(FILE_NOTICE)[0])}:
-        return True
-    text, notice, _ = given.partition(NOTICE)
-    waited = (" ".join(said[:count]) for count in range(len(said) + 1))
-    return bool(notice) and _squeezed(text) in map(_squeezed, waited)
-
-
-def answers_in(history: Sequence[Told]) -> list[str]:
-    """What was answered before the owner's first message, and to each of them."""
-    answers: list[list[str]] = [[]]
-    for told in history:
-        if told.role == "user":
-            answers.append([])
-        elif told.role == "assistant":
-            answers[-1].append(told.text)
-    return [" ".join(texts) for texts in answers]
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _plain(text: str) -> str:
-    return _squeezed(_thoughtless(text))
-
-
-def _thoughtless(text: str) -> str:
-    """The text without reasoning. What is not closed stays; every character is looked at a few times only."""
-    for opening, closing in _THOUGHTS:
-        kept: list[str] = []
-        at = 0
-        while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin)) >= 0:
-            kept += (text[at:begin], " ")
-            at = end + len(closing)
-        text = "".join(kept) + text[at:]
-    return text
-
-
-def _hashed(key: str) -> str:
-    return hashlib.sha256(f"key:{key}".encode()).hexdigest()
+async def _threads_of(store: Store, owner: str, conversation: str) -> AsyncGenerator[Thread]:
+    cursor: str | None = None
+    while True:
+        page = await store.scan(owner, Scan(THREADS, {"conversation": conversation}, after=cursor))
+        for item in page.items:
+            yield item.record
+        if (cursor := page.cursor) is None:
+            return

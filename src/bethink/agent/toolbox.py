@@ -10,19 +10,24 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import msgspec
 from pydantic import BaseModel
 
+from bethink.agent.call_results import finish
 from bethink.agent.known import NO_TOOLS, Known, Offer, known
 from bethink.agent.limits import Limits
 from bethink.agent.offered import offered, reads
+from bethink.agent.retold import Shades, no_shade, veiled
+from bethink.errands import nobody
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
-from bethink.events import ToolFinished, ToolProgress
+from bethink.events import ToolProgress
 from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.redacting import Redacting
@@ -30,8 +35,9 @@ from bethink.telemetry import log
 from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable
 
+    from bethink.errands import Delegated, Errand
     from bethink.events import Event
     from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
@@ -40,6 +46,9 @@ if TYPE_CHECKING:
 
 ToolSource = Callable[[], Sequence[Tool]]
 """Gives tools that come and go: the very same sequence for as long as none did."""
+
+Delegate = Callable[[ToolContext, "Errand"], Awaitable["Delegated"]]
+"""Does an errand for a call."""
 
 _MAX_NAME_CHARS = 80
 """What of an unknown tool's name is compared and quoted: a model may write anything there."""
@@ -77,7 +86,8 @@ class Toolbox:
     `max_result_chars` are cut with a note, and kept whole as a file. A model is
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
     `keeper` seals what is secret in a call while it waits. `redacting` masks personal
-    numbers in what tools tell, before anybody sees it.
+    numbers in what tools tell, before anybody sees it; `shades` say what of it a reader is not told.
+    `delegate` does a tool's errands.
     """
 
     tools: Sequence[Tool]
@@ -89,6 +99,8 @@ class Toolbox:
     most: int = 30
     keeper: Keeper | None = field(default=None, repr=False)
     redacting: Redacting = field(default_factory=Redacting)
+    shades: Shades = field(default=no_shade, repr=False)
+    delegate: Delegate | None = field(default=None, repr=False)
     _limits: Limits = field(init=False, repr=False)
     _now: Known = field(init=False, repr=False)
 
@@ -122,14 +134,18 @@ class Toolbox:
         """All tools but the search for tools, as a model is told of them while they are few."""
         return self._known.offer if self.enabled else NO_TOOLS
 
+    def alone(self, *names: str) -> Offer:
+        """These of the tools, as a model is told of them; one that is not there any more is left out."""
+        chosen = [one for name in names if (one := self._known.schemas.get(name)) is not None]
+        return Offer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
+
     def offer_in(self, messages: Sequence[Message], principal: Principal) -> Offer:
         """The tools that a model is told of at this point of a conversation (`offered`)."""
         now, may_read = self._known, "read" in principal.rights
         if not self.enabled or (may_read and len(now.offer.schemas) <= self.most):
             return self.offer
         tools = [tool for tool in self.all if may_read or not reads(tool)]
-        chosen = [now.schemas[tool.name] for tool in offered(tools, messages, self.most)]
-        return Offer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
+        return self.alone(*(tool.name for tool in offered(tools, messages, self.most)))
 
     @property
     def _known(self) -> Known:
@@ -227,7 +243,12 @@ class Toolbox:
         the generator cancels the calls that still run.
         """
         queue: asyncio.Queue[Event | ToolMessage] = asyncio.Queue()
-        tasks = [self._started(prepared, context, queue) for prepared in calls]
+        # Tasks are ended by it, not cancelled: what must not be cut in two is shielded from that alone.
+        scopes = [anyio.CancelScope() for _ in calls]
+        tasks = [
+            self._started(prepared, context, queue, scope=scope)
+            for prepared, scope in zip(calls, scopes, strict=True)
+        ]
         waiting = len(tasks)
         try:
             while waiting:
@@ -235,12 +256,18 @@ class Toolbox:
                 waiting -= isinstance(item, ToolMessage)
                 yield item
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for scope in scopes:
+                scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     def _started(
-        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
+        self,
+        prepared: Prepared,
+        context: ToolContext,
+        queue: asyncio.Queue[Event | ToolMessage],
+        *,
+        scope: anyio.CancelScope,
     ) -> asyncio.Task[None]:
         """The call's task. However it ends, a result comes: a run waits for every one."""
 
@@ -250,9 +277,13 @@ class Toolbox:
                 _log.error(
                     "tool %s: %s", prepared.call.name, "cancelled itself" if task.cancelled() else task
                 )
-                _finish(queue, prepared.call, ToolOutput(text, error="tool_failed"))
+                finish(queue, prepared.call, ToolOutput(text, error="tool_failed"))
 
-        task = asyncio.create_task(self._one(prepared, context, queue))
+        async def call() -> None:
+            with scope:
+                await self._one(prepared, context, queue)
+
+        task = asyncio.create_task(call())
         task.add_done_callback(close)
         return task
 
@@ -267,6 +298,7 @@ class Toolbox:
             queue.put_nowait(event)
 
         own = replace(context, call=prepared.call.id, emit=emit)
+        own = replace(own, run_agent=partial(self.delegate, own) if self.delegate else nobody)
         duration_ms = 0.0
         # Not of the tool: what this module itself says in its place.
         is_ours = False
@@ -278,8 +310,9 @@ class Toolbox:
         except RateLimited as error:
             output, is_ours = ToolOutput(str(error), error=error.code), True
         output, masked_kinds = self.redacting.output(prepared.tool.name, output)
+        output = await veiled(output, prepared.tool, await self.shades(context.principal))
         output = await self._bounded(output, own)
-        _finish(
+        finish(
             queue,
             prepared.call,
             output,
@@ -291,20 +324,18 @@ class Toolbox:
     async def _output(self, prepared: Prepared, context: ToolContext) -> tuple[ToolOutput, bool]:
         """What the tool gave, or what is said in its place; and whether those words are ours alone."""
         timeout_s = prepared.tool.timeout_s or self.timeout_s
-        limit = asyncio.timeout(timeout_s)
         try:
-            async with limit:
+            with anyio.move_on_after(timeout_s):
                 output = await prepared.tool.handler(context, **prepared.arguments)
+                return output if isinstance(output, ToolOutput) else ToolOutput(output), False
         except BethinkError as error:
             return ToolOutput(str(error), error=error.code), False
         except Exception as error:  # noqa: BLE001 - a tool call: recorded, and told to the model
-            if isinstance(error, TimeoutError) and limit.expired():
-                text = f"{prepared.call.name} was stopped after {timeout_s:g} s."
-                return ToolOutput(text, error="timeout"), True
             _log.exception("tool %s failed in run %s", prepared.call.name, context.run)
             text = f"{prepared.call.name} failed: {type(error).__name__}: {error}"
             return ToolOutput(text, error="tool_failed"), False
-        return output if isinstance(output, ToolOutput) else ToolOutput(output), False
+        text = f"{prepared.call.name} was stopped after {timeout_s:g} s."
+        return ToolOutput(text, error="timeout"), True
 
     async def _bounded(self, output: ToolOutput, context: ToolContext) -> ToolOutput:
         """The result in a length that the model can read; the whole of a longer one is kept as a file."""
@@ -339,42 +370,6 @@ def discreet(tool: Tool | None, arguments: str) -> str:
 
 def _plain(value: object) -> object:
     return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else str(value)
-
-
-def _finish(
-    queue: asyncio.Queue[Event | ToolMessage],
-    call: ToolCall,
-    output: ToolOutput,
-    *,
-    duration_ms: float = 0,
-    untrusted: bool = False,
-    redacted: Mapping[str, int] | None = None,
-) -> None:
-    queue.put_nowait(
-        ToolFinished(
-            call=call.id,
-            name=call.name,
-            text=output.text,
-            duration_ms=duration_ms,
-            error=output.error,
-            attachments=output.attachments,
-            memories=output.memories,
-            untrusted=untrusted,
-            redacted=dict(redacted or {}),
-        )
-    )
-    queue.put_nowait(
-        ToolMessage(
-            call.id,
-            call.name,
-            output.text,
-            output.error,
-            duration_ms,
-            output.attachments,
-            untrusted=untrusted,
-            addresses=output.addresses,
-        )
-    )
 
 
 def _listed(names: Iterable[str]) -> str:

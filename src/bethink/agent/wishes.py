@@ -26,8 +26,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `model` is one of `Models.names`, None the usual one. `system` stands behind
     Bethink's own system prompt. Without `tools` the model is offered none of
     Bethink's, without `memory` nothing is recalled, kept or found again.
-    `client_tools` are made by the caller: a call of one ends the run. The others
-    are the model's, as in `LlmRequest`.
+    `client_tools` are made by the caller: a call of one ends the run. `first_call` is the
+    tool with which the answer has to begin (`choosing`). The others are the model's, as in `LlmRequest`.
     """
 
     model: str | None = None
@@ -35,6 +35,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tools: bool = True
     memory: bool = True
     client_tools: tuple[ToolSchema, ...] = ()
+    first_call: str | None = None
     response_format: dict[str, Any] | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None

@@ -163,6 +163,12 @@ async def _conversations(_: Settings, how: How) -> Rows:
     return await measure_conversations(how.turns or TURNS)
 
 
+async def _vault(_: Settings, how: How) -> Rows:
+    from bethink.bench.vault import SIZES, measure_vault
+
+    return await measure_vault(how.sizes or SIZES)
+
+
 _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "agent": _agent,
     "door": _door,
@@ -175,4 +181,5 @@ _MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
     "trust": _trust,
     "tools": _tools,
     "conversations": _conversations,
+    "vault": _vault,
 }

@@ -1,8 +1,10 @@
 """What a streamed token costs through each door, beside a plain proxy of the same stream, and 500 at once.
 
 `door` calls this. A turn is one request to the model, without tools; only the
-CPU of the serving process is counted. Streams of many are timed where they
-arrive, in the measuring process: gaps contain what that one is late.
+CPU of the serving process is counted. Conversations are temporary: of others,
+what was said is embedded after the answer, which one row shows and `bench agent`
+tells apart. Streams of many are timed where they arrive, in the measuring
+process: gaps contain what that one is late.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ import statistics
 import subprocess
 import sys
 import time
+import uuid
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -64,7 +68,7 @@ class Way:
     serving: Serving
     url: Callable[[], Awaitable[str]]
     body: Callable[[int], dict[str, Any]]
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    headers: Callable[[], dict[str, str]] = dict
 
     async def turn(self, url: str, tokens: int) -> Seen:
         """One streamed answer.
@@ -74,7 +78,7 @@ class Way:
         """
         seen, read = Seen(), bytearray()
         started = time.perf_counter()
-        async with self.serving.session.post(url, json=self.body(tokens), headers=self.headers) as response:
+        async with self.serving.session.post(url, json=self.body(tokens), headers=self.headers()) as response:
             async for chunk in response.content.iter_any():
                 if _MARK in chunk:
                     seen.at.append(time.perf_counter() - started)
@@ -198,26 +202,42 @@ async def _ways(stack: AsyncExitStack, models: Path, llm: ScriptedProcess) -> li
     relay = await stack.enter_async_context(_relayed(llm.base_url, server))
     itself = replace(server, origin=llm.origin)
 
-    async def conversation() -> str:
-        made = await server.post("/conversations", {})
+    async def conversation(*, temporary: bool = True) -> str:
+        made = await server.post("/conversations", {"temporary": temporary})
         return f"{server.origin}/conversations/{made['id']}/chat"
 
-    events = {"Accept": "text/event-stream; profile=openai"}
+    def as_events() -> dict[str, str]:
+        return {"Accept": "text/event-stream; profile=openai"}
+
+    def without_memory() -> dict[str, str]:
+        return {"X-Bethink-Memory": "off"}
+
     completions = "/v1/chat/completions"
     ways = [
         Way("the model itself", itself, _at(itself, completions), _completion),
         Way(PROXY, relay, _at(relay, completions), _completion),
         Way("native events", server, conversation, _message),
-        Way("native, profile=openai", server, conversation, _message, events),
-        Way(completions, server, _at(server, completions), lambda n: _completion(n, model="bethink")),
-        Way("/v1/responses", server, _at(server, "/v1/responses"), _response),
+        Way("native, profile=openai", server, conversation, _message, as_events),
+        Way(
+            completions,
+            server,
+            _at(server, completions),
+            lambda tokens: _completion(tokens, model="bethink"),
+            without_memory,
+        ),
+        Way("/v1/responses", server, _at(server, "/v1/responses"), _response, without_memory),
     ]
-    if "/v1/responses" not in (await server.get("/openapi.json"))["paths"]:
-        ways.pop()
     if has_dial:
         path = "/openai/deployments/bethink/chat/completions"
-        ways.append(Way("DIAL", server, _at(server, path), _completion, {"Api-Key": _KEY}))
+        ways.append(Way("DIAL", server, _at(server, path), _completion, _as_core))
+    # The last: what it leaves to be embedded goes on behind it.
+    ways.append(Way("native events, kept", server, partial(conversation, temporary=False), _message))
     return ways
+
+
+def _as_core() -> dict[str, str]:
+    """What Core says of a request: whose it is, and of which conversation."""
+    return {"Api-Key": _KEY, "X-CONVERSATION-ID": uuid.uuid4().hex}
 
 
 def _at(server: Serving, path: str) -> Callable[[], Awaitable[str]]:

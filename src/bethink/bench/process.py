@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +34,13 @@ class Serving:
     session: aiohttp.ClientSession
 
     def cpu_ms(self) -> float:
-        """CPU milliseconds that all threads of the server have used since its start."""
-        tasks = Path(f"/proc/{self.pid}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / _NS_PER_MS
+        """CPU milliseconds that the server has used since its start, in threads that have ended, too.
+
+        Raises:
+            OSError: it has ended.
+        """
+        # What clock_getcpuclockid(3) makes of a process id: Python has it for threads alone.
+        return time.clock_gettime_ns(~self.pid << 3 | 2) / _NS_PER_MS
 
     def resident_mb(self) -> float:
         """Megabytes of memory that the server holds."""
@@ -56,7 +61,7 @@ class Serving:
 
 def can_measure() -> bool:
     """Whether this machine tells what a process has used (Linux does)."""
-    return Path(f"/proc/{os.getpid()}/task").exists() and Path("/proc/self/schedstat").exists()
+    return sys.platform == "linux"
 
 
 async def _origin(process: asyncio.subprocess.Process) -> str:

@@ -93,10 +93,7 @@ class BusFile:
         self._listeners = 0
         self._last = 0
         self._version = 0
-        self._connection.execute(
-            "INSERT INTO processes VALUES (?, ?, ?, ?, ?)",
-            (process, *_columns(this_process()), clock.now_us()),
-        )
+        self._say()
 
     @property
     def listening(self) -> bool:
@@ -172,7 +169,7 @@ class BusFile:
         """Say that this process lives; remove ended ones and notices that everybody has read."""
         with self._transaction():
             now = self._clock.now_us()
-            self._connection.execute("UPDATE processes SET seen = ? WHERE process = ?", (now, self._process))
+            self._say()
             self._connection.execute("DELETE FROM notices WHERE at <= ?", (now - KEPT_US,))
             for (process,) in self._connection.execute("SELECT process FROM processes").fetchall():
                 if not self.is_alive(process):
@@ -189,6 +186,14 @@ class BusFile:
             self._connection.execute("DELETE FROM leases WHERE process = ?", (self._process,))
             self._connection.execute("DELETE FROM processes WHERE process = ?", (self._process,))
         self._connection.close()
+
+    def _say(self) -> None:
+        """That this process lives: another may have taken it for ended, where the machine slept."""
+        self._connection.execute(
+            "INSERT INTO processes VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (process) DO UPDATE SET seen = excluded.seen",
+            (self._process, *_columns(this_process()), self._clock.now_us()),
+        )
 
     @contextmanager
     def _transaction(self) -> Generator[None]:

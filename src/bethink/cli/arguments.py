@@ -15,6 +15,7 @@ from bethink.cli import (
     conversations,
     dial,
     doctor,
+    importing,
     mcp,
     mcp_servers,
     memory,
@@ -22,8 +23,9 @@ from bethink.cli import (
     serve,
     tools,
     users,
+    vault,
 )
-from bethink.cli.commands import Commands
+from bethink.cli.commands import CommandParser, Commands
 
 _DESCRIPTION = "An agent that remembers, and whose memory you can read, correct, undo and take away."
 _EPILOG = """\
@@ -52,7 +54,7 @@ _COMMON_DEFAULTS: dict[str, Any] = {
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands; the reference page is written from it, too."""
     common = _common()
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="bethink",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -67,6 +69,8 @@ def make_parser() -> argparse.ArgumentParser:
         chat,
         conversations,
         memory,
+        vault,
+        importing,
         people,
         users,
         mcp,

@@ -19,7 +19,7 @@ def register(commands: Commands) -> None:
         nargs="*",
         metavar="NAME",
         help="agent, door, storage, search, memory, embeddings, start, llm, trust, tools,"
-        " conversations; all unless named;"
+        " conversations, vault; all unless named;"
         " or `recall PATH`: how much is found of what answers the questions of a public set of conversations",
     )
     parser.add_argument(
@@ -31,7 +31,8 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--sizes",
         metavar="N,N",
-        help="with `search` and `memory`: among how many facts, such as 1000,100000; `search` among a"
+        help="with `search` and `memory`: how many facts, such as 1000,100000; with `vault`: how many"
+        " pages; `search` among a"
         " million takes some ten minutes and 6 GB of memory",
     )
     parser.add_argument(

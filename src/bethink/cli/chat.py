@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import add_json
+
 if TYPE_CHECKING:
     import argparse
 
@@ -27,7 +29,7 @@ def register(commands: Commands) -> None:
     which.add_argument("--conversation", metavar="ID", help="go on in this conversation")
     which.add_argument("--last", action="store_true", help="go on in the last conversation")
     which.add_argument("--new", action="store_true", help="begin a new conversation (the default)")
-    parser.add_argument("--json", action="store_true", help="print each event as a line of JSON")
+    add_json(parser, "event")
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="show tools' arguments and results, and reasoning"
     )

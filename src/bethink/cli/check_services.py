@@ -16,9 +16,14 @@ from bethink.cli.check import Check, broken, off, ok
 from bethink.documents.installed import missing_readers
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
-from bethink.errors import BadInput, EmbeddingsUnavailable, NotAllowed, NotInstalled, StorageError
+from bethink.errors import BadInput, EmbeddingsUnavailable, LlmError, NotAllowed, NotInstalled, StorageError
+from bethink.llm.chosen import AUTO
+from bethink.llm.llamacpp import LlamaCppLlm
+from bethink.llm.probing import MODEL_MISSING, Probing
+from bethink.llm.providers import GGUF, Connection, connect
 from bethink.llm.settled import connect_models
 from bethink.store.redis import ConversationRedis
+from bethink.vault.workshop import OFF
 from bethink.web.binding import check_bind
 
 if TYPE_CHECKING:
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.store.redis_state import RedisState
 
+_MB = 1_000_000
 _ANSWER_S = 3
 """Our own server answers on the same machine in milliseconds, unless it is starting."""
 
@@ -68,7 +74,39 @@ def model(settings: Settings) -> Check:
         return broken("model", error.message)
     if fault is not None:
         return broken("model", f"{settings.model}: {fault}")
+    if settings.model.startswith(f"{GGUF}:"):
+        return asyncio.run(_weights(settings))
     return ok("model", f"{settings.model} answers")
+
+
+async def _weights(settings: Settings) -> Check:
+    """What a model's file says, and how long and how much it takes to run it."""
+    model = connect(settings.model, Connection(context_tokens=settings.model_context_tokens))
+    if not isinstance(model, LlamaCppLlm):
+        return ok("model", f"{model.name} answers")
+    try:
+        header, running = await model.header(), await model.running()
+    except LlmError as error:
+        return broken("model", error.message)
+    finally:
+        await model.close()
+    tools = "tools by its template" if header.calls_tools else "tools by a schema: its template has none"
+    return ok(
+        "model",
+        f"{model.name}: {header.name} ({header.architecture}, {header.bytes / _MB:,.0f} MB), {tools};"
+        f" it started in {running.start_s:.1f} s and takes {running.memory_bytes / _MB:,.0f} MB",
+    )
+
+
+def memory_agent(settings: Settings) -> Check:
+    """Which model keeps the vault, and which one runs on this machine where none is set."""
+    wanted = settings.vault.agent_model
+    if not settings.vault.enabled:
+        return off("memory agent", OFF)
+    if wanted not in {AUTO, ""} or settings.model:
+        return ok("memory agent", f"asks {wanted if wanted not in {AUTO, ''} else settings.model}")
+    found = asyncio.run(Probing(has_openrouter_key=settings.openrouter_api_key is not None).find())
+    return off("memory agent", MODEL_MISSING) if found is None else ok("memory agent", found.offer)
 
 
 async def _probe(settings: Settings) -> str | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink import __version__
-from bethink.cli import check_accounts, check_data, check_memory, check_services
+from bethink.cli import check_accounts, check_data, check_memory, check_services, check_vault
 from bethink.cli.check import Check, broken, off, ok
 from bethink.cli.exits import Exit
 from bethink.cli.session import log_if_asked, settings_of
@@ -60,6 +60,7 @@ def _checks(options: argparse.Namespace, screen: Screen) -> Iterator[Check]:
     yield database
     if database.state == "ok" and check_data.is_current(settings.data_dir):
         yield check_memory.memory(options)
+        yield check_vault.vault(options)
         yield check_accounts.users(options, settings)
     yield from _services(settings)
 
@@ -67,6 +68,7 @@ def _checks(options: argparse.Namespace, screen: Screen) -> Iterator[Check]:
 def _services(settings: Settings) -> Iterator[Check]:
     yield check_services.embedder(settings)
     yield check_services.model(settings)
+    yield check_services.memory_agent(settings)
     yield check_services.documents(settings)
     yield check_services.interface()
     yield check_services.server(settings)

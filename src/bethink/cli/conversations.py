@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import add_json
+
 if TYPE_CHECKING:
     import argparse
 
@@ -22,19 +24,19 @@ def register(commands: Commands) -> None:
     under = commands.under(parser)
     listed = under.add("list", _list, "list conversations, the last changed first")
     listed.add_argument("--archived", action="store_true", help="those that are archived")
-    listed.add_argument("--project", help="those of this project")
-    listed.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (50)")
+    listed.add_argument("--project", metavar="NAME", help="those of this project")
+    listed.add_argument("--limit", type=int, default=50, metavar="N", help="at most this many (50)")
     search = under.add("search", _search, "find messages that hold words")
-    search.add_argument("query", nargs="+", metavar="WORD")
+    search.add_argument("query", nargs="+", metavar="WORD", help="words that the message holds, all of them")
     search.add_argument("--conversation", metavar="ID", help="only in this one")
-    search.add_argument("--project", help="only in this project's")
-    search.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    search.add_argument("--project", metavar="NAME", help="only in this project's")
+    search.add_argument("--limit", type=int, default=20, metavar="N", help="at most this many (20)")
     export = under.add("export", _export, "write one conversation as Markdown or JSON")
-    export.add_argument("conversation", metavar="ID")
+    export.add_argument("conversation", metavar="ID", help="its id, as `list` prints it")
     export.add_argument("--format", choices=("md", "json"), default="md", help="Markdown (md), or JSON")
     export.add_argument("--output", metavar="FILE", help="a new file; standard output by default")
     for one in (listed, search):
-        one.add_argument("--json", action="store_true", help="print each as a line of JSON")
+        add_json(one)
 
 
 def _list(options: argparse.Namespace) -> int:

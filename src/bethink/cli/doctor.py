@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import add_json
+
 if TYPE_CHECKING:
     import argparse
 
@@ -16,7 +18,7 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--fix", action="store_true", help="fetch the embedding model, keep others out of the data"
     )
-    parser.add_argument("--json", action="store_true", help="print each check as a line of JSON")
+    add_json(parser, "check")
 
 
 def run(options: argparse.Namespace) -> int:

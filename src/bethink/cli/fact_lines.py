@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from bethink.cli.render import changed
+from bethink.cli.terminal import counted
 from bethink.clock import shown_in, to_datetime
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class FactLines:
             self._json({"memory": _document(result.fact)} | told)
             return
         if result.count > 1:
-            self.screen.line(f"{word or changed(result.change)}: {result.count:,} memories")
+            self.screen.line(f"{word or changed(result.change)}: {counted(result.count, 'memory')}")
         else:
             self.screen.line(f"{word or changed(result.change)}: {result.fact.content}  ({result.fact.id})")
         for other in result.others:
@@ -82,7 +83,7 @@ class FactLines:
             told = {"id": step.id, "at": _rfc3339(step.at), "change": step.change, "undo": step.undo}
             self._json(told | {"facts": [touched.id for touched in step.facts]})
             return
-        many = f"{len(step.facts):,} memories" if len(step.facts) != 1 else ""
+        many = counted(len(step.facts), "memory") if len(step.facts) != 1 else ""
         about = many or (first.content if first else "(forgotten)")
         self.screen.line(f"{self._time(step.at)}  {changed(step.change)}: {about}")
         if step.undo is not None and step.facts:
@@ -137,6 +138,7 @@ class FactLines:
                 "messages": [msgspec.to_builtins(said) | {"at": _rfc3339(said.at)} for said in preview.said],
                 "conversations": list(preview.titles),
                 "people": [msgspec.to_builtins(told) for told in preview.people],
+                "pages": [msgspec.to_builtins(told) for told in preview.pages],
                 "has_more": preview.has_more,
             }
         )
@@ -153,6 +155,7 @@ class FactLines:
                     "conversations": list(receipt.titles),
                     "doubted": list(receipt.doubted),
                     "people": list(receipt.people),
+                    "pages": list(receipt.pages),
                     "outside": list(receipt.outside),
                     "has_more": receipt.has_more,
                 }
@@ -168,6 +171,7 @@ class FactLines:
             *(f"{fact.content}  ({fact.state} version, {fact.id})" for fact in preview.versions),
             *(self._said(said) for said in preview.said),
             *(f"the record of {told.name}: {' … '.join(told.parts)}" for told in preview.people),
+            *(f"the page {told.path}: {' … '.join(told.parts)}" for told in preview.pages),
         ]
 
     def _said(self, said: Said) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _BATCH = 256
 """As many as the memory keeps in one step: what is printed is on the disk."""
 _PAGE = 500
+_NONE_YET = "There are no memories yet: `bethink memory add TEXT` keeps one."
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,7 +80,7 @@ def _list(session: Session, lines: FactLines, options: argparse.Namespace) -> in
     if shown < total:
         lines.screen.note(f"{shown:,} of {total:,} shown: --limit and --all show more")
     elif not total:
-        lines.screen.note("There are no such memories.")
+        lines.screen.note(_NONE_YET if where == {"state": "active"} else "There are no such memories.")
     return Exit.OK
 
 

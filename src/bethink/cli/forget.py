@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from bethink.across.wanted import MAX_FOUND, Wanted
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
+from bethink.cli.terminal import counted
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _agreed(lines: FactLines, preview: Preview, *, everything: bool) -> bool:
         raise BadInput(message)
     count = len(preview.facts) + len(preview.versions)
     if everything:
-        question = f"All {count:,} memories go for good. Type {_WORD!r} to do it: "
+        question = f"All {counted(count, 'memory')} go for good. Type {_WORD!r} to do it: "
         return (lines.screen.ask(question) or "").strip().lower() == _WORD
     match count:
         case 0:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bethink.cli.commands import Commands
 
 _EPILOG = """\
-families: memory, people, web, python; what is switched off is not offered
+families: memory, people, vault, web, python; what is switched off is not offered
 A `bethink serve` offers the same at /mcp, and may run beside this on the same data."""
 
 

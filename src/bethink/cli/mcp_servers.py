@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import add_json, add_yes
+
 if TYPE_CHECKING:
     import argparse
 
@@ -20,9 +22,9 @@ def register(commands: Commands) -> None:
     login = under.add("login", sign_in, "sign in to a server that asks for it")
     for parser in (reconnect, accept, login):
         parser.add_argument("name", metavar="SERVER", help="its name in the configuration")
-    accept.add_argument("--yes", action="store_true", help="accept without asking")
+    add_yes(accept)
     for parser in (listing, reconnect, accept, login):
-        parser.add_argument("--json", action="store_true", help="print each server as a line of JSON")
+        add_json(parser, "server")
 
 
 def list_servers(options: argparse.Namespace) -> int:

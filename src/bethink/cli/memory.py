@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import add_json, add_yes
+
 if TYPE_CHECKING:
     import argparse
 
@@ -78,14 +80,14 @@ def _register_changing(family: Commands) -> None:
     forget = _add(family, "forget", "remove memories for good; this cannot be undone")
     forget.add_argument("ids", nargs="*", metavar="ID", help="their ids")
     forget.add_argument("--query", metavar="TEXT", help="what answers this, said or remembered")
-    forget.add_argument("-k", type=int, default=20, metavar="N", help="at most this many answers (20)")
+    forget.add_argument("-k", "--k", type=int, default=20, metavar="N", help="at most this many answers (20)")
     forget.add_argument(
         "--since", metavar="TIME", help="what was learnt from then on: 2026-05-01, or with 14:30"
     )
     forget.add_argument("--until", metavar="TIME", help="what was learnt before then")
     forget.add_argument("--all", action="store_true", help="every memory there is")
     forget.add_argument("--preview", action="store_true", help="show what would go, and change nothing")
-    forget.add_argument("--yes", action="store_true", help="do not ask")
+    add_yes(forget)
     review = _add(family, "review", "accept or reject memories that were suggested")
     review.add_argument("--accept", nargs="+", default=[], metavar="ID", help="keep these")
     review.add_argument("--reject", nargs="+", default=[], metavar="ID", help="never suggest these again")
@@ -130,7 +132,7 @@ def _register_keeping(family: Commands) -> None:
 def _add(family: Commands, name: str, summary: str) -> argparse.ArgumentParser:
     parser = family.add(name, _run, summary)
     parser.set_defaults(action=name)
-    parser.add_argument("--json", action="store_true", help="print each result as a line of JSON")
+    add_json(parser)
     return parser
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from bethink.across.portability import FORMATS
 from bethink.cli.exits import Exit
+from bethink.cli.terminal import counted
 from bethink.errors import BadInput, BethinkError
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _show(report: ImportReport, screen: Screen, *, is_json: bool) -> None:
         screen.note(f"line {bad.line:,}: {bad.reason}", "red")
     if (more := report.refused - len(report.bad)) > 0:
         screen.note(f"and {more:,} more lines like these", "red")
-    screen.line(f"{report.lines:,} lines of {report.format}{' would be' if report.preview else ''}:")
+    screen.line(f"{counted(report.lines, 'line')} of {report.format}{' would be' if report.preview else ''}:")
     for field, words in _WORDS.items():
         if count := getattr(report, field):
             screen.line(f"  {count:>9,}  {words}")

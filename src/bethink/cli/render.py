@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _MS_PER_S = 1000
 _SHOWN_MEMORIES = 3
+PAGE = "page:"
+"""How the undo tokens of the vault's pages begin."""
 
 STOPPED: dict[StopReason, str] = {
     "cancelled": "Stopped. What was said so far is kept.",
@@ -286,7 +288,8 @@ class Words:
 
 def memory_updated(change: str, text: str, undo: str | None) -> str:
     """The line that tells a change of memory."""
-    how = f" (undo: bethink memory undo {undo})" if undo else ""
+    family = "vault" if undo and undo.startswith(PAGE) else "memory"
+    how = f" (undo: bethink {family} undo {undo})" if undo else ""
     return f"memory updated: {changed(change)}: {one_line(text)}{how}"
 
 

@@ -13,6 +13,7 @@ from bethink.across.recall import Question
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
 from bethink.clock import shown_in
+from bethink.errors import BadInput
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +40,8 @@ def search(session: Session, lines: FactLines, options: argparse.Namespace) -> i
         project=options.project,
         budget=options.budget,
     )
+    if not question.text.strip():
+        raise BadInput("Say what to look for: a question or words.")
     answer = session.call(session.app.recall.ask, session.principal, question)
     shown = [hit for hit in answer.hits if hit.score > 0 or options.all]
     for hit in shown:

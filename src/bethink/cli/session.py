@@ -21,7 +21,7 @@ from bethink.telemetry import configure
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 
     from anyio.from_thread import BlockingPortal
 
@@ -57,11 +57,17 @@ class Session:
         Raises:
             UnknownId: there is no such run.
         """
+        yield from self.streamed(partial(self.app.runs.follow, self.principal, run, after))
+
+    def streamed(
+        self, begin: Callable[[], AsyncGenerator[list[Numbered], None]]
+    ) -> Generator[list[Numbered]]:
+        """What `begin` begins to yield, as it comes; leaving it ends it."""
         batches: SimpleQueue[list[Numbered] | None] = SimpleQueue()
 
         async def fetch() -> None:
             try:
-                async with aclosing(self.app.runs.follow(self.principal, run, after)) as found:
+                async with aclosing(begin()) as found:
                     async for batch in found:
                         batches.put(batch)
             finally:

@@ -47,6 +47,13 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def counted(count: int, noun: str) -> str:
+    """The count with its noun: "1 page", "2,000 pages", "2 memories"."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun}"
+
+
 @dataclass(slots=True)
 class Screen:
     """Where a command writes. Colours and a line of what goes on only where a person watches.

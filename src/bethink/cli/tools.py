@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import add_json
 from bethink.cli.exits import Exit
 from bethink.errors import BadInput, UnknownId
 
@@ -27,22 +28,22 @@ def register(commands: Commands) -> None:
     """`bethink tools` and the commands below it."""
     parser = commands.add("tools", None, "what the agent may do, and what it did")
     below = commands.under(parser)
-    listing = below.add("list", _run, "the tools that there are now")
+    listing = below.add("list", _run, "list the tools that there are now")
     listing.set_defaults(act=_list)
     rule = below.add("rule", _run, "decide about a tool for always")
-    rule.add_argument("tool", help="its name, as `bethink tools list` shows it")
+    rule.add_argument("tool", metavar="TOOL", help="its name, as `bethink tools list` shows it")
     rule.add_argument(
         "rule",
         choices=tuple(_RULES),
         help="auto runs it by itself, ask waits for you, deny refuses, default forgets what you decided",
     )
     rule.set_defaults(act=_rule)
-    log = below.add("log", _run, "the calls, the last first")
-    log.add_argument("--tool", help="only calls of this tool")
-    log.add_argument("--limit", type=int, default=20, metavar="N", help="at most N calls (default 20)")
+    log = below.add("log", _run, "show the calls, the newest first")
+    log.add_argument("--tool", metavar="TOOL", help="only calls of this tool")
+    log.add_argument("--limit", type=int, default=20, metavar="N", help="at most this many calls (20)")
     log.set_defaults(act=_log)
     for one in (listing, rule, log):
-        one.add_argument("--json", action="store_true", help="one JSON document a line")
+        add_json(one)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import add_json, add_yes
+
 if TYPE_CHECKING:
     import argparse
 
@@ -23,12 +25,16 @@ def register(commands: Commands) -> None:
     listing = under.add("list", list_users, "list the users")
     disable = under.add("disable", disable_user, "keep a user out, at once; what they own stays")
     enable = under.add("enable", enable_user, "let a user in again")
-    for parser in (add, disable, enable):
-        parser.add_argument("name", metavar="NAME")
+    remove = under.add("remove", remove_user, "remove a user with all keys; asks first")
+    remove.add_argument("--with-data", action="store_true", help="erase all that they own for good, too")
+    add_yes(remove)
+    password = under.add("password", set_password, "give a user a password for the page; typed, or piped in")
+    for parser in (add, disable, enable, remove, password):
+        parser.add_argument("name", metavar="NAME", help="the user's name")
     keys = commands.under(under.add("key", None, "keys of users"))
     new = keys.add("add", add_key, "make a key; it is shown this once")
     new.add_argument("name", metavar="NAME", help="the user's name")
-    new.add_argument("--label", default="key", help="what the key is for, such as `laptop`")
+    new.add_argument("--label", default="key", metavar="WORDS", help="what the key is for, such as `laptop`")
     new.add_argument(
         "--scopes", metavar="LIST", help="of read, write, chat, admin, separated by commas (read,write,chat)"
     )
@@ -37,8 +43,8 @@ def register(commands: Commands) -> None:
     listed.add_argument("name", metavar="NAME", nargs="?", help="a user's; all without")
     revoke = keys.add("revoke", revoke_key, "end a key at once, in all processes")
     revoke.add_argument("id", metavar="ID", help="the key's id")
-    for parser in (add, listing, disable, enable, new, listed, revoke):
-        parser.add_argument("--json", action="store_true", help="print each as a line of JSON")
+    for parser in (add, listing, disable, enable, remove, password, new, listed, revoke):
+        add_json(parser)
 
 
 def add_user(options: argparse.Namespace) -> int:
@@ -67,6 +73,20 @@ def enable_user(options: argparse.Namespace) -> int:
     from bethink.cli import users_tending
 
     return users_tending.run(options, users_tending.enable)
+
+
+def remove_user(options: argparse.Namespace) -> int:
+    """Remove one, with what they own if that is asked for."""
+    from bethink.cli import users_removing, users_tending
+
+    return users_tending.run(options, users_removing.remove)
+
+
+def set_password(options: argparse.Namespace) -> int:
+    """Give one a password."""
+    from bethink.cli import users_removing, users_tending
+
+    return users_tending.run(options, users_removing.password)
 
 
 def add_key(options: argparse.Namespace) -> int:

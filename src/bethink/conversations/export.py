@@ -70,16 +70,17 @@ async def _markdown(store: Store, principal: Principal, held: Conversation) -> A
         where = {"conversation": held.id, "branch": stretch.branch}
         scan = Scan(MESSAGES, where, order="position", low=stretch.start, high=stretch.end, limit=_PAGE)
         async for page in _pages(store, principal, scan):
-            yield "".join(_as_markdown(stored) for stored in page)
+            yield "".join(_as_markdown(stored, held.origin) for stored in page)
 
 
-def _as_markdown(stored: StoredMessage) -> str:
+def _as_markdown(stored: StoredMessage, origin: str) -> str:
     said = stored.message
     match said:
         case UserMessage():
             who, parts = stored.speaker or "You", [said.content]
         case AssistantMessage():
-            who, parts = stored.speaker or "Bethink", [said.content]
+            model = "Bethink" if stored.run else origin or "Bethink"
+            who, parts = stored.speaker or model, [said.content]
             parts += [
                 f"Asked for `{call.name}`:\n\n{_fenced(call.arguments, 'json')}" for call in said.tool_calls
             ]

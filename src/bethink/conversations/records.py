@@ -73,7 +73,8 @@ class Conversation(Record, frozen=True, kw_only=True):
     is what its requests to models cost, by job. `model` and `system` are what its runs
     use beside the settings; `system` is never part of its messages. One that is
     `temporary` is not listed, not searched and not recalled from, and is
-    removed a day after its last change.
+    removed a day after its last change. `origin` names the program where it was
+    held, "" for one of Bethink's own.
     """
 
     title: str
@@ -92,6 +93,7 @@ class Conversation(Record, frozen=True, kw_only=True):
     model: str | None = None
     system: str = ""
     temporary: int = 0
+    origin: str = ""
 
 
 class RecalledRef(msgspec.Struct, frozen=True, kw_only=True):

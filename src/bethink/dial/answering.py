@@ -19,6 +19,7 @@ from bethink.agent.wishes import Brought
 from bethink.conversations import CONVERSATIONS, MESSAGES, Start, StoredMessage
 from bethink.dial.attached import Attached
 from bethink.dial.decisions import Decided, decided
+from bethink.dial.leaving import left_to_client
 from bethink.dial.telling import Style, Telling, asks
 from bethink.errors import BethinkError
 from bethink.events import (
@@ -115,16 +116,18 @@ class Answering:
         if fault and self.house.runs.commands.match(self.asked.said):
             return self._told_only(f"Your memory could not be loaded, so nothing was done. {fault}")
         files = await self._placed()
-        run = await self.house.runs.start(
-            self.room.principal,
-            self._conversation,
-            self.asked.said or "(no text)",
-            files=files,
-            wishes=self.wishes,
-            brought=self._brought(),
-        )
+        run = await self._begun(files)
         self.room.told.clear()
         return await self._followed(run, None)
+
+    async def _begun(self, files: Sequence[str]) -> str:
+        """The run that answers what was said, or goes on with what the client's functions returned."""
+        runs, wishes, brought = self.house.runs, self.wishes, self._brought()
+        place = (self.room.principal, self._conversation)
+        if self.asked.results:
+            return await runs.answer(*place, self.asked.results, wishes=wishes, brought=brought)
+        said = self.asked.said or "(no text)"
+        return await runs.start(*place, said, files=files, wishes=wishes, brought=brought)
 
     async def _decide(self, decision: Decided) -> Telling:
         """Have what waits done or left; the next request after this one is a new turn again."""
@@ -269,12 +272,14 @@ class Answering:
             outside=self.asked.outside,
             active_run=None,
         )
+        left = left_to_client(stored, record, self.house.ports.bus.process) if self.asked.results else ()
         await conversations.store.commit(
             principal.owner,
             [
                 DeleteAll(MESSAGES, {"conversation": self._conversation}),
                 Put(CONVERSATIONS, record, if_version=held.version),
                 *(Put(MESSAGES, one, if_version=0) for one in stored),
+                *left,
             ],
         )
         return ids
@@ -311,7 +316,10 @@ class Answering:
 
     def _open(self) -> Telling:
         attached = Attached(self.house, self.room, self.core, self.home, self.max_files)
-        self.telling = telling = Telling(self.open_choice(), attached.upload, self.offer.styles)
+        functions = frozenset(tool.name for tool in self.wishes.client_tools)
+        self.telling = telling = Telling(
+            self.open_choice(), attached.upload, self.offer.styles, functions=functions
+        )
         for name, text in self._notes:
             telling.note(name, text, failed=True)
         return telling

@@ -51,7 +51,7 @@ class Attached:
                     self.failures.append((_name(file), str(error)))
                     continue
             ids.append(self.room.files[key])
-        return ids
+        return list(dict.fromkeys(ids))
 
     async def upload(self, attachment: Attachment) -> str:
         """See `telling.Upload`: the file, in the user's data of this application."""

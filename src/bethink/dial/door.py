@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from bethink.agent.choosing import choosing
 from bethink.agent.wishes import Wishes
 from bethink.dial.answering import Answering, Offer
 from bethink.dial.core import Core, CoreClient
@@ -84,7 +85,9 @@ class Door:
             pictures = painting_tools(self.house.settings, self.client.url, request.key)
             if llm is not None:
                 stack.push_async_callback(llm.close)
-            room = await stack.enter_async_context(self.rooms.entered(home, _place(request, asked.first)))
+            place = _place(request, asked.first)
+            entered = self.rooms.entered(home, place, guessed=request.conversation is None)
+            room = await stack.enter_async_context(entered)
             if room.keeping is not None and wishes.memory:
                 await room.keeping.load(core)
             return await Answering(
@@ -131,7 +134,7 @@ class Door:
         """What the client may wish for its run.
 
         Raises:
-            BadInput: its configuration is not of the kind that `configuration` tells.
+            BadInput: its configuration is not as `configuration` tells, or `tool_choice` is of no kind.
         """
         given = asked.configuration
         for name in given.keys() - self.configuration["properties"].keys():
@@ -139,7 +142,7 @@ class Door:
         for name in ("memory", "tools"):
             if not isinstance(given.get(name, True), bool):
                 raise BadInput(f"{name} of the configuration is true or false.")
-        return Wishes(
+        wishes = Wishes(
             system="\n\n".join(part for part in (self.system, asked.system) if part),
             memory=self.settings.memory != "off" and given.get("memory", True),
             tools=given.get("tools", True),
@@ -147,6 +150,7 @@ class Door:
             max_output_tokens=asked.max_output_tokens,
             response_format=asked.response_format,
         )
+        return choosing(wishes, asked.tools, asked.tool_choice)
 
     @property
     def _known(self) -> list[str]:
@@ -182,6 +186,7 @@ class Door:
             context_tokens=self.settings.context_tokens,
             limits=limits,
             sees=sees(spec, house.models_that_see),
+            connections=self.client.session,
         )
         return FallbackLlm([wire], retries=Retries(attempts=house.model_attempts))
 

@@ -126,7 +126,9 @@ def _parsed(content: bytes, model: EmbeddingModel) -> Document:
         others = [msgspec.json.decode(raw, type=Fact) for raw in own.facts]
         deduplicated = root.last_deduplicated_at
         at = None if deduplicated is None else to_us(_zoned(deduplicated))
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+        # It is written again, as a time of UTC, for which a day may be missing at either end.
+        to_datetime(at or 0)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError, OverflowError) as error:
         raise BadInput(f"The memory file in DIAL is damaged or not one: {error}.") from error
     entries: dict[str, Entry] = {}
     strange: list[bytes] = []
@@ -221,12 +223,13 @@ def _vector(embedding: list[float] | bytes, model: EmbeddingModel) -> Vector | N
     is_packed = isinstance(embedding, bytes)
     if len(embedding) != model.dimensions * (_FLOAT_BYTES if is_packed else 1):
         return None
-    vector = (
-        np.frombuffer(embedding, dtype="<f4")
-        if isinstance(embedding, bytes)
-        else np.asarray(embedding, dtype=np.float32)
-    )
-    norm = float(np.linalg.norm(vector))
+    with np.errstate(over="ignore"):
+        vector = (
+            np.frombuffer(embedding, dtype="<f4")
+            if isinstance(embedding, bytes)
+            else np.asarray(embedding, dtype=np.float32)
+        )
+        norm = float(np.linalg.norm(vector))
     return vector / norm if 0.5 < norm < 2 else None  # noqa: PLR2004 - of length 1, but for rounding
 
 

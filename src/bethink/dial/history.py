@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.errors import BadInput
+from bethink.llm import ToolSchema
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _MAX_CHARS: Final = 20_000
 """Of one result in it."""
 _MAX_MESSAGES: Final = 2_000
 _CUT: Final = "\n[cut]"
+_RESULTS: Final = ("tool", "function")
+_FAR: Final = ("http://", "https://")
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -89,12 +92,48 @@ class _Told(msgspec.Struct, frozen=True):
         if not isinstance(self.content, list):
             return self.content or ""
         parts = [part.get("text") for part in self.content if part.get("type") == "text"]
-        return "\n".join(part for part in parts if isinstance(part, str))
+        far = [f"[image: {url}]" for url in self._images if url.startswith(_FAR)]
+        return "\n".join(part for part in (*parts, *far) if isinstance(part, str))
 
     @property
     def files(self) -> tuple[File, ...]:
-        """What came with it."""
-        return tuple((self.custom_content and self.custom_content.attachments) or ())
+        """What came with it: attachments, and images among the parts of its content.
+
+        Raises:
+            BadInput: the data of an image cannot be read.
+        """
+        near = [url for url in self._images if not url.startswith(_FAR)]
+        images = (_image(url, number) for number, url in enumerate(near, 1))
+        return (*((self.custom_content and self.custom_content.attachments) or ()), *images)
+
+    @property
+    def _images(self) -> list[str]:
+        """The addresses of images among the parts, as chat completions have them."""
+        if not isinstance(self.content, list):
+            return []
+        given = [part.get("image_url") for part in self.content if part.get("type") == "image_url"]
+        urls = [one.get("url") if isinstance(one, dict) else one for one in given]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - JSON
+        return [url for url in urls if isinstance(url, str)]  # pyright: ignore[reportUnknownVariableType] - the same
+
+
+class _Offered(msgspec.Struct, frozen=True):
+    """A function that the client makes itself."""
+
+    class Function(msgspec.Struct, frozen=True):
+        name: str
+        description: str | None = None
+        parameters: dict[str, Any] | None = None
+
+    function: Function
+    type: str = "function"
+
+    @property
+    def schema(self) -> ToolSchema:
+        """The function as a model is told of it."""
+        one = self.function
+        return ToolSchema(
+            one.name, one.description or "", one.parameters or {"type": "object", "properties": {}}
+        )
 
 
 class _Fields(msgspec.Struct, frozen=True):
@@ -108,6 +147,8 @@ class _Request(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     response_format: dict[str, Any] | None = None
+    tools: list[_Offered] | None = None
+    tool_choice: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +163,8 @@ class Past:
 class Asked:
     """What a request asks: the last message, what was before it, and what the client wants of the model.
 
-    `outside` says whether words in the history may be from outside.
+    In place of a message there may be `results` of the functions that the client makes itself,
+    its `tools`. `outside` says whether words in the history may be from outside.
     """
 
     said: str
@@ -135,6 +177,9 @@ class Asked:
     temperature: float | None = None
     max_output_tokens: int | None = None
     response_format: dict[str, Any] | None = None
+    results: tuple[ToolMessage, ...] = ()
+    tools: tuple[ToolSchema, ...] = ()
+    tool_choice: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +210,19 @@ def unpack(body: bytes, seal_of: Callable[[str], Seal]) -> Asked:
     """The request's messages in full. `seal_of` gives the seal for the first thing that was said.
 
     Raises:
-        BadInput: they are none, or the last one is not the user's.
+        BadInput: they are none, or the last one is neither the user's nor a function's result.
     """
     try:
         request = msgspec.json.decode(body, type=_Request)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"The request's messages cannot be read: {error}.") from error
     told = request.messages
-    if not told or told[-1].role != "user":
-        raise BadInput("The last message must be the user's.")
+    said = _said_now(told)
     first = next(one.text for one in told if one.role == "user")
     seal = seal_of(first)
     past: list[Past] = []
     outside = False
-    for one in told[:-1][-_MAX_MESSAGES:]:
+    for one in told[: -len(said)][-_MAX_MESSAGES:]:
         if one.role == "user":
             past.append(Past(UserMessage(one.text), one.files))
         elif one.role == "assistant":
@@ -186,22 +230,59 @@ def unpack(body: bytes, seal_of: Callable[[str], Seal]) -> Asked:
             past += map(Past, calls)
             past.append(Past(AssistantMessage(one.text, tuple(map(_call, one.tool_calls or ())))))
             outside = outside or not is_ours or any(_is_outside(message) for message in calls)
-        elif one.role in {"tool", "function"}:
-            content = _cut(one.text)
-            past.append(
-                Past(ToolMessage(one.tool_call_id or "", one.name or "tool", content, untrusted=True))
-            )
+        elif one.role in _RESULTS:
+            past.append(Past(_result(one)))
             outside = True
     system = "\n\n".join(one.text for one in told if one.role in {"system", "developer"} and one.text)
     fields = request.custom_fields
-    last = told[-1]
+    last, is_result = said[-1], said[-1].role in _RESULTS
     return Asked(
-        *(last.text, last.files, tuple(past), system, outside, first),
+        *("" if is_result else last.text, () if is_result else last.files),
+        *(tuple(past), system, outside, first),
         configuration=(fields and fields.configuration) or {},
         temperature=request.temperature,
         max_output_tokens=request.max_completion_tokens or request.max_tokens,
         response_format=request.response_format,
+        results=tuple(map(_result, said)) if is_result else (),
+        tools=tuple(one.schema for one in request.tools or ()),
+        tool_choice=request.tool_choice,
     )
+
+
+def _said_now(told: Sequence[_Told]) -> Sequence[_Told]:
+    """What is new: the user's last message, or what functions returned since the model's.
+
+    Raises:
+        BadInput: there is neither.
+    """
+    if told and told[-1].role == "user":
+        return told[-1:]
+    first = len(told)
+    while first and told[first - 1].role in _RESULTS:
+        first -= 1
+    if first == len(told) or not any(one.role == "user" for one in told[:first]):
+        raise BadInput("The last message must be the user's, or what your functions returned.")
+    return told[first:]
+
+
+def _result(told: _Told) -> ToolMessage:
+    return ToolMessage(told.tool_call_id or "", told.name or "tool", _cut(told.text), untrusted=True)
+
+
+def _image(url: str, number: int) -> File:
+    """An image of DIAL's storage, or one that stands in its address.
+
+    Raises:
+        BadInput: its data cannot be read.
+    """
+    if not url.startswith("data:"):
+        return File(url=url)
+    head, comma, data = url.removeprefix("data:").partition(",")
+    media_type, *rest = head.split(";")
+    if not comma or "base64" not in rest:
+        raise BadInput("An image of the request cannot be read: give it as data:image/png;base64,…")
+    ending = media_type.partition("/")[2].replace("jpeg", "jpg").partition("+")[0] or "bin"
+    return File(type=media_type or "image/png", title=f"image-{number}.{ending}", data=data)
 
 
 def _calls(told: _Told, seal: Seal) -> tuple[list[Message], bool]:

@@ -17,6 +17,7 @@ from bethink.app import Ports, open_app
 from bethink.blobs.directory import temporary_blobs
 from bethink.bus.memory import MemoryBus
 from bethink.index.memory import MemoryIndex
+from bethink.settings_shapes import VaultSettings
 from bethink.store.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ async def open_second(app: App) -> AsyncGenerator[App]:
             "extraction": "off",
             "memory_consolidation": False,
             "memory_retention_days": None,
+            # What a person keeps on this machine is no business of those who ask through Core.
+            "vault": VaultSettings(enabled=False),
             "approval_timeout_s": app.settings.dial.approval_timeout_s,
         }
     )

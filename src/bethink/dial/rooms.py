@@ -13,6 +13,7 @@ import hashlib
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 import anyio
 
@@ -72,14 +73,18 @@ class Rooms:
     _rooms: dict[tuple[str, str], Room] = field(default_factory=dict[tuple[str, str], Room])
 
     @asynccontextmanager
-    async def entered(self, home: str, conversation: str) -> AsyncGenerator[Room]:
+    async def entered(self, home: str, conversation: str, *, guessed: bool = False) -> AsyncGenerator[Room]:
         """The room of a user (`home`) and a conversation, to nobody else meanwhile.
+
+        A conversation that is only `guessed` to be the same one has another room while its own is taken.
 
         Raises:
             Busy: the conversation is being answered all the time.
         """
         user = owner_of(home)
         room = self._room(user, home, conversation)
+        if guessed and room.taken:
+            room = self._room(user, home, f"{conversation}:{uuid4().hex}")
         room.taken += 1
         try:
             try:

@@ -77,15 +77,20 @@ class Style:
 
 @dataclass(slots=True)
 class Telling:
-    """Tells one answer. `text` is what was said so far, `waiting` the calls that wait for a decision."""
+    """Tells one answer. `text` is what was said so far, `waiting` the calls that wait for a decision.
+
+    Calls of the client's own `functions` are no stages: they are left to it at the end.
+    """
 
     choice: Choice
     upload: Upload
     styles: Mapping[str, Style] = field(default_factory=dict[str, Style])
+    functions: frozenset[str] = frozenset()
     text: str = ""
     waiting: list[ApprovalNeeded] = field(default_factory=list[ApprovalNeeded])
     usage: list[Usage] = field(default_factory=list[Usage])
     done: RunDone | None = None
+    _left: list[ToolRequested] = field(default_factory=list[ToolRequested])
     _stages: dict[str, Stage] = field(default_factory=dict[str, "Stage"])
     _decided: dict[str, str] = field(default_factory=dict[str, str])
     _names: dict[str, str] = field(default_factory=dict[str, str])
@@ -180,11 +185,16 @@ class Telling:
                 self.note("Failed", event.message, failed=True)
                 self.paragraph(event.message)
             case RunDone():
-                self.done = event
+                self._leave(event)
                 if (ending := _ENDS.get(event.reason)) is not None:
                     self.paragraph(f"_{ending}_")
             case _:
                 pass
+
+    def _leave(self, done: RunDone) -> None:
+        self.done = done
+        for call in self._left if done.reason == "client_tools" else ():
+            self.choice.create_function_tool_call(call.call, call.name, call.arguments)
 
     def paragraph(self, text: str) -> None:
         """Add something on a line of its own."""
@@ -192,6 +202,9 @@ class Telling:
         self.say(text)
 
     def _open(self, event: ToolRequested) -> None:
+        if event.name in self.functions:
+            self._left.append(event)
+            return
         self._names[event.call] = event.name
         style = self.styles.get(event.name, Style())
         if not style.staged:

@@ -22,6 +22,7 @@ from bethink.index.english import BASE_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
 
 ANALYSIS = 2
 """Version of what this file makes of a text; rows with another one are analysed anew."""
@@ -59,6 +60,9 @@ _UNSPACED = (
     "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])(?:[^\W_]|[{_INDIC_TO_KHMER}]))+")
+_UNLIKE_WORDS = re.compile(f"[{_UNSPACED}{_INDIC_TO_KHMER}]")
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+"""The same as `_WORD` where a text has none of these, and twice as fast: dashes are everywhere."""
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
@@ -75,6 +79,8 @@ class Analyzer:
         # A PyStemmer object keeps a cache and must stay in one thread.
         self._local = threading.local()
         self._digest = lru_cache(_DIGESTS_KEPT)(_digest)
+        self._of_word = lru_cache(_DIGESTS_KEPT)(self._word_digest)
+        self._term = lru_cache(_DIGESTS_KEPT)(self._stemmed)
 
     def document(self, text: str) -> list[str]:
         """The terms of an item, with repetitions, in reading order.
@@ -88,23 +94,52 @@ class Analyzer:
         """The distinct terms of a question."""
         return list(dict.fromkeys(self._terms(text, single=False)))
 
+    def words(self, text: str) -> set[str]:
+        """The distinct terms of `document`: most words were seen lately, and are not stemmed again."""
+        words, plain = _split(text, single=True)
+        terms = {self._term(word[:MAX_TERM]) for word in words}
+        terms.update(plain)
+        terms.discard("")
+        return terms
+
+    def forms(self, words: Iterable[str], terms: AbstractSet[str]) -> set[str]:
+        """Those of these words, of lower-case ASCII letters and digits, that become one of the terms.
+
+        Few are stemmed: Snowball "english" takes endings away, and leaves a word's first letter.
+        """
+        initials = {term[:1] for term in terms}
+        return {
+            word
+            for word in words
+            if (word[0] in initials or word in BASE_FORMS) and self._term(word[:MAX_TERM]) in terms
+        }
+
     def digests(self, terms: Iterable[str]) -> bytes:
         """`TERM_BYTES` for each term, in order: what an index keeps instead of words."""
         return b"".join(map(self._digest, terms))
 
+    def document_digests(self, text: str) -> bytes:
+        """The digests of what `document` gives: most words were seen lately, and are not stemmed again."""
+        words, plain = _split(text, single=True)
+        # Cut first: what is remembered must not be as long as somebody likes.
+        return b"".join([self._of_word(word[:MAX_TERM]) for word in words]) + self.digests(plain)
+
     def _terms(self, text: str, *, single: bool) -> list[str]:
-        text = text[:MAX_CHARACTERS]
-        if text.isascii():
-            words = _ASCII_WORD.findall(text.lower())
-            plain: list[str] = []
-        else:
-            found = _WORD.findall(_folded(text))
-            words = [word for word in found if not _UNSPACED_START.match(word)]
-            plain = [
-                pair for run in found if _UNSPACED_START.match(run) for pair in _pairs(run, single=single)
-            ]
+        words, plain = _split(text, single=single)
         kept = [(BASE_FORMS.get(word) or word)[:MAX_TERM] for word in words if word not in STOP_WORDS]
         return self._stemmer().stemWords(kept) + plain
+
+    def _word_digest(self, word: str) -> bytes:
+        """The digest of what a word becomes; nothing of one that is left out."""
+        term = self._stemmed(word)
+        return _digest(term) if term else b""
+
+    def _stemmed(self, word: str) -> str:
+        """What a word becomes; "" of one that is left out."""
+        if word in STOP_WORDS:
+            return ""
+        (term,) = self._stemmer().stemWords([(BASE_FORMS.get(word) or word)[:MAX_TERM]])
+        return term
 
     def _stemmer(self) -> _Stemmer:
         if not hasattr(self._local, "stemmer"):
@@ -113,6 +148,20 @@ class Analyzer:
             # PyStemmer ships no types; `_Stemmer` says what is used of it.
             self._local.stemmer = Stemmer.Stemmer("english")  # pyright: ignore[reportUnknownMemberType]
         return cast("_Stemmer", self._local.stemmer)
+
+
+def _split(text: str, *, single: bool) -> tuple[list[str], list[str]]:
+    """The words of a text, and the pairs of its runs without spaces."""
+    text = text[:MAX_CHARACTERS]
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower()), []
+    folded = _folded(text)
+    if not _UNLIKE_WORDS.search(folded):
+        return _PLAIN_WORD.findall(folded), []
+    found: list[str] = _WORD.findall(folded)
+    words = [word for word in found if not _UNSPACED_START.match(word)]
+    runs = [run for run in found if _UNSPACED_START.match(run)]
+    return words, [pair for run in runs for pair in _pairs(run, single=single)]
 
 
 def _digest(term: str) -> bytes:

@@ -77,7 +77,7 @@ def entry_of(id: str, item: IndexItem, analyzer: Analyzer) -> Entry:
         item.kind,
         item.at,
         Names(item.conversation, item.project, item.speaker, item.held_from, item.held_until),
-        analyzer.digests(analyzer.document(item.text)),
+        analyzer.document_digests(item.text),
         None if not vector or item.model is None else model_key(item.model),
         vector,
     )

@@ -189,7 +189,7 @@ class _Entries:
 
     def _analysed(self, text: int) -> bytes:
         (body,) = self._connection.execute(_TEXT, (text,)).fetchone()
-        return self._analyzer.digests(self._analyzer.document(text_of(body)))
+        return self._analyzer.document_digests(text_of(body))
 
 
 def _missing(

@@ -41,13 +41,15 @@ class Picture:
 class LlmRequest:
     """One request to a model.
 
-    `messages` are oldest first. `response_format` is OpenAI's, passed through.
+    `messages` are oldest first. With `must_call` the answer is to be a call of one of the
+    `tools`. `response_format` is OpenAI's, passed through.
     `pictures` are shown where an attachment of a user's message has their address.
     """
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...] = ()
+    must_call: bool = False
     temperature: float | None = None
     max_output_tokens: int | None = None
     response_format: dict[str, Any] | None = None

@@ -17,7 +17,7 @@ import msgspec
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bethink.llm import LlmRequest, Picture, ToolSchema
 
@@ -66,6 +66,8 @@ def encode_request(request: LlmRequest, model: str, dialect: Dialect) -> bytes:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
+        if request.must_call:
+            body["tool_choice"] = _choice(request.tools)
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
     if request.max_output_tokens is not None:
@@ -129,6 +131,13 @@ def _sendable(arguments: str) -> str:
     except (msgspec.MsgspecError, UnicodeError):
         return _encode({"not_json": arguments} if arguments.strip() else {}).decode()
     return arguments
+
+
+def _choice(tools: Sequence[ToolSchema]) -> object:
+    """That one of the tools must be called; one alone is named, which more servers understand."""
+    if len(tools) > 1:
+        return "required"
+    return {"type": "function", "function": {"name": tools[0].name}}
 
 
 def _tool(tool: ToolSchema) -> dict[str, object]:

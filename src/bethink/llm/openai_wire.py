@@ -28,11 +28,13 @@ from bethink.llm.openai_shapes import Dialect, ErrorDetail, encode_request, with
 from bethink.llm.sse import MAX_EVENT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     import aiohttp
 
     from bethink.llm import Delta, LlmRequest
+
+    Connections = Callable[[], Awaitable[aiohttp.ClientSession]]
 
 _MAX_ERROR_BYTES: Final = 64 * 1024
 _PROBE_S: Final = 5
@@ -135,7 +137,7 @@ class OpenAiWire:
     """One model behind one endpoint; its connections are shared by all requests made of it.
 
     A connection is opened for each concurrent request and kept for the next
-    ones. `new_id` names tool calls of servers that do not.
+    ones: of its own, or of the `connections` that somebody else closes.
     """
 
     def __init__(
@@ -146,15 +148,15 @@ class OpenAiWire:
         context_tokens: int,
         limits: Limits | None = None,
         sees: bool = False,
-        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+        connections: Connections | None = None,
     ) -> None:
         self.name = name
         self.context_tokens = context_tokens
         self._endpoint = endpoint
         self._limits = limits or Limits()
-        self._new_id = new_id
         self._failures = Failures(name, endpoint.address, endpoint.key_setting, endpoint.api_key)
         self._dialect = Dialect(max_tokens=endpoint.max_tokens, pictures=sees)
+        self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -168,7 +170,8 @@ class OpenAiWire:
         response, warning = await self._opened(request)
         answer = Answer(
             self.name,
-            new_id=self._new_id,
+            # Of calls that a server does not name.
+            new_id=lambda: uuid.uuid4().hex,
             error=self._failures.of_error_object,
             max_event_bytes=limits.event_bytes,
             max_bytes=limits.answer_bytes,
@@ -268,18 +271,23 @@ class OpenAiWire:
             Unreachable: there is none.
         """
         session = await self._connected()
-        headers = _JSON if body is not None else None
+        headers = self._endpoint.headers | (_JSON if body is not None else {})
+        limit = _time_limit(self._limits)
         try:
-            return await session.request(method, url, data=body, headers=headers, allow_redirects=False)
+            return await session.request(
+                method, url, data=body, headers=headers, allow_redirects=False, timeout=limit
+            )
         except _network_errors() as error:
             failure = self._failures.of_exception(error)
             raise failure from error
 
     async def _connected(self) -> aiohttp.ClientSession:
+        if self._connections is not None:
+            return await self._connections()
         if self._session is None:
             if "aiohttp" not in sys.modules:
                 await anyio.to_thread.run_sync(importlib.import_module, "aiohttp")
-            self._session = self._session or _new_session(self._endpoint, self._limits)
+            self._session = self._session or _new_session()
         return self._session
 
     async def _read(self, response: aiohttp.ClientResponse, answer: Answer, watch: _Watch) -> bytes:
@@ -345,14 +353,18 @@ class _Watch:
         self._timer = self._loop.call_at(at, self._ring)
 
 
-def _new_session(endpoint: Endpoint, limits: Limits) -> aiohttp.ClientSession:
+def _time_limit(limits: Limits) -> aiohttp.ClientTimeout:
+    import aiohttp
+
+    return aiohttp.ClientTimeout(total=None, connect=limits.connect_s)
+
+
+def _new_session() -> aiohttp.ClientSession:
     import aiohttp
 
     return aiohttp.ClientSession(
         # No limit: the number of runs is bounded above, and a queue here would look like a slow model.
         connector=aiohttp.TCPConnector(limit=0),
-        timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_s),
-        headers=endpoint.headers,
         cookie_jar=aiohttp.DummyCookieJar(),
     )
 

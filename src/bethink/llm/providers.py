@@ -8,6 +8,7 @@ name it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput
@@ -49,6 +50,8 @@ PROVIDERS: Final[dict[str, Provider]] = {
 }
 """The table of providers that speak OpenAI's chat completions."""
 
+GGUF: Final = "gguf"
+"""The provider of models that lie on the disk and run beside Bethink: `gguf:/path/model.gguf`."""
 SCRIPTED: Final = "scripted"
 """The provider of the demonstration that needs no model: `scripted:demo`."""
 
@@ -60,15 +63,15 @@ def split_spec(spec: str) -> tuple[str, str]:
         BadInput: the provider is missing or unknown, or the name is.
     """
     provider, colon, name = spec.strip().partition(":")
-    known = ", ".join(f"{provider}:" for provider in (*PROVIDERS, SCRIPTED))
+    known = ", ".join(f"{provider}:" for provider in (*PROVIDERS, GGUF, SCRIPTED))
     if not colon:
         raise BadInput(
             f"BETHINK_MODEL is {spec!r}, without a provider: write provider:name,"
-            f" such as openai:{provider or 'gpt-5'}. Known providers: {known}"
+            f" such as openai:{provider or 'gpt-5'}. Known providers: {known}."
         )
-    if provider not in PROVIDERS and provider != SCRIPTED:
+    if provider not in (*PROVIDERS, GGUF, SCRIPTED):
         raise BadInput(
-            f"BETHINK_MODEL names the provider {provider!r}, which is not known. Known are {known}"
+            f"BETHINK_MODEL names the provider {provider!r}, which is not known. Known are {known}."
             f" For any other OpenAI-compatible server write openai:{name or 'name'} and set its base URL."
         )
     if not name.strip():
@@ -99,6 +102,8 @@ def connect(spec: str, connection: Connection | None = None) -> Llm:
     name = f"{provider_name}:{model}"
     if provider_name == SCRIPTED:
         return ScriptedLlm(name=name)
+    if provider_name == GGUF:
+        return _beside(name, Path(model), given)
     provider = PROVIDERS[provider_name]
     base_url = given.base_url or provider.base_url
     if base_url is None:
@@ -116,3 +121,14 @@ def connect(spec: str, connection: Connection | None = None) -> Llm:
     )
     window = given.context_tokens or provider.context_tokens
     return OpenAiWire(name, endpoint, context_tokens=window, limits=given.limits, sees=given.sees)
+
+
+_GGUF_WINDOW: Final = 8_192
+"""Tokens: what fits into the memory of most machines beside the model."""
+
+
+def _beside(name: str, weights: Path, given: Connection) -> Llm:
+    from bethink.llm.llamacpp import LlamaCppLlm
+
+    window = given.context_tokens or _GGUF_WINDOW
+    return LlamaCppLlm(name, weights.expanduser(), context_tokens=window, limits=given.limits)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final, Literal
 
 from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
+from bethink.llm.routed import RoutedLlm
 from bethink.llm.seeing import sees
+from bethink.llm.tagged import TaggedLlm
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from bethink.llm import Llm
     from bethink.settings import Settings
+
+Way = Literal["auto", "native", "tagged", "routed"]
+"""How a model is told of tools: as its server takes them, by tags, by a schema; `auto` goes by its name."""
+_TRAINED: Final = "*mem-agent*"
+"""Models that were trained on tags, wherever they are served."""
 
 
 def connect_models(settings: Settings) -> Llm | None:
@@ -30,20 +39,31 @@ def connect_models(settings: Settings) -> Llm | None:
         context_tokens=settings.model_context_tokens,
     )
     models = [
-        connect(spec, _connection(settings, spec, own=own if position == 0 else Connection()))
+        spoken(connect(spec, _connection(settings, spec, own=own if position == 0 else Connection())))
         for position, spec in enumerate((settings.model, *settings.model_fallbacks))
     ]
     return FallbackLlm(models, retries=Retries(attempts=settings.model_attempts))
 
 
-def connect_one(settings: Settings, spec: str) -> Llm:
-    """A model beside the usual one, with its provider's own address and key. Nothing is sent yet.
+def connect_one(settings: Settings, spec: str, *, base_url: str | None = None, way: Way = "auto") -> Llm:
+    """A model beside the usual one, at `base_url` or its provider's own address. Nothing is sent yet.
 
     Raises:
         BadInput: the name is not `provider:name`, its provider is unknown or needs an address.
     """
-    model = connect(spec, _connection(settings, spec, own=Connection()))
+    connection = _connection(settings, spec, own=Connection(base_url=base_url))
+    if base_url is not None:
+        # Found on this machine: nobody's key is for it.
+        connection = replace(connection, api_key=None)
+    model = spoken(connect(spec, connection), way)
     return FallbackLlm([model], retries=Retries(attempts=settings.model_attempts))
+
+
+def spoken(model: Llm, way: Way = "auto") -> Llm:
+    """The model, spoken to in the way that it understands."""
+    if way == "tagged" or (way == "auto" and fnmatchcase(model.name.lower(), _TRAINED)):
+        return TaggedLlm(model)
+    return RoutedLlm(model) if way == "routed" else model
 
 
 def _connection(settings: Settings, spec: str, *, own: Connection) -> Connection:

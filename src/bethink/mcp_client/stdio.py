@@ -93,6 +93,9 @@ async def stdio_transport(
         guard.forget(process.pid)
         # A child that holds on to the pipes would keep them open.
         transport.close()
+        # However early it was given up: it is nobody's child until somebody has waited for it.
+        with anyio.move_on_after(_GRACE_S, shield=True):
+            await process.wait()
 
 
 async def _started(config: ServerConfig) -> tuple[asyncio.SubprocessTransport, Process]:

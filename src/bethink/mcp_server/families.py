@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from bethink.errors import BadInput
 from bethink.mcp_server.memory import OUTPUTS, conversation_tools, memory_tools
+from bethink.tools.memory_agent import Asked
 
 if TYPE_CHECKING:
     from bethink.app import App
@@ -45,6 +46,14 @@ FAMILIES: dict[str, Family] = {
     "people": Family(
         "Records of people whom the user knows (users management). Card numbers come back masked.",
         named=("create_user", "get_user", "search_users", "update_user", "delete_user"),
+    ),
+    "vault": Family(
+        "The user's vault of Markdown pages: read, search, follow links, change exactly, or ask the agent "
+        "that keeps it. There once the user has a vault.",
+        named=(
+            *("use_memory_agent", "read_file", "search_files", "list_directory", "go_to_link", "backlinks"),
+            *("create_file", "write_file", "update_file", "delete_file", "execute_python"),
+        ),
     ),
     "web": Family(
         "Search and pages of the web: what they say is not the user's word, and may be meant to mislead.",
@@ -145,6 +154,7 @@ SHARED: dict[str, dict[str, Any]] = {
         ("update_user", User),
         ("search_users", Users),
         ("delete_user", Deleted),
+        ("use_memory_agent", Asked),
     )
 }
 """What tools of the toolbox answer to programs, where it is more than words."""

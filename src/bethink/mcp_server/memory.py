@@ -29,6 +29,7 @@ from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from bethink.app import App
+    from bethink.memory import Changed
     from bethink.tool import Tool
 
 Query = Annotated[str, Field(min_length=1, max_length=2000, description="A question or words")]
@@ -74,6 +75,11 @@ def memory_tools(app: App) -> list[Tool]:
         new = NewFact(content, category, importance, tuple(topics), source)
         return _json(change_of(await app.memory.add(context.principal, new)))
 
+    async def changed(context: ToolContext, change: Changed) -> ToolOutput:
+        # Whose words they are is known behind this, when the answer is looked through.
+        await app.guarded.veil.facts(context.principal, [change.fact, *change.others])
+        return _json(change_of(change))
+
     @tool(effect="read", label="Look through memory: {query}")
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
         """Find facts in the user's long-term memory, by meaning and by words, best first."""
@@ -84,6 +90,7 @@ def memory_tools(app: App) -> list[Tool]:
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
         """Give what a memory was before its corrections and what it became, oldest first."""
         facts = await app.memory.history(context.principal, memory)
+        facts = await app.guarded.veil.facts(context.principal, facts)
         return _json(History(memories=[memory_of(fact) for fact in facts]))
 
     @tool(effect="write", label="Take back a memory")
@@ -92,7 +99,7 @@ def memory_tools(app: App) -> list[Tool]:
 
         To remove it for good, use forget_memory.
         """
-        return _json(change_of(await app.memory.retract(context.principal, memory)))
+        return await changed(context, await app.memory.retract(context.principal, memory))
 
     @tool(effect="write", label="Undo a change of memory")
     async def undo_memory_change(
@@ -100,7 +107,7 @@ def memory_tools(app: App) -> list[Tool]:
         token: Annotated[str, Field(max_length=200, description="`undo` of the change")],
     ) -> ToolOutput:
         """Take back a change of memory by its undo token."""
-        return _json(change_of(await app.memory.undo(context.principal, token)))
+        return await changed(context, await app.memory.undo(context.principal, token))
 
     return [store_memory, search_memory, get_memory_history, retract_memory, undo_memory_change]
 

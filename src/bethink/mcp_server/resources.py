@@ -37,10 +37,11 @@ class Shelf:
 
 
 async def _fact(app: App, principal: Principal, id: str) -> str:
-    (fact,) = await app.memory.get(principal, [id])
-    if fact is None:
+    found = await app.memory.get(principal, [id])
+    facts = await app.guarded.veil.facts(principal, [*filter(None, found)])
+    if not facts:
         raise UnknownId("No such memory: it may have been forgotten.")
-    return memory_of(fact).model_dump_json()
+    return memory_of(facts[0]).model_dump_json()
 
 
 async def _profile(app: App, principal: Principal, id: str) -> str:
@@ -77,14 +78,15 @@ async def listed(app: App, principal: Principal, cursor: str | None) -> types.Li
     """
     check_reads(principal)
     page = await app.memory.list(principal, limit=_PAGE, cursor=cursor, where={"state": "active"})
+    facts = await app.guarded.veil.facts(principal, [item.record for item in page.items])
     found = [
         types.Resource(
-            uri=f"memory://facts/{item.record.id}",
-            name=_title(item.record.content),
-            description=item.record.category,
+            uri=f"memory://facts/{fact.id}",
+            name=_title(fact.content),
+            description=fact.category,
             mime_type=JSON,
         )
-        for item in page.items
+        for fact in facts
     ]
     first = [_resource(PROFILE)] if cursor is None else []
     return types.ListResourcesResult(resources=[*first, *found], next_cursor=page.cursor)
@@ -113,11 +115,14 @@ async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceRe
         NotAllowed: the key may not read.
     """
     check_reads(principal)
-    if uri == PROFILE.uri:
-        return _contents(uri, PROFILE, await PROFILE.read(app, principal, ""))
-    for shelf in SHELVES:
-        if uri.startswith(shelf.uri) and (id := uri.removeprefix(shelf.uri)):
-            return _contents(uri, shelf, await shelf.read(app, principal, id))
+    for shelf in (PROFILE, *SHELVES):
+        id = uri.removeprefix(shelf.uri)
+        if uri.startswith(shelf.uri) and (bool(id) != (shelf is PROFILE)):
+            text: str | None = await shelf.read(app, principal, id)
+            if (shade := await app.guarded.veil.of(principal)) is not None:
+                text = shade.document(text)
+            if text is not None:
+                return _contents(uri, shelf, text)
     raise UnknownId(f"There is nothing at {uri[:_TITLE_CHARS]}.")
 
 

@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 from bethink import __version__
 from bethink.agent.offered import reads
+from bethink.agent.retold import veiled
 from bethink.agent.toolbox import Prepared
 from bethink.clock import Ids
 from bethink.errors import BethinkError
@@ -149,7 +150,8 @@ class Door:
 
         told = 0.0
         call = ToolContext(principal, f"mcp:{principal.audience}", prepared.call.id, "")
-        return await self.calls.make(prepared, call, progress)
+        output = await self.calls.make(prepared, call, progress)
+        return await veiled(output, prepared.tool, await self.app.guarded.veil.of(principal))
 
     async def _ask(
         self, context: Context, tool: Tool, asked: Asked

@@ -50,6 +50,7 @@ async def _serve(settings: Settings, only: Sequence[str]) -> None:
             loop.add_signal_handler(number, tasks.cancel_scope.cancel)
         server = Door(app, "stdio", only).server()
         tasks.start_soon(app.background.ready_embedder)
+        tasks.start_soon(app.watching.watch)
         source, sink = _Lines(reads, loop), _Output(writes)
         async with stdio_server(source, sink) as (read, write):  # pyright: ignore[reportArgumentType] - iterates and writes only
             await server.run(read, write, server.create_initialization_options())

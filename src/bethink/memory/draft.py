@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bethink.index import IndexItem
+    from bethink.memory.facts import NewFact
+    from bethink.memory.seeing import Sight
     from bethink.store import Change, Store, Versioned
 
 _PAGE = 500
@@ -25,7 +27,7 @@ class Revision(Record, frozen=True, kw_only=True):
 
 
 REVISIONS = Collection("meta", Revision, searchable=False)
-_REVISION = "facts"
+REVISION = "facts"
 
 
 @dataclass(slots=True)
@@ -41,6 +43,8 @@ class Draft:
     owner: str
     at: int
     revision: int
+    sight: Sight | None = None
+    """What their writer sees of facts; None is all. By the rest nothing is decided that they are told."""
     _facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     _versions: dict[str, int] = field(default_factory=dict[str, int])
     _changed: dict[str, None] = field(default_factory=dict[str, None])
@@ -52,7 +56,7 @@ class Draft:
     @classmethod
     async def begun(cls, store: Store, owner: str, at: int) -> Draft:
         """A draft to which everything read from now on belongs."""
-        (found,) = await store.get(REVISIONS, owner, [_REVISION])
+        (found,) = await store.get(REVISIONS, owner, [REVISION])
         return cls(store, owner, at, 0 if found is None else found.version)
 
     def saw(self, *found: Versioned[Fact]) -> None:
@@ -88,6 +92,14 @@ class Draft:
         """A fact that was read or put."""
         return self._facts[id]
 
+    def is_seen(self, fact: Fact) -> bool:
+        """Whether the writer sees all of a fact."""
+        return self.sight is None or self.sight.fact(fact) == fact
+
+    def signed(self, new: NewFact) -> NewFact:
+        """A new fact as the words of the writer, where not all is seen by them."""
+        return new if self.sight is None else replace(new, source=self.sight.signed(new.source))
+
     def version(self, id: str) -> int:
         """The fact's version before the commit, 0 of a new one."""
         return self._versions[id]
@@ -101,7 +113,7 @@ class Draft:
         """The commit that keeps these facts, each with what finds it."""
         puts = [Put(FACTS, fact, self._versions[fact.id], item) for fact, item in facts]
         steps = [Put(STEPS, step, 0) for step in self._steps]
-        return [*puts, *steps, Put(REVISIONS, Revision(id=_REVISION), self.revision)]
+        return [*puts, *steps, Put(REVISIONS, Revision(id=REVISION), self.revision)]
 
     def note(self, step: Step) -> None:
         """Have the commit keep what it was, for the log."""

@@ -50,7 +50,8 @@ ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where a fact came from. `id` is the conversation's or import's, `message` the message's.
 
-    `said` is what it said where the fact was put in fuller words since.
+    `said` is what it said where the fact was put in fuller words since. Where filters restrained
+    who said it, `by` is their audience, and `under` the number of the newest of those filters.
     """
 
     kind: Literal["conversation", "tool", "import", "person"]
@@ -58,6 +59,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     message: str | None = None
     at: int = 0
     said: str | None = None
+    by: str | None = None
+    under: int = 0
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):

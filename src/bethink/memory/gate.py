@@ -145,8 +145,12 @@ class Gate:
         """Find what each new fact is to be compared with."""
         await self._find_near(draft, batch)
         rests_on = {id for asked in batch for id in asked.new.depends_on}
-        await draft.read(rests_on.union(*(asked.near for asked in batch)))
-        if unknown := sorted(id for id in rests_on if id not in draft):
+        read = await draft.read(rests_on.union(*(asked.near for asked in batch)))
+        unseen = {fact.id for fact in read if not draft.is_seen(fact)}
+        for asked in batch:
+            # What becomes of a fact tells what is known: what is hidden from its writer has no part in it.
+            asked.near = {id: cosine for id, cosine in asked.near.items() if id not in unseen}
+        if unknown := sorted(id for id in rests_on if id not in draft or id in unseen):
             message = f"depends_on names {unknown[0][:40]!r}: there is no memory with that id."
             raise BadInput(message)
 

@@ -20,6 +20,7 @@ from bethink.memory.gate import Gate
 from bethink.memory.history import history_of
 from bethink.memory.restoring import Restored, sorted_out
 from bethink.memory.reversal import Reversal, takes_back_many
+from bethink.memory.seeing import See, sees_all
 from bethink.memory.steps import STEPS, Step, StepKind, import_token
 from bethink.memory.undoing import Undoing
 from bethink.memory.writing import Writing, text_of
@@ -51,7 +52,11 @@ class Find(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The facts of all owners; every call acts for one principal."""
+    """The facts of all owners; every call acts for one principal.
+
+    What is recalled, searched or always told is as the principal may see it; what is
+    read by its id, listed or paged is not: doors see to that.
+    """
 
     store: Store
     index: Index
@@ -59,6 +64,7 @@ class Memory:
     clock: Clock
     new_id: Ids
     find: Find = field(repr=False)
+    sight: See = field(default=sees_all, repr=False)
     _writing: Writing = field(init=False, repr=False)
     _gate: Gate = field(init=False, repr=False)
     _undoing: Undoing = field(init=False, repr=False)
@@ -68,10 +74,15 @@ class Memory:
         set_once(
             self,
             "_writing",
-            Writing(self.store, self.index, self.embeddings, self.clock, self.new_id),
+            Writing(self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight),
         )
         set_once(self, "_gate", Gate(self._writing))
         set_once(self, "_undoing", Undoing(self._writing, self._gate))
+
+    @property
+    def heard(self) -> list[Callable[[str], None]]:
+        """Told, on the loop, whose facts this process changed; behind the commit."""
+        return self._writing.heard
 
     async def add(
         self, principal: Principal, fact: NewFact, *, forgotten: Forgotten | None = None
@@ -134,7 +145,7 @@ class Memory:
         """
 
         async def restore(draft: Draft) -> list[Restored]:
-            outcomes, new = await sorted_out(self.store, principal, facts)
+            outcomes, new = await sorted_out(self.store, principal, facts, is_seen=draft.is_seen)
             if new and not preview:
                 for fact in new:
                     draft.put(self._writing.in_its_slot(fact))
@@ -147,9 +158,10 @@ class Memory:
         return await self._writing.repeated(principal, restore)
 
     async def said(self, principal: Principal, contents: Sequence[str]) -> list[list[Fact]]:
-        """For each content, the facts of any state that say the very same."""
+        """For each content, the facts of any state that say the very same, as far as they are seen whole."""
         found = await self._writing.said(principal.owner, [digest(content) for content in contents])
-        return [[one.record for one in same] for same in found]
+        sight, every = await self.sight(principal), [[one.record for one in same] for same in found]
+        return [[one for one in same if sight is None or sight.fact(one) == one] for same in every]
 
     async def search(self, principal: Principal, query: str, *, k: int = 10) -> Sequence[tuple[Fact, float]]:
         """Active facts that answer `query`, best first, each with a score 0..1."""
@@ -208,21 +220,23 @@ class Memory:
             limit=max(limit, 1),
         )
         page = await self.store.scan(principal.owner, scan)
-        return [item.record for item in page.items[:limit]]
+        facts, sight = [item.record for item in page.items[:limit]], await self.sight(principal)
+        return facts if sight is None else [seen for fact in facts if (seen := sight.fact(fact))]
 
-    async def edit(self, principal: Principal, fact: str, correction: NewFact) -> Changed:
+    async def edit(
+        self, principal: Principal, fact: str, correction: NewFact, *, expected: Sequence[Change] = ()
+    ) -> Changed:
         """Supersede a fact with its correction; the old one keeps its time.
 
-        Where only importance, category, topics or the pin change, the fact
-        itself is put anew: it still says the same.
+        Where it still says the same the fact itself is put anew. Refused unless what is `expected` stays so.
 
         Raises:
             UnknownId: this owner has no active fact with that id.
             BadInput: the correction is not fit to be kept, or another fact says it.
-            Conflict: another process kept changing facts meanwhile.
+            Conflict: another process kept changing facts, or what is expected, meanwhile.
         """
         checked = dated(correction.checked(), principal.time_zone, self.clock.now_us())
-        return await self._commit(principal, lambda draft: self._undoing.edit(draft, fact, checked))
+        return await self._commit(principal, lambda draft: self._undoing.edit(draft, fact, checked), expected)
 
     async def retract(self, principal: Principal, fact: str) -> Changed:
         """Take a fact out of recall, or a suggestion away; it can be restored.
@@ -338,7 +352,7 @@ class Memory:
             if any(forgotten.says(_told(new)) for new in batch):
                 raise JustForgotten
         asked = [
-            self._gate.asked(new, None if vectors is None else vectors[place])
+            self._gate.asked(draft.signed(new), None if vectors is None else vectors[place])
             for place, new in enumerate(batch)
         ]
         results = await self._gate.add(draft, asked)
@@ -348,11 +362,16 @@ class Memory:
         await self._writing.commit(draft, at_hand, forgotten.expected if forgotten else ())
         return results
 
-    async def _commit(self, principal: Principal, change: Callable[[Draft], Awaitable[Changed]]) -> Changed:
+    async def _commit(
+        self,
+        principal: Principal,
+        change: Callable[[Draft], Awaitable[Changed]],
+        expected: Sequence[Change] = (),
+    ) -> Changed:
         async def committed(draft: Draft) -> Changed:
             result = await change(draft)
             self._writing.note(draft, result.change, undo=result.undo)
-            await self._writing.commit(draft)
+            await self._writing.commit(draft, expected=expected)
             return result
 
         return await self._writing.repeated(principal, committed)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.errors import BadInput, UnknownId
+from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.memory.compare import reading
 from bethink.memory.facts import Changed, Fact, NewFact, Source, State, anew, corrected, digest, has_source
 from bethink.memory.gate import Asked, Gate, Result, changed, merge_token, supersede
@@ -30,6 +30,7 @@ _NO_SUGGESTION = "No such suggestion: it may have been decided already."
 _NOT_RETRACTED = "There is nothing to take back: the memory is gone or active again."
 _NOT_SUPERSEDED = "There is nothing to take back: the memory that was corrected is gone."
 _CHANGED_SINCE = "This change cannot be taken back any more: the memory was changed again since."
+_PARTLY_HIDDEN = "This memory cannot be changed from here: a filter of its owner hides a part of it."
 _SAID_ALREADY = "Another memory says exactly this already; retract one of the two instead."
 
 
@@ -46,6 +47,7 @@ class Undoing:
         It is true in the time in which it was, where the correction does not say another.
         """
         old = await self.writing.found(draft, id, "active", missing=_GONE)
+        _check_seen(draft, old, missing=_GONE)
         if digest(correction.content) == old.digest:
             new = anew(
                 old,
@@ -57,7 +59,7 @@ class Undoing:
             )
             draft.put(new)
             return Changed(new, "merged", merge_token(id, draft.version(id)))
-        correction = corrected(old, correction)
+        correction = draft.signed(corrected(old, correction))
         await self._check_unsaid(draft, digest(correction.content))
         new = self.writing.fact(correction, draft.at, slot=reading(correction.content).slot)
         draft.put(new)
@@ -74,6 +76,7 @@ class Undoing:
         (old,) = await draft.read([id]) or (None,)
         if old is None or old.state not in states:
             raise UnknownId(_NO_SUGGESTION if states == ("suggested",) else _GONE)
+        _check_seen(draft, old, missing=_NO_SUGGESTION if states == ("suggested",) else _GONE)
         draft.put(msgspec.structs.replace(old, state="retracted"))
         await draft.left(old)
         undo = "rejected" if old.state == "suggested" else "retracted"
@@ -82,6 +85,7 @@ class Undoing:
     async def accept(self, draft: Draft, id: str) -> Changed:
         """Make a suggestion the owner's own, through the gate like anything that is said."""
         suggestion = await self.writing.found(draft, id, "suggested", missing=_NO_SUGGESTION)
+        _check_seen(draft, suggestion, missing=_NO_SUGGESTION)
         asked = await self._asked(draft, _said_by_owner(suggestion))
         verdict = self.gate.judge(draft, asked, but=id)
         known = None if verdict.same is None else verdict.same[0]
@@ -187,7 +191,7 @@ class Undoing:
 
     async def _check_unsaid(self, draft: Draft, said: str) -> None:
         (same,) = await self.writing.said(draft.owner, [said])
-        if any(one.record.state == "active" for one in same):
+        if any(one.record.state == "active" and draft.is_seen(one.record) for one in same):
             raise BadInput(_SAID_ALREADY)
 
     async def _asked(self, draft: Draft, new: NewFact) -> Asked:
@@ -195,6 +199,15 @@ class Undoing:
         asked = self.gate.asked(new, vectors[0] if vectors else None)
         await self.gate.look_around(draft, [asked])
         return asked
+
+
+def _check_seen(draft: Draft, fact: Fact, *, missing: str) -> None:
+    """Go on only where the writer sees the fact, and sees all of it."""
+    if draft.is_seen(fact):
+        return
+    if draft.sight is not None and draft.sight.fact(fact) is None:
+        raise UnknownId(missing)
+    raise NotAllowed(_PARTLY_HIDDEN)
 
 
 def _said_by_owner(suggestion: Fact) -> NewFact:

@@ -14,6 +14,7 @@ from bethink.index import IndexItem
 from bethink.memory.compare import Readings
 from bethink.memory.draft import Draft
 from bethink.memory.facts import FACTS, Fact, NewFact, State, digest, weight
+from bethink.memory.seeing import See, sees_all
 from bethink.memory.steps import Step, StepKind
 from bethink.store import Scan
 
@@ -49,18 +50,20 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Commits facts, one change of an owner at a time."""
+    """Commits facts, one change of an owner at a time. Behind each commit `heard` are told whose it was."""
 
     store: Store
     index: Index
     embeddings: Embeddings
     clock: Clock
     new_id: Ids
+    sight: See = sees_all
     readings: Readings = field(default_factory=Readings, repr=False)
     _locks: defaultdict[str, asyncio.Lock] = field(
         default_factory=lambda: defaultdict(asyncio.Lock), repr=False
     )
     _revisions: dict[str, int] = field(default_factory=dict[str, int], repr=False)
+    heard: list[Callable[[str], None]] = field(default_factory=list["Callable[[str], None]"], repr=False)
 
     def alone(self, owner: str) -> asyncio.Lock:
         """While it is held, nothing else in this process changes facts of the owner."""
@@ -75,7 +78,9 @@ class Writing:
         async with self.alone(principal.owner):
             for lost in range(_CONFLICT_TRIES):
                 try:
-                    return await change(await self._begun(principal.owner))
+                    draft = await self._begun(principal.owner)
+                    draft.sight = await self.sight(principal)
+                    return await change(draft)
                 except Conflict:
                     await asyncio.sleep(lost * _PAUSE_S)
         raise Conflict
@@ -104,6 +109,8 @@ class Writing:
         """
         await self.store.commit(draft.owner, [*await self.changes(draft, vectors), *expected])
         self._revisions[draft.owner] = draft.revision + 1
+        for listener in self.heard:
+            listener(draft.owner)
 
     def note(
         self,

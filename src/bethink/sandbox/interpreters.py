@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -19,15 +19,15 @@ import anyio.to_thread
 from bethink.errors import BethinkError, SandboxUnavailable
 from bethink.sandbox import MIB, REASONS, Limits
 from bethink.sandbox.choice import Choice, Wanted, choose
-from bethink.sandbox.folder import Bounds, Found, changed, prints_of, put
+from bethink.sandbox.folder import Bounds, Found, changed, prints_of, put, remove
 from bethink.sandbox.workplaces import Workplaces
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from pathlib import Path
 
-    from bethink.sandbox import Answer, Session
+    from bethink.sandbox import Answer, Outcome, Sandbox, Session
     from bethink.sandbox.folder import Print
     from bethink.sandbox.workplaces import Place
     from bethink.settings import Settings
@@ -44,6 +44,7 @@ _MOST_AT_ONCE: Final = 2
 """So many times the longest file is handed on of one call, in all."""
 _REMOVED: Final = "its files were removed, or are another process's now"
 _log = log("sandbox")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,23 @@ class Interpreters:
                 await self._drop(key, None)
             return Ran(answer, found, lost, more)
 
+    async def once(
+        self, code: str, limits: Limits, *, lay_out: Callable[[Path], None], take: Callable[[Path], T]
+    ) -> tuple[Outcome, T]:
+        """Run code once in a directory of its own: `lay_out` fills it, `take` looks at what is left.
+
+        Raises:
+            SandboxUnavailable: there is no sandbox.
+        """
+        sandbox, directory = await self._room()
+        try:
+            await anyio.to_thread.run_sync(lay_out, directory)
+            outcome = await sandbox.run(code, directory, limits)
+            return outcome, await anyio.to_thread.run_sync(take, directory)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(remove, directory)
+
     def wipe_soon(self, owner: str, conversation: str) -> None:
         """Have one conversation wiped in the background."""
         task = asyncio.create_task(self.wipe(owner, conversation))
@@ -218,13 +236,17 @@ class Interpreters:
         self._held[key] = held
         return held
 
-    async def _new(self) -> _Held:
+    async def _room(self) -> tuple[Sandbox, Path]:
+        """The sandbox, and a new directory to work in."""
         self._begin()
         choice = await asyncio.shield(self._choice) if self._choice is not None else Choice(None)
         if choice.sandbox is None or self._passing is None:
             raise SandboxUnavailable(self.state.message)
-        directory = await anyio.to_thread.run_sync(self._places.spare, self._passing)
-        session = await choice.sandbox.open(directory, self.options.limits)
+        return choice.sandbox, await anyio.to_thread.run_sync(self._places.spare, self._passing)
+
+    async def _new(self) -> _Held:
+        sandbox, directory = await self._room()
+        session = await sandbox.open(directory, self.options.limits)
         return _Held(session, directory, used=monotonic())
 
     async def _make_room(self) -> None:

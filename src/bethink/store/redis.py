@@ -14,17 +14,18 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import anyio
 
 from bethink.errors import NotInstalled, StorageError
-from bethink.store.redis_errors import RefusedByRedis, translated
+from bethink.store.redis_errors import RefusedByRedis, ScriptsRefused, translated
 from bethink.store.redis_state import RedisState, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 
 MISSING = 'Conversations in Redis need one more package: pip install "bethink[redis]"'
@@ -37,6 +38,7 @@ _HOME_MS = 60_000
 _FIELDS_AT_ONCE = 500
 _REWRITTEN_S = 10.0
 _REWRITE_POLL_S = 0.02
+_UNDER_WAY = "already in progress"
 
 _APPEND = """
 local value = redis.call('GET', KEYS[1])
@@ -159,8 +161,8 @@ class ConversationRedis:
                     pipe.eval(_APPEND, 1, key, *was.arguments, value.head, value.body + value.tail)
                     self._entered(pipe, owner, entry)
                     grown, *_ = await pipe.execute()
-        except RefusedByRedis as error:
-            self._take_refusal(error)
+        except ScriptsRefused:
+            self._can_script = False
             return False
         return bool(grown)
 
@@ -173,8 +175,8 @@ class ConversationRedis:
         if self._can_script and values:
             try:
                 return await self._ask(owner, values)
-            except RefusedByRedis as error:
-                self._take_refusal(error)
+            except ScriptsRefused:
+                self._can_script = False
         texts = [await self.value(owner, id) for id, _ in values]
         return [text is not None and was.fits(text) for text, (_, was) in zip(texts, values, strict=True)]
 
@@ -184,13 +186,6 @@ class ConversationRedis:
                 for id, was in values:
                     pipe.eval(_APPEND, 1, self.key(owner, id), *was.arguments)
                 return [bool(each) for each in await pipe.execute()]
-
-    def _take_refusal(self, error: RefusedByRedis) -> None:
-        """Do without scripts from now on, where it was these that were refused."""
-        told = error.message.lower()
-        if "eval" not in told and "script" not in told:
-            raise error
-        self._can_script = False
 
     async def remove(self, owner: str, id: str) -> None:
         """Remove a conversation.
@@ -205,6 +200,25 @@ class ConversationRedis:
                 pipe.delete(f"{key}:x")
                 pipe.zrem(f"{self._prefix(owner)}{_LISTING}", id)
                 await pipe.execute()
+
+    async def deleted(self, owner: str, ids: Sequence[str]) -> set[str]:
+        """Those of which somebody removed the value and the place in the list, and left what lies beside it.
+
+        That is what a program does that knows the schema alone; a server that drops keys never
+        takes one id out of the list.
+
+        Raises:
+            StorageError: as `replace`.
+        """
+        with translated():
+            async with self._redis.pipeline() as pipe:
+                for id in ids:
+                    pipe.exists(self.key(owner, id))
+                    pipe.exists(f"{self.key(owner, id)}:x")
+                    pipe.zscore(f"{self._prefix(owner)}{_LISTING}", id)
+                told: list[Any] = await pipe.execute() if ids else []
+        places = zip(ids, told[::3], told[1::3], told[2::3], strict=True)
+        return {id for id, value, beside, score in places if not value and beside and score is None}
 
     async def listed(self, owner: str) -> dict[str, float]:
         """The ids of the owner's conversations, the last changed first, with the time of change in seconds.
@@ -233,7 +247,7 @@ class ConversationRedis:
         """
         with translated():
             found: dict[bytes, bytes] = await self._redis.hgetall(f"{self.key(owner, id)}:x")
-        return {name.decode(): body for name, body in found.items()}
+        return {name.decode("utf-8", "replace"): body for name, body in found.items()}
 
     async def fields(self, owner: str, id: str, names: Sequence[str]) -> list[bytes | None]:
         """Some of what lies beside a conversation's string, None where there is none.
@@ -252,7 +266,7 @@ class ConversationRedis:
         """
         with translated():
             members: set[bytes] = await self._redis.smembers(_OWNERS)
-        return sorted({self._plain_owner, *(member.decode() for member in members)})
+        return sorted({self._plain_owner, *(member.decode("utf-8", "replace") for member in members)})
 
     async def claim(self, home: str) -> str | None:
         """Claim this Redis for a data directory; gives whose it was, None for nobody's.
@@ -263,11 +277,17 @@ class ConversationRedis:
             StorageError: as `replace`.
         """
         with translated():
-            held: bytes | None = await self._redis.get(_HOME)
-            holder = None if held is None else held.decode("utf-8", "replace")
-            if holder in {None, home}:
-                await self._redis.set(_HOME, home, px=_HOME_MS)
-        return holder
+            while not await self._redis.set(_HOME, home, px=_HOME_MS, nx=True):
+                held: bytes | None = await self._redis.get(_HOME)
+                if held == home.encode():
+                    # Both at once: if it ended just now, another's is told, and not taken for this one.
+                    async with self._redis.pipeline() as pipe:
+                        pipe.pexpire(_HOME, _HOME_MS)
+                        pipe.get(_HOME)
+                        _, held = await pipe.execute()
+                if held is not None:
+                    return held.decode("utf-8", "replace")
+        return None
 
     async def state(self) -> RedisState:
         """What it says of itself: whether it keeps what it is given.
@@ -287,18 +307,36 @@ class ConversationRedis:
             StorageError: as `replace`, or it takes too long.
         """
         state = await self.state()
+        deadline = time.monotonic() + _REWRITTEN_S
         with translated():
             if state.appends:
-                await self._redis.bgrewriteaof()
+                await self._begun(self._redis.bgrewriteaof, deadline)
             elif state.saves:
-                await self._redis.bgsave(schedule=True)
+                await self._begun(partial(self._redis.bgsave, schedule=True), deadline)
             # Redis keeps the beginnings of slow commands' arguments.
             await self._redis.slowlog_reset()
-            deadline = time.monotonic() + _REWRITTEN_S
-            while await self._is_saving():
-                if time.monotonic() > deadline:
-                    raise RefusedByRedis("Redis is still writing its files anew.")
+            await self._saved(deadline)
+
+    async def _begun(self, saving: Callable[[], Awaitable[object]], deadline: float) -> None:
+        """Have it begin now: what is being written already may hold what was overwritten since."""
+        from redis.exceptions import ResponseError
+
+        while True:
+            await self._saved(deadline)
+            try:
+                await saving()
+            except ResponseError as error:
+                if _UNDER_WAY not in str(error) or time.monotonic() > deadline:
+                    raise
                 await anyio.sleep(_REWRITE_POLL_S)
+            else:
+                return
+
+    async def _saved(self, deadline: float) -> None:
+        while await self._is_saving():
+            if time.monotonic() > deadline:
+                raise RefusedByRedis("Redis is still writing its files anew.")
+            await anyio.sleep(_REWRITE_POLL_S)
 
     async def _is_saving(self) -> bool:
         info: dict[str, Any] = await self._redis.info("persistence")

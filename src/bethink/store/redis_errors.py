@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 _FULL = "Redis is full (maxmemory): give it more, or remove what is not needed there."
+_IN_PIPELINE = " of pipeline caused error: "
+"""Behind it stands what Redis said, before it the command with what was to be written."""
+_EVAL = re.compile(r"['`]eval['`]", re.IGNORECASE)
+"""In a refusal, the name of the command itself: an error inside of a script names the script."""
 
 
 class RefusedByRedis(StorageError):
     """Redis answers, and does not do what it was asked."""
+
+
+class ScriptsRefused(RefusedByRedis):
+    """Redis runs no scripts for this user, or has them switched off."""
+
+
+class AnotherKind(RefusedByRedis):
+    """What stands under a key is not of the kind that the schema has there."""
 
 
 @contextmanager
@@ -31,7 +44,7 @@ def translated() -> Generator[None]:
     except errors.ReadOnlyError as error:
         raise RefusedByRedis("This Redis is a replica and takes no writes: name the primary.") from error
     except errors.ResponseError as error:
-        raise RefusedByRedis(_refusal(str(error))) from error
+        raise _refusal(str(error).rpartition(_IN_PIPELINE)[2]) from error
     except (errors.RedisError, OSError) as error:
         raise StorageError(f"Redis cannot be reached: {_sentence(error)}") from error
 
@@ -40,14 +53,17 @@ def _sentence(error: Exception) -> str:
     return f"{str(error).rstrip('.') or type(error).__name__}."
 
 
-def _refusal(told: str) -> str:
+def _refusal(told: str) -> RefusedByRedis:
     if "OOM" in told:
-        return _FULL
+        return RefusedByRedis(_FULL)
     if "MISCONF" in told:
-        return f"Redis cannot save to its disk, and takes no writes until it can: {told}"
+        return RefusedByRedis(f"Redis cannot save to its disk, and takes no writes until it can: {told}")
     if "WRONGTYPE" in told:
-        return (
+        message = (
             "Another program keeps something else under `conversation:…` or `conversations:list` in this "
             "Redis: name another database, such as redis://host/1."
         )
-    return f"Redis refused: {told}"
+        return AnotherKind(message)
+    if _EVAL.search(told):
+        return ScriptsRefused(f"Redis refused: {told}")
+    return RefusedByRedis(f"Redis refused: {told}")

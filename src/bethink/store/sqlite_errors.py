@@ -39,6 +39,11 @@ def translated(error: sqlite3.Error, place: str) -> StorageError | TooLarge:
                 f"{place} cannot be opened for writing ({error}); check who owns the directory and its "
                 "permissions."
             )
+        case sqlite3.SQLITE_IOERR:
+            return StorageError(
+                f"{place} cannot be read or written ({error}): check the disk, its free space and "
+                "the limits on how large files may be."
+            )
         case _:
             return StorageError(f"{place} cannot be used: {error}")
 

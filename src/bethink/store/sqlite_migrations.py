@@ -17,7 +17,7 @@ import msgspec
 
 from bethink.index.analysis import Analyzer
 from bethink.index.entry import Entry, Names, quantized
-from bethink.index.sqlite_bodies import keep_padded
+from bethink.index.sqlite_bodies import blank, keep_padded
 from bethink.index.sqlite_rows import body_of
 from bethink.store.sqlite_seal import Seal
 
@@ -291,6 +291,79 @@ CREATE INDEX threads_said ON threads (owner, said, at, id);
 CREATE INDEX threads_conversation ON threads (owner, conversation, id);
 """
 
+
+def without_unkeyed_digests(connection: sqlite3.Connection) -> None:
+    """Away with digests by which whoever has the file could test a guess of what was said.
+
+    Histories of before lead to no conversation any more; responses stay.
+    """
+    (secret,) = connection.execute("SELECT secret FROM seal").fetchone()
+    response = (Seal(secret)("response"),)
+    blank(connection, ("SELECT place FROM threads WHERE said IS NOT ?", response))
+    connection.execute("DELETE FROM threads WHERE said IS NOT ?", response)
+
+
+_VAULT = """
+CREATE TABLE vaults (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE pages (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    change, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX pages_change ON pages (owner, change, id);
+CREATE TABLE page_places (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE TABLE page_parts (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    page, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX page_parts_page ON page_parts (owner, page, id);
+CREATE TABLE page_versions (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    page, at, content, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX page_versions_page ON page_versions (owner, page, at, id);
+CREATE INDEX page_versions_at ON page_versions (owner, at, id);
+CREATE INDEX page_versions_content ON page_versions (owner, content, id);
+CREATE TABLE page_contents (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+"""
+
+_FILTERS = """
+CREATE TABLE vault_filters (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    place INTEGER NOT NULL, UNIQUE (owner, id));
+"""
+
+_IMPORTS = """
+CREATE TABLE imports (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    at, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX imports_at ON imports (owner, at, id);
+CREATE TABLE imports_taken (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    batch, same, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX imports_taken_batch ON imports_taken (owner, batch, id);
+CREATE INDEX imports_taken_same ON imports_taken (owner, same, id);
+CREATE TABLE imports_grown (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    batch, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX imports_grown_batch ON imports_grown (owner, batch, id);
+"""
+
+_MIRROR = """
+CREATE TABLE mirror_lines (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    fact, path, state, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX mirror_lines_fact ON mirror_lines (owner, fact, id);
+CREATE INDEX mirror_lines_path ON mirror_lines (owner, path, id);
+CREATE INDEX mirror_lines_state ON mirror_lines (owner, state, id);
+CREATE TABLE mirror_refusals (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    path, place INTEGER NOT NULL, UNIQUE (owner, id));
+CREATE INDEX mirror_refusals_path ON mirror_refusals (owner, path, id);
+"""
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -305,4 +378,9 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _ACCOUNTS),
     partial(_statements, _SHARING),
     partial(_statements, _THREADS),
+    without_unkeyed_digests,
+    partial(_statements, _VAULT),
+    partial(_statements, _FILTERS),
+    partial(_statements, _IMPORTS),
+    partial(_statements, _MIRROR),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from bethink.across.wanted import is_token
-from bethink.events import MemoryChanged
+from bethink.events import MemoryChanged, Warned
 from bethink.tool import Foretold, ToolContext, tool
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ def forgotten(receipt: Receipt) -> MemoryChanged:
 def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
     """`delete_all_memories` and `forget_memory`; both ask their owner first."""
 
+    def _tell(context: ToolContext, receipt: Receipt) -> None:
+        context.emit(forgotten(receipt))
+        for what in forgetting.left():
+            context.emit(Warned(part="redis", message=what))
+
     @tool(effect="destructive", label="Delete all memories")
     async def delete_all_memories(context: ToolContext) -> str:
         """Delete ALL stored memories. Use only when user explicitly requests.
@@ -41,7 +46,7 @@ def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
         receipt = await forgetting.forget_all(context.principal)
         if not receipt:
             return NOTHING_TO_DELETE
-        context.emit(forgotten(receipt))
+        _tell(context, receipt)
         return DELETED
 
     async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
@@ -77,7 +82,7 @@ def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
         receipt = await forgetting.confirm(context.principal, wanted, token) if is_token(token) else None
         if not receipt:
             return NOTHING_FOUND.format(what=query_or_id)
-        context.emit(forgotten(receipt))
+        _tell(context, receipt)
         return receipt.summary
 
     return [delete_all_memories, forget_memory]

@@ -15,6 +15,7 @@ from bethink.memory import KIND as FACT
 from bethink.memory import NewFact, Source
 from bethink.memory.provenance import origin_of
 from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,15 +116,20 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
     ) -> str | ToolOutput:
         """Search long-term memory for information about the user.
 
-        Finds stored facts and what was said in past conversations. Call it
+        Finds stored facts, what was said in past conversations and what pages of the
+        vault say. Call it
         before you answer a question about the user, their life, or anything
         they may have told earlier, unless the recalled memories in the message
         answer it already.
         """
-        hits = await recall.search(context.principal, query, top_k, kinds={FACT, TURN})
+        hits = await recall.search(
+            context.principal, query, top_k, kinds={FACT, TURN, PAGE} & {*recall.kinds}
+        )
         hits = [hit for hit in hits if hit.kind == FACT or hit.score >= least_score]
         facts = await memory.get(context.principal, [hit.id for hit in hits])
-        found = [(hit, fact) for hit, fact in zip(hits, facts, strict=True) if hit.kind == TURN or fact]
+        if (sight := await memory.sight(context.principal)) is not None:
+            facts = [fact and sight.fact(fact) for fact in facts]
+        found = [(hit, fact) for hit, fact in zip(hits, facts, strict=True) if hit.kind != FACT or fact]
         if not found:
             return NOTHING_FOUND.format(query=query)
         noun = "memory" if len(found) == 1 else "memories"
@@ -176,7 +182,9 @@ def _beside(changed: Changed) -> str:
 def _entry(position: int, hit: Hit, fact: Fact | None, *, label: str) -> str:
     """A fact as spec 002 shows it, or what was said: by whom, when, and in which conversation."""
     similarity = {"Similarity": f"{hit.score:.2f}"}
-    if fact is None:
+    if hit.kind == PAGE:
+        shown = {"Page": (hit.source or "").partition(":")[2]} | similarity
+    elif fact is None:
         shown = {"Said": f"{hit.at:%Y-%m-%d} by {_WHO.get(hit.speaker or '', hit.speaker)}"}
         shown |= similarity | {"Source": f"conversation {hit.conversation}"}
     else:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from fastapi import FastAPI
+from starlette.routing import Router
 
 from bethink import __version__
+from bethink.across.importing import Desk
 from bethink.mcp_server.http import Endpoint
 from bethink.web import (
     conversations,
     files,
     forgetting,
     health,
+    importing,
     keeping,
     mcp_servers,
     memories,
@@ -28,6 +32,13 @@ from bethink.web import (
     talk,
     tools,
     users,
+    vault,
+    vault_asking,
+    vault_check,
+    vault_filters,
+    vault_history,
+    vault_links,
+    vault_news,
 )
 from bethink.web.contract import extended
 from bethink.web.dial import DialEndpoint, dial_routes
@@ -36,14 +47,14 @@ from bethink.web.mcp import mcp_route
 from bethink.web.problems import documented, install
 from bethink.web.security import Guard
 from bethink.web.ui import Interface
-from bethink.web.v1 import chat, models, responses
+from bethink.web.v1 import chat, kept_responses, models, responses
 from bethink.web.v1.errors import OpenAiErrors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from contextlib import AbstractAsyncContextManager
 
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bethink.app import App
 
@@ -60,14 +71,23 @@ _ROOMS = (
     conversations,
     runs,
     portability,
+    importing,
     keeping,
     mcp_servers,
     memories,
     forgetting,
     recall,
     people,
+    vault_asking,
+    vault_check,
+    vault_filters,
+    vault,
+    vault_history,
+    vault_links,
+    vault_news,
     chat,
     responses,
+    kept_responses,
     models,
 )
 
@@ -82,29 +102,17 @@ class _Web(FastAPI):
         return self.openapi_schema
 
 
-def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
-    """The application; `opened` is entered when it starts and left when it ends.
+def create_rooms() -> ASGIApp:
+    """Every route, and the interface's files, without the app that answers.
 
-    Give it `open_app(settings, ports)`, or `contextlib.nullcontext(app)` for an
-    app that somebody else closes.
+    They hold nothing of it: each request finds it in its state, where `create_web`
+    puts it. So one set serves as many apps as there are, at once or in turn, and
+    working out the routes is paid for once.
     """
-    endpoint, dial = Endpoint(), DialEndpoint()
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
-        async with opened as app, anyio.create_task_group() as tasks:
-            probe = ModelProbe(app.ports.llm)
-            tasks.start_soon(probe.answer)
-            tasks.start_soon(endpoint.serve, app)
-            tasks.start_soon(dial.serve, app)
-            yield {"app": app, "probe": probe}
-            tasks.cancel_scope.cancel()
-
     web = _Web(
         title="Bethink",
         version=__version__,
         summary="An agent that remembers, and whose memory its owner can read, correct, undo and take away.",
-        lifespan=lifespan,
         docs_url=None,  # the pages that FastAPI has for it load scripts from other hosts
         redoc_url=None,
         redirect_slashes=False,
@@ -116,7 +124,46 @@ def create_web(opened: AbstractAsyncContextManager[App]) -> ASGIApp:
     install(web)
     for room in _ROOMS:
         web.include_router(room.router)
-    web.router.routes += [mcp_route(endpoint), *dial_routes(dial)]
+    web.router.routes += [mcp_route(_InState("mcp")), *dial_routes(_InState("dial"))]
     interface = Interface(web)
     web.router.default = interface.file
     return OpenAiErrors(Guard(interface))
+
+
+def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None = None) -> ASGIApp:
+    """The application; `opened` is entered when it starts and left when it ends.
+
+    Give it `open_app(settings, ports)`, or `contextlib.nullcontext(app)` for an
+    app that somebody else closes. `rooms` are from `create_rooms`, its own by default.
+    """
+    rooms = rooms or create_rooms()
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncGenerator[dict[str, Any]]:
+        endpoint, dial = Endpoint(), DialEndpoint()
+        async with opened as app, Desk(app.importing).opened() as desk, anyio.create_task_group() as tasks:
+            probe = ModelProbe(app.ports.llm)
+            tasks.start_soon(probe.answer)
+            tasks.start_soon(endpoint.serve, app)
+            tasks.start_soon(dial.serve, app)
+            yield {"app": app, "probe": probe, "desk": desk, "mcp": endpoint, "dial": dial}
+            tasks.cancel_scope.cancel()
+
+    life = Router(lifespan=lifespan)
+
+    async def web(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = life if scope["type"] == "lifespan" else rooms
+        await answer(scope, receive, send)
+
+    return web
+
+
+@dataclass(frozen=True, slots=True)
+class _InState:
+    """What answers in the app that is open: an ASGI application in the state of each request."""
+
+    name: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on."""
+        await scope["state"][self.name](scope, receive, send)

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Depends, Request
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from bethink.across.veil import Shade
 from bethink.app import App
-from bethink.errors import BadInput, StorageError
+from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
-from bethink.web.credentials import credential_of, peer_of
+from bethink.web.credentials import credential_of, peer_of, shows_key
 from bethink.web.rights import check
+from bethink.web.veiling import SHADE
 from bethink.web.visit import VISIT
 
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-AUDIENCE = "web"
+PAGE: Final = "web"
+PROGRAM: Final = "rest"
+OPENAI: Final = "openai"
+"""The doors that this one is: the owner's own page, a program with a key, a client of OpenAI's."""
+_NOT_WHOLE: Final = (
+    "This goes by the whole memory, of which a filter hides something from you: ask its owner to do it."
+)
+_OPENAI_PATH: Final = "/v1/"
+_UNSAFE: Final = re.compile(r"[^\w.-]+")
 
 
 class Body(BaseModel):
@@ -31,7 +43,44 @@ def _app(request: Request) -> App:
 
 
 async def _principal(request: Request, app: Annotated[App, Depends(_app)]) -> Principal:
-    return await principal_of(request.scope, app, AUDIENCE)
+    scope = request.scope
+    door = PROGRAM if shows_key(scope) else PAGE
+    if scope["path"].startswith(_OPENAI_PATH):
+        door = OPENAI
+    principal = await principal_of(scope, app, door)
+    if door != PAGE and principal.key is not None and principal.sign_in is None:
+        # A key has its name from a person: what could pass for another audience is taken out of it.
+        key = app.accounts.register.last_known.keys.get(principal.key)
+        name = _UNSAFE.sub("-", key.name if key else "") or principal.key
+        principal = replace(principal, audience=f"{door}:{name}")
+    return principal
+
+
+async def _veiled(request: Request, app: Annotated[App, Depends(_app)]) -> Principal:
+    principal = await _principal(request, app)
+    request.scope["state"][SHADE] = await app.guarded.veil.of(principal)
+    return principal
+
+
+def _shade(request: Request, caller: Annotated[Principal, Depends(_veiled)]) -> Shade | None:
+    del caller
+    return request.scope["state"][SHADE]
+
+
+def whole(shade: Annotated[Shade | None, Depends(_shade)]) -> None:
+    """Go on only for who is told all.
+
+    Raises:
+        NotAllowed: a filter hides something from them.
+    """
+    if shade is not None:
+        raise NotAllowed(_NOT_WHOLE)
+
+
+def parting(request: Request, caller: Annotated[Principal, Depends(_veiled)]) -> None:
+    """Have the request answered, though it may end what the caller came with."""
+    del caller
+    request.scope["state"][VISIT].leave()
 
 
 async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
@@ -76,9 +125,15 @@ def _written(moment: object) -> object:
 
 
 Served = Annotated[App, Depends(_app)]
-Caller = Annotated[Principal, Depends(_principal)]
+Caller = Annotated[Principal, Depends(_veiled)]
+Shaded = Annotated[Shade | None, Depends(_shade)]
+"""What the caller is not told; None for who is told all."""
+SEES_ALL: Final = Depends(whole)
+"""Of a route that goes by all that is kept, and would tell of it whatever is left out of the answer."""
+PARTING: Final = Depends(parting)
+"""Of a route that may end the very key or sign-in by which it is asked."""
 Anybody = Annotated[Principal | None, Depends(_stranger)]
-"""Of a route that says something to strangers, too: None is one."""
+"""Of a route that says something to strangers, too, and nothing of memory: None is one."""
 Limit = Annotated[int, Field(ge=1, le=200, description="Items of one page.")]
 Cursor = Annotated[
     str | None, Field(max_length=1000, description="`cursor` of the page before; none for the first.")

@@ -8,6 +8,7 @@ import msgspec
 
 from bethink.events import Event
 from bethink.web.problems import Problem
+from bethink.web.vault_shapes import VaultConflict
 
 _REFERENCE = "#/components/schemas/{name}"
 
@@ -35,9 +36,11 @@ def event_stream(description: str) -> dict[str, Any]:
 def extended(document: dict[str, Any]) -> dict[str, Any]:
     """The document with the schemas that no route names as a model."""
     (event,), parts = msgspec.json.schema_components([Event], ref_template=_REFERENCE)
-    problem = Problem.model_json_schema(ref_template=_REFERENCE.replace("{name}", "{model}"))
-    faults = problem.pop("$defs")
+    template = _REFERENCE.replace("{name}", "{model}")
+    problem = Problem.model_json_schema(ref_template=template)
+    conflict = VaultConflict.model_json_schema(ref_template=template)
+    faults = problem.pop("$defs") | conflict.pop("$defs")
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     event["description"] = "What happens in a run; a reader shows a kind that it does not know, and goes on."
-    schemas |= faults | {"Problem": problem, "Event": event} | parts
+    schemas |= faults | {"Problem": problem, "VaultConflict": conflict, "Event": event} | parts
     return document

@@ -63,6 +63,7 @@ class Conversation(BaseModel):
     temporary: bool = Field(
         description="Not listed, not searched, not recalled from, and removed a day after its last change."
     )
+    origin: str = Field(description="The program where it was held, such as ChatGPT; else empty.")
 
 
 class JobCost(BaseModel):
@@ -356,6 +357,7 @@ def _conversation(record: kept.Conversation) -> Conversation:
         model=record.model,
         system=record.system,
         temporary=bool(record.temporary),
+        origin=record.origin,
     )
 
 

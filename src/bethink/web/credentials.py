@@ -64,6 +64,11 @@ def credential_of(scope: Scope) -> str | None:
     return held if held.startswith(SIGN_IN_PREFIX) and not is_foreign else None
 
 
+def shows_key(scope: Scope) -> bool:
+    """Whether a request shows a key in a header: a program sent it, and not the owner's own page."""
+    return bool(_keys(HTTPConnection(scope)))
+
+
 def _keys(request: HTTPConnection) -> list[str]:
     found = [value.strip() for value in request.headers.getlist("api-key")]
     for value in request.headers.getlist("authorization"):

@@ -78,7 +78,7 @@ class _Refusing:
         await of_error(self._error)(scope, receive, send)
 
 
-def dial_routes(endpoint: DialEndpoint) -> list[Route]:
+def dial_routes(endpoint: ASGIApp) -> list[Route]:
     """The endpoint at its paths."""
     return [
         Route(f"{prefix}{{rest:path}}", endpoint=endpoint, include_in_schema=False) for prefix in DIAL_PATHS

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from bethink.across.wanted import MAX_FOUND, Wanted
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
-from bethink.web.caller import Body, Caller, Moment, Served
+from bethink.web.caller import SEES_ALL, Body, Caller, Moment, Served, Shaded, whole
 from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memory_of
 from bethink.web.problems import documented
 
@@ -33,6 +33,7 @@ class Forgotten(BaseModel):
     conversations: list[str] = Field(description="Conversations that got another title.")
     doubted: list[str] = Field(description="Memories that rested on what is gone.")
     people: list[str] = Field(description="People in whose records something told of it.")
+    pages: list[str] = Field(description="Pages of the vault out of which something went, by their ids.")
     outside: list[str] = Field(description="What no forgetting here can reach.")
     has_more: bool = Field(description=_MORE)
 
@@ -55,6 +56,13 @@ class ForgottenOfPerson(BaseModel):
     parts: list[str]
 
 
+class ForgottenOfPage(BaseModel):
+    """What would go out of a page of the vault."""
+
+    path: str
+    parts: list[str]
+
+
 class ForgetPreview(BaseModel):
     """What would go. Nothing has: send the same again with `confirm` set to `token`."""
 
@@ -64,6 +72,7 @@ class ForgetPreview(BaseModel):
     messages: list[ForgottenSentences]
     conversations: list[str] = Field(description="Conversations that would get another title.")
     people: list[ForgottenOfPerson] = Field(description="Records of people that tell of it.")
+    pages: list[ForgottenOfPage] = Field(description="Pages of the vault that tell of it.")
     has_more: bool = Field(description=_MORE)
 
 
@@ -81,7 +90,7 @@ class ForgetBody(Body):
     ] = None
 
 
-@router.post("/forget", responses=documented(409, 503))
+@router.post("/forget", dependencies=[SEES_ALL], responses=documented(409, 503))
 async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> ForgetPreview | Forgotten:
     """Show what would be forgotten; with its token as `confirm`, forget it for good."""
     wanted = Wanted(body.ids, body.query, body.since, body.until, everything=body.all, k=body.k)
@@ -90,7 +99,7 @@ async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> Forg
     return _receipt(await app.forgetting.confirm(caller, wanted, body.confirm))
 
 
-@router.delete("")
+@router.delete("", dependencies=[SEES_ALL])
 async def forget_all_memories(app: Served, caller: Caller, *, confirm: bool = False) -> Forgotten:
     """Forget every memory for good."""
     if not confirm:
@@ -105,12 +114,14 @@ async def remove_memory(
     memory: str,
     app: Served,
     caller: Caller,
+    shade: Shaded,
     *,
     forget: Annotated[bool, Query(description="For good, instead of in a way that can be undone.")] = False,
 ) -> MemoryChange | Forgotten:
     """Take a memory out of recall, which can be undone, or forget it for good."""
     if not forget:
-        return change_of(await app.memory.retract(caller, memory))
+        return change_of(await app.memory.retract(caller, memory), shade)
+    whole(shade)
     await fact_of(app, caller, memory)
     return _receipt(await app.forgetting.forget(caller, [memory]))
 
@@ -125,6 +136,7 @@ def _receipt(receipt: Receipt) -> Forgotten:
         conversations=list(receipt.titles),
         doubted=list(receipt.doubted),
         people=list(receipt.people),
+        pages=list(receipt.pages),
         outside=list(receipt.outside),
         has_more=receipt.has_more,
     )
@@ -150,5 +162,6 @@ def _preview(preview: Preview) -> ForgetPreview:
             ForgottenOfPerson(person=told.person, name=told.name, parts=list(told.parts))
             for told in preview.people
         ],
+        pages=[ForgottenOfPage(path=told.path, parts=list(told.parts)) for told in preview.pages],
         has_more=preview.has_more,
     )

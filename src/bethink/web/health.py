@@ -16,8 +16,10 @@ from pydantic import BaseModel, Field
 from bethink import __version__
 from bethink.agent.commands import MODEL_HELP
 from bethink.errors import StorageError
+from bethink.llm.chosen import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
+from bethink.vault.workshop import OFF
 from bethink.web.caller import Anybody, Served
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
 
 _PROBE_EVERY_S = 30
+_MOST_TOLD = 3
 router = APIRouter(tags=["health"])
 
 
@@ -50,6 +53,15 @@ class RedisPart(PartHealth):
     behind: int = Field(default=0, description="Changes that it has not heard of yet; they are kept here.")
 
 
+class VaultPart(PartHealth):
+    """The caller's vault: its pages, what cannot be read, and whether changes of files are seen at once."""
+
+    pages: int = 0
+    bytes: int = 0
+    unread: int = Field(default=0, description="Files and folders that are listed and not read.")
+    watched: bool = Field(default=False, description="Whether this process watches the files.")
+
+
 class Parts(BaseModel):
     """The parts that Bethink stands on."""
 
@@ -62,6 +74,8 @@ class Parts(BaseModel):
     mcp: PartHealth
     sandbox: PartHealth
     redis: RedisPart
+    vault: VaultPart
+    memory_agent: PartHealth
 
 
 class Health(BaseModel):
@@ -122,6 +136,8 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         mcp=_mcp(app),
         sandbox=_sandbox(app),
         redis=await _redis(app),
+        vault=await _vault(app, caller),
+        memory_agent=_memory_agent(app),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
     response.status_code = 200 if parts.store.status == "ok" else 503
@@ -216,4 +232,37 @@ async def _redis(app: App) -> RedisPart:
         last_save_ok=state.last_save_ok,
         evicts=state.evicts,
         behind=await sharing.pending(),
+    )
+
+
+def _memory_agent(app: App) -> PartHealth:
+    """Which model it asks; nothing is looked for here, and to have none is no fault."""
+    settings = app.settings.vault
+    if not settings.enabled:
+        return PartHealth(status="off", message=OFF)
+    chosen = app.given.chosen
+    has_model = app.ports.llm is not None or settings.agent_model not in {AUTO, ""} or chosen.probing.found
+    return PartHealth(status="ok" if has_model else "off", message=chosen.told(settings.agent_model))
+
+
+async def _vault(app: App, caller: Principal) -> VaultPart:
+    """No vault yet is no fault, nor is a file that cannot be read; not to hear of changes is one."""
+    if not app.vault.settings.enabled:
+        return VaultPart(status="off", message=OFF)
+    if not await app.vault.exists(caller.owner):
+        return VaultPart(status="off", message="There is no vault yet: `bethink vault init` makes one.")
+    state = await app.vault.state(caller.owner)
+    fault = app.watching.fault
+    watched = app.watching.watches(caller.owner) and fault is None
+    if await app.guarded.views.rules(caller):
+        # By sizes and counts what is hidden could be measured.
+        return VaultPart(status="degraded" if fault else "ok", message=fault, watched=watched)
+    told = [f"{path}: {why}" for path, why in state.troubles[:_MOST_TOLD]]
+    return VaultPart(
+        status="degraded" if fault else "ok",
+        message="; ".join([*([fault] if fault else []), *told]) or None,
+        pages=state.pages,
+        bytes=state.bytes,
+        unread=len(state.troubles),
+        watched=watched,
     )

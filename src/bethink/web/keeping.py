@@ -12,8 +12,8 @@ from bethink.across.health import Trouble
 from bethink.clock import to_datetime
 from bethink.memory import LARGEST_SHARE, THRESHOLD
 from bethink.memory.steps import StepKind
-from bethink.web.caller import Body, Caller, Cursor, Limit, Served
-from bethink.web.memories import Memory, memory_of
+from bethink.web.caller import SEES_ALL, Body, Caller, Cursor, Limit, Served, Shaded
+from bethink.web.memories import Memory, memory_of, seen_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Consolidation(BaseModel):
     undo: str | None
 
 
-@router.get("/health")
+@router.get("/health", dependencies=[SEES_ALL])
 async def get_memory_health(app: Served, caller: Caller) -> MemoryHealth:
     """What in the memory needs a look, each with what mends it."""
     found = await app.health.check(caller)
@@ -107,7 +107,7 @@ async def get_memory_health(app: Served, caller: Caller) -> MemoryHealth:
     )
 
 
-@router.get("/stats")
+@router.get("/stats", dependencies=[SEES_ALL])
 async def get_memory_stats(app: Served, caller: Caller) -> MemoryNumbers:
     """The memory in numbers."""
     return MemoryNumbers.model_validate(await app.statistics.numbers(caller), from_attributes=True)
@@ -115,17 +115,18 @@ async def get_memory_stats(app: Served, caller: Caller) -> MemoryNumbers:
 
 @router.get("/log")
 async def get_memory_log(
-    app: Served, caller: Caller, *, limit: Limit = 50, cursor: Cursor = None
+    app: Served, caller: Caller, shade: Shaded, *, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryLog:
     """What was changed, the newest first, each with the token that takes it back."""
     page = await app.memory.log(caller, limit=limit, cursor=cursor)
     steps = [item.record for item in page.items]
     facts = await app.memory.get(caller, [step.facts[0].id for step in steps if step.facts])
-    known = {fact.id: fact for fact in facts if fact is not None}
-    return MemoryLog(items=[_step(step, known) for step in steps], cursor=page.cursor)
+    known = {fact.id: fact for fact in seen_of([*filter(None, facts)], shade)}
+    told = [step for step in steps if shade is None or (step.facts and step.facts[0].id in known)]
+    return MemoryLog(items=[_step(step, known) for step in told], cursor=page.cursor)
 
 
-@router.post("/consolidate", responses=documented(409))
+@router.post("/consolidate", dependencies=[SEES_ALL], responses=documented(409))
 async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Caller) -> Consolidation:
     """Merge memories that say the same, in one step, which `undo` takes back."""
     return _consolidation(

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 
 
-def mcp_route(endpoint: Endpoint) -> Route:
-    """The endpoint at its path; whoever adds it also runs `endpoint.serve`."""
+def mcp_route(endpoint: ASGIApp) -> Route:
+    """The endpoint at its path; whoever adds it also runs `Endpoint.serve`."""
     return Route(PATH, endpoint=_Known(endpoint), include_in_schema=False)
 
 
@@ -42,7 +42,7 @@ def mcp_route(endpoint: Endpoint) -> Route:
 class _Known:
     """The endpoint, told who asks."""
 
-    endpoint: Endpoint
+    endpoint: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse who may not come in; hand on everybody else."""

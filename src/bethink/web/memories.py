@@ -5,16 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import NewFact
-from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Moment, Served
+from bethink.vault.patterns import HIDDEN
+from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Moment, Served, Shaded
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.across.veil import Shade
     from bethink.app import App
     from bethink.memory import Changed, Fact
     from bethink.principal import Principal
@@ -136,6 +141,7 @@ class UndoBody(Body):
 async def list_memories(
     app: Served,
     caller: Caller,
+    shade: Shaded,
     *,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -168,11 +174,12 @@ async def list_memories(
         where["doubted"] = 1
     page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
     total = await app.memory.count(caller, where)
-    return MemoryPage(items=[memory_of(item.record) for item in page.items], cursor=page.cursor, total=total)
+    items = [memory_of(fact) for fact in seen_of([item.record for item in page.items], shade)]
+    return MemoryPage(items=items, cursor=page.cursor, total=total)
 
 
 @router.post("", status_code=201, responses=documented(507))
-async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryChange:
+async def add_memory(body: MemoryDraft, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
     """Keep a memory: what is known is merged, what it corrects is superseded.
 
     What it contradicts is put in doubt together with it.
@@ -188,23 +195,25 @@ async def add_memory(body: MemoryDraft, app: Served, caller: Caller) -> MemoryCh
         valid_until=None if body.valid_until is None else to_us(body.valid_until),
         depends_on=tuple(body.depends_on),
     )
-    return change_of(await app.memory.add(caller, fact))
+    return change_of(await app.memory.add(caller, fact), shade)
 
 
 @router.post("/undo", responses=documented(404, 409))
-async def undo_memory_change(body: UndoBody, app: Served, caller: Caller) -> MemoryChange:
+async def undo_memory_change(body: UndoBody, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
     """Take back a change."""
-    return change_of(await app.memory.undo(caller, body.token))
+    return change_of(await app.memory.undo(caller, body.token), shade)
 
 
 @router.get("/{memory}", responses=documented(404))
-async def get_memory(memory: str, app: Served, caller: Caller) -> Memory:
+async def get_memory(memory: str, app: Served, caller: Caller, shade: Shaded) -> Memory:
     """One memory, whatever its state."""
-    return memory_of(await fact_of(app, caller, memory))
+    return memory_of(await fact_of(app, caller, memory, shade))
 
 
 @router.patch("/{memory}", responses=documented(404, 409, 507))
-async def edit_memory(memory: str, body: MemoryPatch, app: Served, caller: Caller) -> MemoryChange:
+async def edit_memory(
+    memory: str, body: MemoryPatch, app: Served, caller: Caller, shade: Shaded
+) -> MemoryChange:
     """Correct a memory: new content supersedes it, the old one keeps its time."""
     old = await fact_of(app, caller, memory)
     new = NewFact(
@@ -216,47 +225,57 @@ async def edit_memory(memory: str, body: MemoryPatch, app: Served, caller: Calle
         project=old.project,
         depends_on=old.depends_on,
     )
-    return change_of(await app.memory.edit(caller, memory, new))
+    return change_of(await app.memory.edit(caller, memory, new), shade)
 
 
 @router.post("/{memory}/accept", responses=documented(404, 409))
-async def accept_memory(memory: str, app: Served, caller: Caller) -> MemoryChange:
+async def accept_memory(memory: str, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
     """Make a suggestion (`state=suggested` lists them) the owner's own, as if they had said it."""
-    return change_of(await app.memory.accept(caller, memory))
+    return change_of(await app.memory.accept(caller, memory), shade)
 
 
 @router.post("/{memory}/reject", responses=documented(404, 409))
-async def reject_memory(memory: str, app: Served, caller: Caller) -> MemoryChange:
+async def reject_memory(memory: str, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
     """Take a suggestion away; the same words are not suggested again."""
-    return change_of(await app.memory.reject(caller, memory))
+    return change_of(await app.memory.reject(caller, memory), shade)
 
 
 @router.get("/{memory}/history", responses=documented(404))
-async def get_memory_history(memory: str, app: Served, caller: Caller) -> MemoryHistory:
+async def get_memory_history(memory: str, app: Served, caller: Caller, shade: Shaded) -> MemoryHistory:
     """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
-    return MemoryHistory(items=[memory_of(fact) for fact in await app.memory.history(caller, memory)])
+    await fact_of(app, caller, memory, shade)
+    history = seen_of(await app.memory.history(caller, memory), shade)
+    return MemoryHistory(items=[memory_of(fact) for fact in history])
 
 
-async def fact_of(app: App, caller: Principal, memory: str) -> Fact:
-    """The fact with this id, whatever its state.
+async def fact_of(app: App, caller: Principal, memory: str, shade: Shade | None = None) -> Fact:
+    """The fact with this id, whatever its state, without what a `shade` hides.
 
     Raises:
         UnknownId: there is none.
     """
     (found,) = await app.memory.get(caller, [memory])
+    if found is not None and shade is not None:
+        found = shade.fact(found)
     if found is None:
         message = "No such memory: it may have been forgotten."
         raise UnknownId(message)
     return found
 
 
-def change_of(changed: Changed) -> MemoryChange:
-    """A change as JSON."""
+def seen_of(facts: Sequence[Fact], shade: Shade | None) -> Sequence[Fact]:
+    """The facts without what is hidden."""
+    return facts if shade is None else [seen for fact in facts if (seen := shade.fact(fact)) is not None]
+
+
+def change_of(changed: Changed, shade: Shade | None = None) -> MemoryChange:
+    """A change as JSON; of a fact that is hidden from who changed it the words are not said."""
+    fact = changed.fact if shade is None else shade.fact(changed.fact)
     return MemoryChange(
-        memory=memory_of(changed.fact),
+        memory=memory_of(fact or msgspec.structs.replace(changed.fact, content=HIDDEN, topics=())),
         change=changed.change,
         undo=changed.undo,
-        others=[memory_of(other) for other in changed.others],
+        others=[memory_of(other) for other in seen_of(changed.others, shade)],
         count=changed.count,
     )
 

@@ -42,6 +42,11 @@ _FINISHES = {
     "content_filter": "content_filter",
 }
 """OpenAI's words for an end that is none of the model's own will; any other is its `stop`."""
+STOPPED = {
+    "cancelled": "The answer was stopped before its end; what was said by then is in its conversation.",
+    "interrupted": "The answer broke off, as Bethink ended; what was said by then is in its conversation.",
+}
+"""Ends for which OpenAI has no word; its `stop` would say that the answer is whole."""
 _SECOND_US = 1_000_000
 _APART = "\n\n"
 
@@ -100,6 +105,8 @@ class OpenAiFrames:
             case ToolFinished():
                 self._files += event.attachments
                 return b""
+            case RunDone(reason="cancelled" | "interrupted" as reason):
+                return self._made() + _error(reason, STOPPED[reason])
             case RunDone():
                 return self._made() + self._chunk({}, finish=_FINISHES.get(event.reason, "stop"))
             case _:

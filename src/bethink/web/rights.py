@@ -37,10 +37,11 @@ _RULES: Sequence[_Rule] = (
     _rule("*", r"/health", *_ANY),
     _rule("POST", r"/conversations(/[^/]+/(chat|files))?", CHAT),
     _rule("POST", r"/runs/[^/]+/cancel", CHAT),
+    _rule("POST", r"/vault/ask", CHAT),
     _rule("POST", r"/v1/(chat/completions|responses|embeddings)", CHAT),
     _rule("*", r"/v1/responses/[^/]+/cancel", CHAT),
     _rule("DELETE", r"/v1/responses/[^/]+", CHAT),
-    _rule("GET", r"/v1/responses/[^/]+", READ, CHAT),
+    _rule("GET", r"/v1/responses/[^/]+(/input_items)?", READ, CHAT),
     _rule("GET", r"/runs/[^/]+/events", READ, CHAT),
     _rule("GET", r"/v1/models(/.*)?", READ, CHAT),
 )

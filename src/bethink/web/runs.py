@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Header, Query, Response
@@ -11,6 +12,7 @@ from bethink.agent.deciding import Choice
 from bethink.events import Place
 from bethink.web.caller import Body, Caller, Served
 from bethink.web.contract import event_stream
+from bethink.web.following import followed
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream
 
@@ -78,7 +80,9 @@ async def follow_run(
         # Nothing is left to stream; asking for it once raises the error that says so.
         async for _ in app.runs.follow(caller, run, place):
             break
-    return EventStream(app.runs.follow(caller, run, place))
+    return EventStream(
+        await followed(app, caller, run, follow=partial(app.runs.follow, caller, run), after=place)
+    )
 
 
 @router.post("/cancel", status_code=202)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 12 * 1024 * 1024
 """Room for the longest message in JSON's escapes; files travel otherwise."""
 
-_UNBOUNDED = "/memories/import"
-"""The route that counts for itself, by a setting."""
+_UNBOUNDED = frozenset({"/memories/import", "/import"})
+"""The routes that count for themselves, by a setting."""
 _FILES = re.compile(r"/conversations/[^/]+/files")
 """The route that takes files, as large as a setting says."""
 DIAL_PATHS = ("/openai/deployments/", "/openai/v1/")
@@ -89,22 +89,22 @@ class Guard:
 
         limit = self._limit(scope)
         try:
-            origin = await _admitted(scope, limit)
+            if (origin := await _admitted(scope)) is not None:
+                scope.setdefault("state", {})[FOREIGN] = True
+                given.update(cors.headers(origin))
+            _check_length(scope, limit)
         except BethinkError as error:
             await of_error(error)(scope, receive, send_safely)
             return
-        if origin is not None:
-            scope.setdefault("state", {})[FOREIGN] = True
-            given.update(cors.headers(origin))
-            if scope["method"] == "OPTIONS":
-                await cors.preflight()(scope, receive, send_safely)
-                return
+        if origin is not None and scope["method"] == "OPTIONS":
+            await cors.preflight()(scope, receive, send_safely)
+            return
         limited = receive if limit is None else _Limited(receive, limit)
         await Visit().run(self.app, scope, limited, send_safely)
 
     def _limit(self, scope: Scope) -> int | None:
         """The longest body of this route, in bytes; None where it counts for itself."""
-        if scope["path"] == _UNBOUNDED:
+        if scope["path"] in _UNBOUNDED:
             return None
         if _dial_hosts(scope) is not None:
             return _DIAL_BYTES
@@ -129,22 +129,32 @@ async def _house(scope: Scope) -> _House:
     return _House(True, app.settings.public_urls, app.settings.cors_origins)
 
 
-async def _admitted(scope: Scope, limit: int | None) -> str | None:
+async def _admitted(scope: Scope) -> str | None:
     """See `_checked`; DIAL Core is known by its own names and its key."""
     headers = Headers(scope=scope)
     if (hosts := _dial_hosts(scope)) is not None:
         # Core sends its clients' headers along; its key says who asks, which no page can send.
         _check_dial_host(headers, hosts)
         return None
-    return _checked(headers, scope["scheme"], await _house(scope), limit)
+    return _checked(headers, scope["scheme"], await _house(scope))
 
 
-def _checked(headers: Headers, scheme: str, house: _House, limit: int | None) -> str | None:
+def _check_length(scope: Scope, limit: int | None) -> None:
+    """Refuse a body that is said to be longer than `limit` bytes.
+
+    Raises:
+        TooLarge: it is.
+    """
+    length = Headers(scope=scope).get("content-length", "0")
+    if limit is not None and length.isdecimal() and int(length) > limit:
+        raise _too_large(limit)
+
+
+def _checked(headers: Headers, scheme: str, house: _House) -> str | None:
     """The origin of another site's page that may send this; None for our own, and for programs.
 
     Raises:
         NotAllowed: the request may not come from there, or not by that name.
-        TooLarge: its body is longer than `limit` bytes.
     """
     forwarded = next((name for name in headers if name.startswith(_FORWARDED)), None)
     if forwarded is not None and not house.has_users:
@@ -155,11 +165,7 @@ def _checked(headers: Headers, scheme: str, house: _House, limit: int | None) ->
         raise NotAllowed(message)
     host = _checked_host(headers, house)
     named = {url for url in house.public_urls if urlsplit(url).netloc == host.lower()}
-    foreign = _foreign(headers, named or {f"{scheme}://{host}".lower()}, house.cors_origins)
-    length = headers.get("content-length", "0")
-    if limit is not None and length.isdecimal() and int(length) > limit:
-        raise _too_large(limit)
-    return foreign
+    return _foreign(headers, named or {f"{scheme}://{host}".lower()}, house.cors_origins)
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from bethink.app import open_app
 from bethink.errors import BadInput
 from bethink.web import create_web
 from bethink.web.binding import check_bind
+from bethink.web.wire import BoundedHttp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -112,9 +113,14 @@ async def _serve(
             on_ready(url)
             # Not before: the first answer shall not wait for half a second of loading.
             tasks.start_soon(app.background.ready_embedder)
+            tasks.start_soon(app.watching.watch)
+
+        def stop() -> None:
+            app.runs.interrupt()
+            app.vault.news.end()
 
         config = configured(make(nullcontext(app)))
-        await Server(config, on_ready=ready, on_stop=app.runs.interrupt).serve([listener])
+        await Server(config, on_ready=ready, on_stop=stop).serve([listener])
         tasks.cancel_scope.cancel()
 
 
@@ -122,7 +128,7 @@ def configured(web: ASGIApp) -> uvicorn.Config:
     """How Bethink runs uvicorn: no log of its own for requests, no trust in forwarded headers."""
     return uvicorn.Config(
         web,
-        http="httptools",
+        http=BoundedHttp,
         ws="none",
         log_config=None,
         access_log=False,

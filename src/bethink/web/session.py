@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, model_validator
 
 from bethink.errors import BadInput, NotAllowed
-from bethink.web.caller import Anybody, Body, Caller, Served
+from bethink.web.caller import PARTING, Anybody, Body, Caller, Served
 from bethink.web.credentials import COOKIE, FOREIGN, peer_of
 from bethink.web.problems import documented
 
@@ -98,7 +98,7 @@ async def sign_in(body: SignInBody, app: Served, request: Request, response: Res
     return SessionShown(needed=True, user=person, rights=sorted(record.scopes), by_key=False)
 
 
-@router.delete("", status_code=204, response_class=Response)
+@router.delete("", status_code=204, response_class=Response, dependencies=[PARTING])
 async def sign_out(app: Served, caller: Caller, request: Request) -> Response:
     """Sign this browser out; what it held opens nothing any more, in any process."""
     await app.accounts.signing.out(caller)

@@ -29,7 +29,8 @@ class SettingsShown(BaseModel):
     """The settings in force."""
 
     model: str | None = Field(description="`provider:name`; null where none is set.")
-    model_help: str = Field(description="How to set a model.")
+    model_help: str = Field(description="How to set a model, and which one was found on this machine.")
+    memory_agent: str = Field(description="The model that the memory agent of the vault asks, in words.")
     fallbacks: list[str]
     models: list[str] = Field(
         description="What a conversation may choose its model from, the usual one first."
@@ -44,11 +45,14 @@ class SettingsShown(BaseModel):
 
 @router.get("/settings")
 async def get_settings(app: Served, _: Caller) -> SettingsShown:
-    """The settings in force, without keys."""
-    settings = app.settings
+    """The settings in force, without keys. Where no model is set, one on this machine is looked for."""
+    settings, chosen = app.settings, app.given.chosen
+    found = None if app.ports.llm else await chosen.probing.find()
+    help_text = MODEL_HELP if found is None else f"{found.offer} {MODEL_HELP}"
     return SettingsShown(
         model=app.ports.llm.name if app.ports.llm else None,
-        model_help=MODEL_HELP,
+        model_help=help_text,
+        memory_agent=chosen.told(settings.vault.agent_model),
         fallbacks=settings.model_fallbacks,
         models=list(app.models.names()),
         data_dir=str(settings.data_dir),

@@ -8,7 +8,7 @@ back with `Last-Event-ID` gets exactly what it missed. The stream ends with
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 import anyio
 import msgspec
@@ -34,10 +34,14 @@ _DONE = b"data: [DONE]\n\n"
 _log = log("web")
 
 
-class Frames(Protocol):
+_T = TypeVar("_T")
+_Told_contra = TypeVar("_Told_contra", contravariant=True)
+
+
+class Frames(Protocol[_Told_contra]):
     """How events are written for one reader."""
 
-    def written(self, batch: Sequence[Numbered]) -> bytes:
+    def written(self, batch: Sequence[_Told_contra]) -> bytes:
         """The frames of some events; none where they mean nothing to the reader."""
         ...
 
@@ -58,15 +62,15 @@ class OwnFrames:
         return _frame(Warned(part="events", message=error.message))
 
 
-class EventStream(Response):
+class EventStream(Response, Generic[_T]):
     """A run's events to one reader. The reader may leave at any time: the run goes on."""
 
     media_type = "text/event-stream"
 
     def __init__(
         self,
-        batches: AsyncGenerator[Sequence[Numbered], None],
-        frames: Frames | None = None,
+        batches: AsyncGenerator[Sequence[_T], None],
+        frames: Frames[_T] | None = None,
         *,
         keep_alive_s: float = KEEP_ALIVE_S,
         headers: Mapping[str, str] | None = None,
@@ -75,7 +79,7 @@ class EventStream(Response):
         super().__init__(headers={**fixed, **(headers or {})})
         del self.headers["content-length"]
         self._batches = batches
-        self._frames = frames or OwnFrames()
+        self._frames = frames or cast("Frames[_T]", OwnFrames())
         self._keep_alive_s = keep_alive_s
         self._sent_at = 0.0
 

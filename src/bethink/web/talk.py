@@ -1,4 +1,4 @@
-"""`/conversations/search`, and of one conversation: its export, and a branch from one of its messages."""
+"""`/conversations/search`, and of one conversation: its export, and what its model is told in short."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from bethink.across.finding import MAX_QUERY_CHARS
 from bethink.clock import to_datetime
 from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, file_name
+from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.web.caller import Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
@@ -60,6 +61,14 @@ class FoundMessages(BaseModel):
 
     items: list[FoundMessage]
     cursor: str | None = Field(description="Leads to the next page; null at the end.")
+
+
+class SummaryShown(BaseModel):
+    """What the model is told of the earlier part of a conversation; the messages themselves are kept."""
+
+    text: str
+    at: datetime = Field(description="When it was written.")
+    covered_messages: int = Field(description="It stands for the first so many of the active branch.")
 
 
 @router.get("/search", responses=documented(404))
@@ -119,6 +128,19 @@ async def export_conversation(
             "content-disposition": f"attachment; filename*=utf-8''{name}",
             "x-content-type-options": "nosniff",
         },
+    )
+
+
+@router.get("/{conversation}/summary", responses=documented(404))
+async def get_summary(conversation: str, app: Served, caller: Caller) -> SummaryShown:
+    """The summary that stands for the earlier part of a long conversation; 404 where there is none."""
+    held = (await app.conversations.get(caller, conversation)).record
+    summary = await app.runs.stored.summary(caller, held)
+    if summary is None:
+        message = "There is no summary of this conversation: its model is told all of it."
+        raise UnknownId(message)
+    return SummaryShown(
+        text=summary.message.content, at=to_datetime(summary.at), covered_messages=summary.position
     )
 
 

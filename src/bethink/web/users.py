@@ -12,7 +12,7 @@ from bethink.accounts import ADMIN, Key, User
 from bethink.accounts.rights import USUAL
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, NotAllowed
-from bethink.web.caller import Body, Caller, Moment, Served
+from bethink.web.caller import PARTING, Body, Caller, Moment, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ async def make_key(body: KeyBody, app: Served, caller: Caller) -> KeyMade:
     return KeyMade(**_key(app, made.key, {}).model_dump(), key=made.text)
 
 
-@router.delete("/keys/{key}", responses=documented(404))
+@router.delete("/keys/{key}", responses=documented(404), dependencies=[PARTING])
 async def revoke_key(key: str, app: Served, caller: Caller) -> KeyShown:
     """End a key of the caller's at once, and what was signed in with it."""
     return _key(app, await app.accounts.register.revoke_key(key, user=caller.owner), {})
@@ -143,7 +143,7 @@ async def add_user(body: UserBody, app: Served, _: Caller) -> UserShown:
     return _user(app, await app.accounts.register.add_user(body.name, is_admin=body.admin, password=password))
 
 
-@router.patch("/users/{user}", responses=documented(404))
+@router.patch("/users/{user}", responses=documented(404), dependencies=[PARTING])
 async def change_user(user: str, body: UserPatch, app: Served, caller: Caller) -> UserShown:
     """Disable, enable, make an administrator or none, or give a new password, which signs them out."""
     if user == caller.owner and (body.disabled or body.admin is False):

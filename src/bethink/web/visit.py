@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from bethink.errors import BethinkError, NotSignedIn
 from bethink.web.problems import of_error
+from bethink.web.veiling import Veiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +43,10 @@ class Visit:
         """Whose request it is: it is broken off when they may not come in any more."""
         self._stack.enter_context(accounts.watched(principal, self._cancel.cancel))
 
+    def leave(self) -> None:
+        """Have it answered to its end, since it is itself what ends the key or sign-in that it came with."""
+        self._stack.close()
+
     def streams(self, broken: Callable[[BethinkError], bytes]) -> None:
         """Say how the answer, a stream, tells that it breaks off."""
         self._broken = broken
@@ -49,13 +55,17 @@ class Visit:
         """Answer the request; one that is broken off is told why, as far as there is still room to."""
 
         async def noting(message: Message) -> None:
+            # The run of who may not come in any more is cancelled at once with the request: what that
+            # leaves to say may be here before this task has noticed, and is no answer.
+            if self._cancel.cancel_called:
+                await anyio.lowlevel.checkpoint_if_cancelled()
             self._has_begun = True
             self._is_over = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
         scope.setdefault("state", {})[VISIT] = self
         with self._stack, self._cancel:
-            await app(scope, receive, noting)
+            await app(scope, receive, Veiling(scope, noting).send)
         if not self._cancel.cancelled_caught or self._is_over:
             return
         error = NotSignedIn(_ENDED)

@@ -12,6 +12,9 @@ import type {
   Forgotten,
   FoundMessages,
   Health,
+  ImportChoice,
+  ImportList,
+  ImportShown,
   KeyBody,
   KeyList,
   KeyMade,
@@ -32,6 +35,7 @@ import type {
   Rule,
   Session,
   Settings,
+  Summary,
   ToolList,
   UserBody,
   UserList,
@@ -92,7 +96,8 @@ export function withQuery(path: string, query: Query): string {
   return text ? `${path}?${text}` : path;
 }
 
-async function send(path: string, init: RequestInit): Promise<Response> {
+/** A request whose answer, good or not, is looked at by who asks. */
+export async function send(path: string, init: RequestInit): Promise<Response> {
   try {
     // The interface's pages share addresses with the API, so answers must not meet in a cache.
     const response = await fetch(path, { cache: "no-store", ...init });
@@ -112,7 +117,8 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   return response;
 }
 
-async function json<T>(method: string, path: string, body?: unknown, signal?: AbortSignal) {
+/** The JSON that the server answers; anything but success is thrown as a `Problem`. */
+export async function json<T>(method: string, path: string, body?: unknown, signal?: AbortSignal) {
   const headers: Record<string, string> = { accept: "application/json" };
   if (body !== undefined) headers["content-type"] = "application/json";
   const init: RequestInit = { method, headers };
@@ -152,6 +158,9 @@ export const api = {
   /** Its newest messages, or those before, behind or around a position. */
   conversation: (id: string, page: MessagePage = {}) =>
     json<OpenConversation>("GET", withQuery(`/conversations/${at(id)}`, { limit: 50, ...page })),
+  /** What its model is told of its earlier part; not found where it is told all of it. */
+  summary: (id: string, signal?: AbortSignal) =>
+    json<Summary>("GET", `/conversations/${at(id)}/summary`, undefined, signal),
   createConversation: (begin: NewConversation) =>
     json<Conversation>("POST", "/conversations", begin),
   patchConversation: (id: string, patch: ConversationPatch) =>
@@ -194,12 +203,15 @@ export const api = {
     },
     signal?: AbortSignal,
   ) => json<MemoryPage>("GET", withQuery("/memories", query), undefined, signal),
-  memory: (id: string) => json<Memory>("GET", `/memories/${at(id)}`),
+  memory: (id: string, signal?: AbortSignal) =>
+    json<Memory>("GET", `/memories/${at(id)}`, undefined, signal),
   memoryHistory: (id: string) => json<MemoryHistory>("GET", `/memories/${at(id)}/history`),
   acceptMemory: (id: string) => json<MemoryWritten>("POST", `/memories/${at(id)}/accept`),
   rejectMemory: (id: string) => json<MemoryWritten>("POST", `/memories/${at(id)}/reject`),
-  memoryHealth: () => json<MemoryHealth>("GET", "/memories/health"),
-  memoryNumbers: () => json<MemoryNumbers>("GET", "/memories/stats"),
+  memoryHealth: (signal?: AbortSignal) =>
+    json<MemoryHealth>("GET", "/memories/health", undefined, signal),
+  memoryNumbers: (signal?: AbortSignal) =>
+    json<MemoryNumbers>("GET", "/memories/stats", undefined, signal),
   consolidate: (preview: boolean) =>
     json<Consolidation>("POST", "/memories/consolidate", { preview }),
   exportAddress: (query: { format: "jsonl" | "md" | "csv"; conversations?: boolean }) =>
@@ -212,6 +224,11 @@ export const api = {
     });
     return (await response.json()) as MemoryImport;
   },
+  imports: (signal?: AbortSignal) => json<ImportList>("GET", "/import", undefined, signal),
+  applyImport: (id: string, choice: ImportChoice) =>
+    json<ImportShown>("POST", `/import/${at(id)}/apply`, choice),
+  undoImport: (id: string) => json<ImportShown>("POST", `/import/${at(id)}/undo`),
+  discardImport: (id: string) => json<void>("DELETE", `/import/${at(id)}`),
   addMemory: (draft: MemoryDraft) => json<MemoryWritten>("POST", "/memories", draft),
   patchMemory: (id: string, patch: MemoryPatch) =>
     json<MemoryWritten>("PATCH", `/memories/${at(id)}`, patch),
@@ -219,5 +236,9 @@ export const api = {
   forgetPreview: (wanted: ForgetWanted) => json<ForgetPreview>("POST", "/memories/forget", wanted),
   forget: (wanted: ForgetWanted, confirm: string) =>
     json<Forgotten>("POST", "/memories/forget", { ...wanted, confirm }),
-  undo: (token: string) => json<MemoryWritten>("POST", "/memories/undo", { token }),
+  // A page's token says so itself: the vault takes those back.
+  undo: (token: string) =>
+    json<MemoryWritten>("POST", token.startsWith("page:") ? "/vault/undo" : "/memories/undo", {
+      token,
+    }),
 };

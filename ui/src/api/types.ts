@@ -10,6 +10,7 @@ import type {
   RunDone,
   SessionShown,
   SettingsShown,
+  SummaryShown,
   ToolShown,
   Waiting,
 } from "../contract/openapi";
@@ -30,6 +31,11 @@ export type {
   FoundMessage,
   FoundMessages,
   Health,
+  ImportChoice,
+  ImportList,
+  ImportReport,
+  ImportShown,
+  ImportTally,
   KeyBody,
   KeyList,
   KeyMade,
@@ -60,6 +66,29 @@ export type {
   UserList,
   UserPatch,
   UserShown,
+  VaultBacklinks,
+  VaultChange,
+  VaultChoice,
+  VaultConflict,
+  VaultEntry,
+  VaultFilter,
+  VaultFilterBody,
+  VaultFilters,
+  VaultFound,
+  VaultGraph,
+  VaultHistory,
+  VaultHit,
+  VaultLinks,
+  VaultMended,
+  VaultMoved,
+  VaultNews,
+  VaultPage,
+  VaultPlan,
+  VaultPointer,
+  VaultReport,
+  VaultSeen,
+  VaultTree,
+  VaultVersion,
 } from "../contract/openapi";
 
 /** What to forget, in one way. */
@@ -72,6 +101,7 @@ export type WaitingCall = Waiting;
 export type MemoryWritten = MemoryChange;
 export type PartHealth = HealthPart;
 export type Session = SessionShown;
+export type Summary = SummaryShown;
 export type Settings = SettingsShown;
 export type KnownTool = ToolShown;
 export type ToolCallRecord = CallShown;

@@ -1,6 +1,6 @@
-// Sending a file into a conversation. `fetch` tells nothing of how far a body has gone, so it is not used.
+// Sending a file. `fetch` tells nothing of how far a body has gone, so it is not used.
 import { problemIn, unreachable } from "./client";
-import type { ConversationFile } from "./types";
+import type { ConversationFile, ImportShown } from "./types";
 
 type Going = {
   /** Told how much of the file has gone, 0 to 1. */
@@ -8,15 +8,14 @@ type Going = {
   signal: AbortSignal;
 };
 
-/** The file as the conversation has it; throws a `Problem` where it is not taken. */
-export function upload(conversation: string, file: File, going: Going): Promise<ConversationFile> {
+function sent<T>(path: string, good: number, file: File, going: Going): Promise<T> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", `/conversations/${encodeURIComponent(conversation)}/files`);
+    request.open("POST", path);
     request.setRequestHeader("accept", "application/json");
     request.upload.onprogress = ({ loaded, total }) => total && going.onProgress(loaded / total);
     request.onload = () => {
-      if (request.status === 201) resolve(JSON.parse(request.responseText));
+      if (request.status === good) resolve(JSON.parse(request.responseText));
       else reject(problemIn(request.status, request.responseText));
     };
     request.onerror = () => reject(unreachable());
@@ -27,3 +26,11 @@ export function upload(conversation: string, file: File, going: Going): Promise<
     request.send(body);
   });
 }
+
+/** The file as the conversation has it; throws a `Problem` where it is not taken. */
+export const upload = (conversation: string, file: File, going: Going): Promise<ConversationFile> =>
+  sent(`/conversations/${encodeURIComponent(conversation)}/files`, 201, file, going);
+
+/** The import that an export begins; throws a `Problem` where it is not taken. */
+export const uploadExport = (file: File, going: Going): Promise<ImportShown> =>
+  sent("/import", 202, file, going);

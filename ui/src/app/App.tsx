@@ -10,12 +10,14 @@ import { rooms } from "../services/rooms";
 import { type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
 import { Banner } from "./Banner";
+import { Missing } from "./Missing";
 import { Palette } from "./Palette";
 import { Rail } from "./Rail";
 import { Shortcuts } from "./Shortcuts";
 
 const MemoryRoom = lazy(() => import("../features/memory/MemoryRoom"));
 const SettingsRoom = lazy(() => import("../features/settings/SettingsRoom"));
+const VaultRoom = lazy(() => import("../features/vault/VaultRoom"));
 const SoonRoom = lazy(() => import("../features/soon/SoonRoom"));
 
 function Shown({ route }: { route: Route }) {
@@ -26,6 +28,8 @@ function Shown({ route }: { route: Route }) {
       return <MemoryRoom memory={route.memory} />;
     case "settings":
       return <SettingsRoom page={route.page} />;
+    case "vault":
+      return <VaultRoom page={route.page} view={route.view} />;
     case "lost":
       return (
         <div className="page">
@@ -88,9 +92,11 @@ export function App() {
       <Rail current={route.room} />
       <Banner />
       <main id="main" className="room-main" tabIndex={-1}>
-        <Suspense fallback={null}>
-          <Shown route={route} />
-        </Suspense>
+        <Missing key={route.room}>
+          <Suspense fallback={null}>
+            <Shown route={route} />
+          </Suspense>
+        </Missing>
       </main>
       {open === "palette" && <Palette onClose={close} onShortcuts={() => setOpen("shortcuts")} />}
       {open === "shortcuts" && <Shortcuts onClose={close} />}

@@ -152,10 +152,12 @@ export function Palette({
   onShortcuts: () => void;
 }) {
   const [query, setQuery] = useState("");
-  const [at, setAt] = useState(0);
+  /** What the arrows led to; it stays chosen where others are found before it. */
+  const [picked, setPicked] = useState<string | null>(null);
   const list = useId();
   const { found, problem } = useFound(query.trim(), onShortcuts);
-  const current = Math.min(at, found.length - 1);
+  const at = found.findIndex(({ key }) => key === picked);
+  const current = found.length ? Math.max(0, at) : -1;
   const choose = (one: Found | undefined) => {
     if (!one) return;
     if (!one.stays) onClose();
@@ -163,7 +165,7 @@ export function Palette({
   };
   const press = (event: KeyboardEvent) => {
     const to = { ArrowDown: current + 1, ArrowUp: current - 1 }[event.key];
-    if (to !== undefined) setAt((to + found.length) % Math.max(1, found.length));
+    if (to !== undefined) setPicked(found.at(to % Math.max(1, found.length))?.key ?? null);
     else if (event.key === "Enter" && !event.nativeEvent.isComposing) choose(found[current]);
     else return;
     event.preventDefault();
@@ -186,7 +188,7 @@ export function Palette({
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
-            setAt(0);
+            setPicked(null);
           }}
           onKeyDown={press}
         />

@@ -36,6 +36,8 @@ export type ChatBody = { edit?: string | null; message?: Said | null; parent?: s
 
 export type ChatMessage = { content?: string | readonly Part[] | null; role: "system" | "developer" | "user" | "assistant" | "tool" | "function"; tool_call_id?: string | null };
 
+export type ChoiceBody = { path: string; target?: string; to?: string; way: "lead" | "create" | "unlink" | "merge" | "mend" | "aside" | "split" | "rename" | "convert" };
+
 export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
 
 export type Completion = { max_completion_tokens?: number | null; max_tokens?: number | null; messages: readonly ChatMessage[]; metadata?: Metadata | null; model: string; n?: number | null; response_format?: Format | null; stream?: boolean | null; stream_options?: StreamOptions | null; temperature?: number | null; tool_choice?: unknown; tools?: readonly Offered[] | null };
@@ -46,7 +48,7 @@ export type ConsolidationBody = { preview?: boolean; share?: number; threshold?:
 
 export type ContextFilled = { history: number; kind: "context_filled"; memory: number; summary: number; system: number; tools: number; window: number };
 
-export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string };
+export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; origin: string; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string };
 
 export type ConversationFile = { at: string; id: string; made_by: "owner" | "tool"; media_type: string; name: string; size: number; url: string };
 
@@ -54,7 +56,7 @@ export type ConversationPage = { cursor: string | null; items: readonly Conversa
 
 export type ConversationPatch = { archived?: boolean | null; branch?: number | null; model?: string | null; project?: string | null; system?: string | null; title?: string | null };
 
-export type ConversationShown = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[]; window: WindowFilled | null };
+export type ConversationShown = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; cursor: string | null; id: string; interrupted: Interrupted | null; message_count: number; messages: readonly (OwnerMessage | ModelMessage | ToolResult)[]; model: string | null; origin: string; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string; waiting: readonly Waiting[]; window: WindowFilled | null };
 
 export type Decided = { goes_on: boolean; run: string };
 
@@ -68,11 +70,15 @@ export type Fault = { parameter: string; reason: string };
 
 export type FileList = { items: readonly ConversationFile[] };
 
+export type FolderBody = { path: string };
+
 export type ForgetBody = { all?: boolean; confirm?: string | null; ids?: readonly string[]; k?: number; query?: string | null; since?: string | null; until?: string | null };
 
-export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; people: readonly ForgottenOfPerson[]; token: string; versions: readonly Memory[] };
+export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; pages: readonly ForgottenOfPage[]; people: readonly ForgottenOfPerson[]; token: string; versions: readonly Memory[] };
 
-export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; has_more: boolean; memories: readonly string[]; messages: readonly string[]; outside: readonly string[]; people: readonly string[] };
+export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; has_more: boolean; memories: readonly string[]; messages: readonly string[]; outside: readonly string[]; pages: readonly string[]; people: readonly string[] };
+
+export type ForgottenOfPage = { parts: readonly string[]; path: string };
 
 export type ForgottenOfPerson = { name: string; parts: readonly string[]; person: string };
 
@@ -91,6 +97,20 @@ export type FoundMessages = { cursor: string | null; items: readonly FoundMessag
 export type Function = { description?: string | null; name: string; parameters?: Record<string, unknown> | null };
 
 export type Health = { conversation_manager_initialized?: boolean; parts?: Parts | null; status: "ok" | "degraded"; version: string };
+
+export type ImportChoice = { into?: "conversations" | "vault" | "both" | null; source?: "chatgpt" | "claude" | "notion" | "obsidian" | "markdown" | null; topics?: "keywords" | "meaning" | "none" };
+
+export type ImportList = { items: readonly ImportShown[] };
+
+export type ImportProblem = { count: number; fault: boolean; name: string; why: string };
+
+export type ImportReport = { characters: number; conversations: ImportTally; files: number; first: string | null; last: string | null; messages: number; note: string; pages: ImportTally; problem_count: number; problems: readonly ImportProblem[]; read: number; size: number; topics: readonly ImportTopic[] };
+
+export type ImportShown = { at: string; error: string | null; id: string; into: "conversations" | "vault" | "both"; name: string; preview: ImportReport | null; report: ImportReport | null; source: string; staged: boolean; state: "reading" | "ready" | "applying" | "done" | "stopped" | "failed" | "undoing" | "undone"; topics: "keywords" | "meaning" | "none" };
+
+export type ImportTally = { duplicates: number; grown: number; kept: number; known: number; left: number; new: number };
+
+export type ImportTopic = { count: number; keywords: readonly string[]; name: string };
 
 export type Interrupted = { at: string; message: string; run: string };
 
@@ -172,6 +192,8 @@ export type ModelMessage = { at: string; branch: number; changed: readonly Messa
 
 export type Models = { data: readonly Model[]; object?: "list" };
 
+export type MoveBody = { path: string; relink?: boolean; to: string };
+
 export type Named = { id: string };
 
 export type NewConversation = { model?: string | null; project?: string | null; system?: string; temporary?: boolean; title?: string | null };
@@ -180,11 +202,13 @@ export type Offered = { description?: string | null; function?: Function | null;
 
 export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null };
 
+export type PageBody = { if_version?: string | null; note?: string; text: string };
+
 export type Part = { file?: Record<string, unknown> | null; file_data?: string | null; file_url?: string | null; filename?: string | null; image_url?: string | null; input_audio?: Record<string, string> | null; refusal?: string | null; text?: string | null; type: string };
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { bus: PartHealth; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; web: PartHealth };
+export type Parts = { bus: PartHealth; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
 
 export type PersonAddress = { city: string; country: string; flat_house: string; street: string };
 
@@ -198,6 +222,8 @@ export type PersonPatch = { about_me?: string | null; address?: AddressParts | n
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
+export type Question = { filters?: readonly string[]; question: string; stream?: boolean };
+
 export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
 
 export type RecallAnswer = { items: readonly RecalledItem[]; left_out: number; tokens: number; warnings: readonly string[] };
@@ -207,6 +233,10 @@ export type Recalled = { at: number; doubt?: string | null; id: string; kind: st
 export type RecalledItem = { at: string; conversation: string | null; doubt: string | null; id: string; kind: string; score: number; source: string | null; speaker: string | null; text: string; valid_from: string | null; valid_until: string | null };
 
 export type RedisPart = { appendfsync?: string | null; behind?: number; evicts?: string | null; last_save_ok?: boolean | null; message?: string | null; persists?: boolean | null; status: "ok" | "off" | "loading" | "degraded" };
+
+export type RepairBody = { id: string; path: string; target?: string; to?: string; way: "lead" | "create" | "unlink" | "merge" | "mend" | "aside" | "split" | "rename" | "convert" };
+
+export type RestoreBody = { version: string };
 
 export type RuleBody = { rule: "auto" | "ask" | "deny" | null };
 
@@ -222,11 +252,13 @@ export type Said = { attachments?: readonly string[] | null; content: string; ro
 
 export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: bethink__web__session__Person | null };
 
-export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
+export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
 
 export type SignInBody = { key?: string | null; name?: string | null; password?: string | null };
 
 export type StreamOptions = { include_usage?: boolean };
+
+export type SummaryShown = { at: string; covered_messages: number; text: string };
 
 export type TextConfig = { format?: TextFormat | null };
 
@@ -263,6 +295,80 @@ export type UserList = { items: readonly UserShown[] };
 export type UserPatch = { admin?: boolean | null; disabled?: boolean | null; password?: string | null };
 
 export type UserShown = { admin: boolean; created_at: string; disabled: boolean; has_password: boolean; id: string; live_keys: number; name: string };
+
+export type VaultAnswer = { reason: string; reply: string; sources: readonly string[]; thoughts: string };
+
+export type VaultBacklinks = { items: readonly VaultPointer[] };
+
+export type VaultChange = { after: string | null; before: string | null; moved_from: string | null; path: string; undo: string | null };
+
+export type VaultChoice = { is_sure: boolean; path: string; said: string; target: string; to: string; way: "lead" | "create" | "unlink" | "merge" | "mend" | "aside" | "split" | "rename" | "convert" };
+
+export type VaultConflict = { current: VaultPage | null; detail: string; errors?: readonly Fault[]; status: number; title: string; type: string; yours: string | null };
+
+export type VaultDiff = { diff: string };
+
+export type VaultEdge = { count: number; source: string; target: string };
+
+export type VaultEntry = { changed_at: string | null; is_folder: boolean; path: string; problem: string | null; size: number };
+
+export type VaultExcerpt = { line: number; marks: readonly VaultMarked[]; text: string };
+
+export type VaultFilter = { action: "hide" | "mask" | "generalise"; audiences: readonly string[]; field: string; id: string; note: string; path: string; pattern: string; section: string; text: string };
+
+export type VaultFilterBody = { action?: "hide" | "mask" | "generalise"; audiences?: readonly string[]; field?: string; note?: string; path?: string; pattern?: string; section?: string; text?: string };
+
+export type VaultFilterTest = { audience: string; path: string };
+
+export type VaultFilters = { items: readonly VaultFilter[] };
+
+export type VaultFinding = { choices: readonly VaultChoice[]; kind: "broken_link" | "same_content" | "same_name" | "front_matter" | "unread" | "name" | "memory_line"; line: number; near: readonly string[]; path: string; said: string };
+
+export type VaultFound = { has_more: boolean; is_exact: boolean; items: readonly VaultHit[]; notes: readonly string[]; total: number };
+
+export type VaultGraph = { edges: readonly VaultEdge[]; missing: readonly VaultLost[]; nodes: readonly VaultNode[]; orphans: readonly string[]; way: readonly string[] | null };
+
+export type VaultHistory = { items: readonly VaultVersion[] };
+
+export type VaultHit = { changed_at: string | null; excerpts: readonly VaultExcerpt[]; hits: number; path: string; score: number; section: readonly string[]; title: string };
+
+export type VaultLinks = { items: readonly VaultPointer[]; unresolved: readonly VaultMissing[] };
+
+export type VaultLost = { count: number; source: string; target: string };
+
+export type VaultMark = { action: "hide" | "mask" | "generalise"; end: number; rule: string; shown: string; start: number };
+
+export type VaultMarked = { end: number; start: number };
+
+export type VaultMended = { changes: readonly VaultChange[]; undo: readonly string[] };
+
+export type VaultMissing = { line: number; target: string };
+
+export type VaultMoved = { after: string | null; before: string | null; moved_from: string | null; path: string; relinked: readonly VaultChange[]; undo: string | null };
+
+export type VaultNews = { change: number; gone: readonly string[]; items: readonly VaultEntry[] };
+
+export type VaultNode = { backlinks: number; links: number; path: string; tags: readonly string[]; title: string };
+
+export type VaultPage = { changed_at: string; path: string; problems: readonly string[]; size: number; text: string; version: string };
+
+export type VaultPart = { bytes?: number; message?: string | null; pages?: number; status: "ok" | "off" | "loading" | "degraded"; unread?: number; watched?: boolean };
+
+export type VaultPlan = { id: string; steps: readonly VaultStep[] };
+
+export type VaultPointer = { lines: readonly number[]; path: string; title: string };
+
+export type VaultReport = { findings: readonly VaultFinding[] };
+
+export type VaultSeen = { is_hidden: boolean; marks: readonly VaultMark[]; text: string };
+
+export type VaultStep = { diff: string; path: string; said: string };
+
+export type VaultTree = { bytes: number; change: number; items: readonly VaultEntry[]; pages: number; watching: boolean };
+
+export type VaultUndo = { token: string };
+
+export type VaultVersion = { at: string; by: "person" | "agent" | "outside" | "import" | "mirror"; id: string; moved_from: string | null; note: string; path: string; size: number; undo: string | null; what: "created" | "written" | "moved" | "deleted" | "vouched" };
 
 export type Waiting = { arguments: string; call: string; final: boolean; label: string; name: string; reason: string; run: string };
 

@@ -25,7 +25,9 @@ export function Dialog({ title, onClose, children, className = "", bare = false 
     }
     return () => {
       element?.close();
-      if (before instanceof HTMLElement) before.focus();
+      // What opened it may be gone.
+      const back = before?.isConnected ? before : document.getElementById("main");
+      if (back instanceof HTMLElement) back.focus();
     };
   }, []);
   return (

@@ -1,6 +1,6 @@
 // Small pieces without a life of their own.
 import { CircleAlert, CircleHelp, Info, type LucideIcon } from "lucide-react";
-import { type AnchorHTMLAttributes, type ReactNode, useEffect, useState } from "react";
+import { type AnchorHTMLAttributes, type ReactNode, useEffect, useId, useState } from "react";
 import type { Problem } from "../api/client";
 import { isMac, printed } from "../keys/bindings";
 import { useApp } from "../services/context";
@@ -118,13 +118,15 @@ export function Segmented<T extends string>(props: {
   options: readonly { value: T; label: string; icon?: LucideIcon }[];
   onChange: (value: T) => void;
 }) {
+  // Radio buttons of one name exclude one another over the whole page; labels may be there twice.
+  const group = useId();
   return (
     <fieldset className="segmented" aria-label={props.label}>
       {props.options.map(({ value, label, icon: Icon }) => (
         <label key={value}>
           <input
             type="radio"
-            name={props.label}
+            name={group}
             checked={props.value === value}
             onChange={() => props.onChange(value)}
           />

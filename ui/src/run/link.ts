@@ -10,7 +10,7 @@ const stream = { accept: "text/event-stream" };
 const PAUSES_MS = [300, 1000, 2000, 4000, 8000];
 
 /** Where a message is to stand, when that is not behind the last one. */
-export type Place = { edit: string } | { regenerate: string };
+export type Place = { edit: string } | { parent: string } | { regenerate: string };
 type Words = { text: string; files: readonly string[] };
 
 export type Opening =

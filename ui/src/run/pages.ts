@@ -30,6 +30,9 @@ export const loadNewer = (store: Shown): Promise<void> =>
     store.change({ turns: kept, older: olderThan(kept), newer });
   });
 
+const edgeOf = (way: "older" | "newer", turns: SessionView["turns"]) =>
+  way === "older" ? startOf(turns[0]) : endOf(turns.at(-1));
+
 async function load(
   store: Shown,
   way: "older" | "newer",
@@ -43,8 +46,7 @@ async function load(
     const page = await api.conversation(id, edge);
     const now = store.get();
     // Another branch, or the newest page, may have been asked for meanwhile.
-    const same = now.paging === way && startOf(now.turns[0]) === startOf(turns[0]);
-    if (same) take(page.messages);
+    if (now.paging === way && edgeOf(way, now.turns) === edgeOf(way, turns)) take(page.messages);
   } catch {
     // The way to ask again stays where it is.
   }

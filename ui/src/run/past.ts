@@ -1,7 +1,8 @@
 // The part of a conversation's past that is held. Of a long one that is a stretch of pages: turns are
 // added at either end while somebody reads there, and let go of at the other.
-import type { StoredMessage } from "../api/types";
+import type { StoredMessage, WaitingCall } from "../api/types";
 import { restore, type Turn } from "./restore";
+import type { ShownTurn } from "./view";
 
 /** Turns that are held at most, but for those of one more page: a page of text is about ten. */
 export const HELD = 160;
@@ -51,13 +52,29 @@ const isSame = (known: Turn, fresh: Turn) =>
 
 /**
  * Turns as they were read, under the keys by which they are shown already. What was heard of an answer
- * that has ended is kept: it tells more than what is stored.
+ * that has ended, or that is still `waiting`, is kept: it tells more than what is stored.
  */
-export function recognised(fresh: readonly Turn[], known: readonly Turn[]): Turn[] {
+export function recognised(
+  fresh: readonly Turn[],
+  known: readonly Turn[],
+  waiting: readonly Pick<WaitingCall, "run">[] = [],
+): Turn[] {
+  const waits = (run: string | null) => waiting.some((call) => call.run === run);
   return fresh.map((turn) => {
     const mine = known.find((each) => isSame(each, turn));
     if (!mine) return turn;
-    const heard = mine.run.id === turn.run.id && mine.run.end !== null;
+    const { id, end } = mine.run;
+    const ended = end === "awaiting_approval" ? waits(id) : end !== null;
+    const heard = id === turn.run.id && ended;
     return { ...turn, key: mine.key, run: heard ? mine.run : turn.run };
   });
+}
+
+/** The turns as they were read where they are known, and behind them those that are not. */
+export function withLater(turns: readonly ShownTurn[], read: readonly Turn[]): ShownTurn[] {
+  const byKey = new Map(read.map((turn) => [turn.key, turn]));
+  const known = turns.map((turn) => byKey.get(turn.key) ?? turn);
+  const keys = new Set(turns.map(({ key }) => key));
+  const end = Math.max(-1, ...known.map((turn) => endOf(turn) ?? -1));
+  return [...known, ...read.filter((turn) => !keys.has(turn.key) && (startOf(turn) ?? 0) > end)];
 }

@@ -1,54 +1,28 @@
 // One conversation as the interface holds it: its past, the answer that is being written, what waits.
 // It lives on while other rooms are shown, so that an answer is never lost by looking elsewhere.
 import { api, asProblem, type Problem } from "../api/client";
-import type { Conversation, Decision, OpenConversation } from "../api/types";
+import type { Conversation, Decision } from "../api/types";
 import { Store } from "../services/store";
-import { type Arrived, events, type Opening, type Place } from "./link";
+import { heard } from "./heard";
+import { type Arrived, events, type Place } from "./link";
 import { loadNewer, loadOlder } from "./pages";
-import { endOf, holds, LOCAL, messageOf, olderThan, recognised } from "./past";
-import { emptyRun, type Part, type Run, reduce } from "./reduce";
-import { type Question, restore, type Siblings, type Turn, withWaiting } from "./restore";
-import { type SentFile, Sizes, Uploads } from "./uploads";
-import { fresh, type Said, type SessionView, type ShownTurn } from "./view";
-
-const withTool = (run: Run, call: string, change: Partial<Part>): Run => ({
-  ...run,
-  parts: run.parts.map((part) =>
-    part.type === "tool" && part.call === call ? ({ ...part, ...change } as Part) : part,
-  ),
-});
-
-/** `said` is null where an answer is made anew. */
-type Sent = { conversation: string; said: Said | null; place?: Place | undefined };
-type Following = Extract<Opening, { run: string }> | Sent;
-
-const asOpening = ({ conversation, said, place }: Sent): Opening => ({
-  conversation,
-  said: said && { text: said.text, files: said.files.map(({ id }) => id) },
-  place,
-});
-
-/** Files of a message as another message takes them along. */
-const filesOf = ({ attachments }: Question): SentFile[] =>
-  attachments.map((file) => ({ ...file, id: file.url.slice(file.url.lastIndexOf("/") + 1) }));
-
-/** What of an open conversation belongs to the conversation itself. */
-function recordOf(open: OpenConversation): Conversation {
-  const { messages, cursor, interrupted, waiting, window, ...conversation } = open;
-  return conversation;
-}
+import { LOCAL, messageOf } from "./past";
+import { Reading, type ReadingHooks } from "./reading";
+import { emptyRun } from "./reduce";
+import type { Siblings } from "./restore";
+import { asOpening, decided, endingOf, type Following, filesOf } from "./sent";
+import { Sizes, Uploads } from "./uploads";
+import { fresh, type Queued, type Said, type SessionView, type ShownTurn } from "./view";
 
 /** The model of a conversation (null: the usual one) and what it is told beside Bethink's own prompt. */
 export type Chosen = { model: string | null; system: string };
 
 export type SessionStart = { temporary?: boolean; at?: number | undefined };
 
-export type SessionHooks = {
-  /** Something new is known of this conversation: its title, its time. */
-  onConversation: (conversation: Conversation) => void;
-  onCreated: (id: string) => void;
-  /** Something failed that no part of the page shows. */
-  onFault: (problem: Problem) => void;
+export type SessionHooks = ReadingHooks & {
+  onCreated: (id: string, temporary: boolean) => void;
+  /** An answer changed what is remembered. */
+  onMemory: () => void;
 };
 
 export class Session {
@@ -61,17 +35,29 @@ export class Session {
   still = false;
   /** Where a branch was chosen last: its switch has the focus again. */
   switched: number | null = null;
+  /** Changes of memory that are being taken back. */
+  readonly undoing = new Set<string>();
   readonly uploads = new Uploads(() => this.#made());
   readonly sizes = new Sizes(async () => (this.id ? (await api.files(this.id)).items : []));
   #hooks: SessionHooks;
-  #abort = new AbortController();
+  #reading: Reading;
+  #following = new AbortController();
   #pending: Arrived[] = [];
   #scheduled = false;
   #places = new Map<string, string>();
   /** The run that is followed by its id; null while the last turn's own is read. */
   #followed: string | null = null;
+  /** Some of what was heard was of a turn that is not held. */
+  #missed = false;
   #local = 0;
   #creating: Promise<string> | null = null;
+  /** The last answer did not end well: what waits behind it does not go by itself. */
+  #parked = false;
+  /** Of this message nobody knows whether it arrived. */
+  #doubtful: { said: Said; place: Place | undefined; problem: Problem } | null = null;
+  /** Choices of branches are made one after the other; a message waits for them. */
+  #choosing: Promise<unknown> = Promise.resolve();
+  #choices = 0;
 
   /** `at` is the position of the message that is to be shown first; the newest where it is left out. */
   constructor(
@@ -82,6 +68,8 @@ export class Session {
     this.#hooks = hooks;
     const begin = temporary ? { temporary } : {};
     this.store = new Store<SessionView>({ ...fresh, id, begin, status: id ? "loading" : "ready" });
+    this.#reading = new Reading(this.store, hooks, (run) => void this.#live({ run, after: null }));
+    this.uploads.store.subscribe(() => this.#advance());
     if (id) void this.load(at);
   }
 
@@ -90,72 +78,90 @@ export class Session {
   }
 
   load = async (at?: number): Promise<void> => {
-    const { id } = this.store.get();
-    if (!id) return;
-    try {
-      const open = await api.conversation(id, { at });
-      this.#take(open, restore(open.messages));
-      if (at !== undefined) this.store.change({ target: { position: at } });
-      const { active_run: run, waiting } = open;
-      if (run && !waiting?.some((call) => call.run === run)) void this.#live({ run, after: null });
-    } catch (error) {
-      this.store.change({ status: "failed", problem: asProblem(error) });
-    }
+    const { status } = this.store.get();
+    const isRead = await this.#reading.read(at, this.#doubtful !== null);
+    if (isRead) this.#settle();
+    if (isRead && status !== "ready") this.#advance();
   };
 
   /** Shows the message at a position, which is read where it is not held. */
   show = async (position: number): Promise<void> => {
-    const { turns, status, running } = this.store.get();
-    if (status === "loading") return;
-    const held = turns.some((turn) => holds(turn, position));
-    if (held || running) this.store.change({ target: { position } });
-    else await this.load(position);
+    if (await this.#reading.show(position)) this.#advance();
+  };
+
+  /** Takes in what was said elsewhere since it was read. */
+  look = async (): Promise<void> => {
+    const { running, status } = this.store.get();
+    if (status === "failed") await this.load();
+    else if (status === "ready" && !running) await this.#reading.compare(true);
   };
 
   loadOlder = (): Promise<void> => loadOlder(this.store);
-  loadNewer = (): Promise<void> => loadNewer(this.store);
+  loadNewer = async (): Promise<void> => {
+    await loadNewer(this.store);
+    if (!this.#missed || this.store.get().newer) return;
+    // What could not be taken in is heard anew, now that its turn is held.
+    this.#missed = false;
+    if (this.store.get().running && this.#followed) {
+      await this.#live({ run: this.#followed, after: null });
+    } else await this.look();
+  };
 
-  #take(open: OpenConversation, turns: readonly Turn[]): void {
-    const { interrupted, waiting, message_count: count, window } = open;
-    const conversation = recordOf(open);
-    const shown = withWaiting(recognised(turns, this.store.get().turns), waiting ?? []);
-    this.store.change({
-      status: "ready",
-      problem: null,
-      conversation,
-      turns: shown,
-      older: olderThan(shown),
-      newer: shown.length > 0 && (endOf(shown.at(-1)) ?? count) + 1 < count,
-      paging: null,
-      window: window ?? this.store.get().window,
-      interrupted: interrupted?.message ?? null,
-    });
-    this.#hooks.onConversation(conversation);
+  /** What is stored tells whether a message arrived of which nothing was heard. */
+  #settle(): void {
+    const { said, place, problem } = this.#doubtful ?? {};
+    this.#doubtful = null;
+    const last = this.store.get().turns.at(-1);
+    if (!said || !problem || last?.question?.content === said.text) return;
+    this.#addTurn(said);
+    this.#unsent(problem, said, place);
   }
 
-  /** Sends at once, or keeps the message until the present answer has ended. */
-  send = async (text: string, files: readonly SentFile[] = []): Promise<void> => {
-    const { running, queue } = this.store.get();
-    const said = { text, files };
-    this.sizes.know(files);
-    if (running) {
-      this.store.change({ queue: [...queue, said] });
-      return;
-    }
-    if (this.store.get().newer) await this.load();
-    await this.#say(said);
+  /** Sends at once, or keeps the message until what is before it is there: the past, an answer, its files. */
+  send = async (text: string): Promise<void> => {
+    const { running, queue, status } = this.store.get();
+    const next = { text, waits: this.uploads.claim() };
+    const isHeld = !this.uploads.areThere(next.waits) || queue.some(({ waits }) => waits.length);
+    this.#parked &&= running;
+    const isBusy = running || status === "loading" || this.#choices > 0;
+    if (isBusy || isHeld) this.store.change({ queue: [...queue, next] });
+    else await this.#send(next);
   };
 
-  retry = (): Promise<void> => {
-    const { turns } = this.store.get();
-    const unsent = turns.at(-1)?.unsent;
-    if (!unsent) return Promise.resolve();
-    this.store.change({ turns: turns.slice(0, -1) });
-    return this.#say(unsent.said, unsent.place);
-  };
+  async #send({ text, waits }: Queued): Promise<void> {
+    this.store.change({ running: true });
+    const said = { text, files: this.uploads.take(waits) };
+    this.sizes.know(said.files);
+    const { from, newer, turns } = this.store.get();
+    const behind = turns.find(({ key }) => key === from);
+    const parent = endingOf(behind);
+    if (behind && parent) {
+      this.store.change({ turns: turns.slice(0, turns.indexOf(behind) + 1), newer: false });
+    } else if (newer) await this.load();
+    this.store.change({ from: null });
+    await this.#say(said, parent ? { parent } : undefined);
+  }
 
-  /** Asks the same once more, with the files that went along. */
-  again = (question: Question): Promise<void> => this.send(question.content, filesOf(question));
+  /** Sends what waits, if nothing is in its way any more. */
+  #advance(): void {
+    const { running, queue, status } = this.store.get();
+    const [next, ...rest] = queue;
+    if (running || status === "loading" || this.#parked || this.#choices > 0) return;
+    if (!next || !this.uploads.areThere(next.waits)) return;
+    this.store.change({ queue: rest });
+    void this.#send(next);
+  }
+
+  /** Has the next message stand behind an earlier answer, or, with null, at the end again. */
+  goOn = (turn: ShownTurn | null): void => this.store.change({ from: turn?.key ?? null });
+
+  /** Sends a message again that was not sent. */
+  retry = async ({ key, unsent }: ShownTurn): Promise<void> => {
+    const { turns, running } = this.store.get();
+    if (!unsent || running) return;
+    this.store.change({ turns: turns.filter((turn) => turn.key !== key) });
+    await this.#say(unsent.said, unsent.place);
+  };
 
   /** Opens a question for editing, or closes it. */
   edit = (turn: ShownTurn | null): void => this.store.change({ editing: turn?.key ?? null });
@@ -177,27 +183,38 @@ export class Session {
     const run = { ...emptyRun, question: message, startedAt: Date.now() };
     const anew = { key: turn.key, question: turn.question, run };
     this.store.change({ turns: [...this.store.get().turns, anew], interrupted: null });
+    this.#reading.pass();
     await this.#live({ conversation: id, said: null, place: { regenerate: message } });
   };
 
   /** Goes over to what else was said, or answered, in a place. Nothing before it moves. */
   choose = async ({ branches, position }: Siblings, index: number): Promise<void> => {
+    const { id, running } = this.store.get();
     const branch = branches[index];
-    if (!this.id || branch === undefined || this.store.get().running) return;
-    await api.patchConversation(this.id, { branch });
-    const open = await api.conversation(this.id, { at: position });
-    this.still = true;
-    this.switched = position;
-    this.#take(open, restore(open.messages));
+    if (!id || branch === undefined || running) return;
+    this.#choices += 1;
+    const first = () => {
+      this.still = true;
+      this.switched = position;
+    };
+    const choice = this.#choosing.then(() => this.#reading.branch(id, branch, position, first));
+    this.#choosing = choice.catch(() => undefined);
+    try {
+      await choice;
+    } finally {
+      this.#choices -= 1;
+      this.#advance();
+    }
   };
 
   #cut(turn: ShownTurn): void {
     const { turns } = this.store.get();
     const place = turns.findIndex(({ key }) => key === turn.key);
-    this.store.change({ turns: turns.slice(0, place), newer: false, editing: null });
+    this.store.change({ turns: turns.slice(0, place), newer: false, editing: null, from: null });
   }
 
   async #say(said: Said, place?: Place): Promise<void> {
+    this.#reading.pass();
     this.#addTurn(said);
     this.store.change({ running: true, interrupted: null });
     try {
@@ -207,16 +224,22 @@ export class Session {
     }
   }
 
-  unqueue = (index: number): Said | undefined => {
+  /** Takes a message back that waits; its files are the next one's again. */
+  unqueue = (index: number): string => {
     const { queue } = this.store.get();
+    const taken = queue[index];
     this.store.change({ queue: queue.filter((_, i) => i !== index) });
-    return queue[index];
+    this.uploads.release(taken?.waits ?? []);
+    return taken?.text ?? "";
   };
 
+  /** Ends the answer; one that has not begun yet is ended as soon as it has. */
   stop = async (): Promise<void> => {
-    const run = this.store.get().turns.at(-1)?.run.id;
-    if (!run) return;
+    const { running, turns } = this.store.get();
+    if (!running) return;
+    const run = this.#followed ?? turns.at(-1)?.run.id;
     this.store.change({ stopping: true });
+    if (!run) return;
     try {
       await api.cancelRun(run);
     } catch (error) {
@@ -227,19 +250,8 @@ export class Session {
 
   decide = async (run: string, call: string, decision: Decision): Promise<void> => {
     await api.decide(run, call, decision);
-    const { decision: decided, always = false } = decision;
-    const chosen = { state: "running", decision: decided, always } as const;
-    const after = this.store
-      .get()
-      .turns.map((turn) =>
-        turn.run.id === run ? { ...turn, run: withTool(turn.run, call, chosen) } : turn,
-      );
-    this.store.change({ turns: after });
-    const waits = after.some(
-      (turn) =>
-        turn.run.id === run &&
-        turn.run.parts.some((p) => p.type === "tool" && p.state === "waiting"),
-    );
+    const { turns, waits } = decided(this.store.get().turns, run, call, decision);
+    this.store.change({ turns });
     if (!waits && !this.store.get().running) {
       void this.#live({ run, after: this.#places.get(run) ?? null });
     }
@@ -253,15 +265,25 @@ export class Session {
       return;
     }
     const conversation = await api.patchConversation(id, chosen);
-    this.store.change({ conversation });
-    this.#hooks.onConversation(conversation);
+    this.learn(conversation);
+    this.#hooks.asking()(conversation);
   };
+
+  /** Takes in what became known of the conversation itself. */
+  learn = (conversation: Conversation): void => this.#reading.learn(conversation);
 
   markUndone = (token: string): void =>
     this.store.change({ undone: new Set([...this.store.get().undone, token]) });
 
+  /** Nothing is lost where it is let go of: it can be read again. */
+  get isStored(): boolean {
+    const { running, queue, turns } = this.store.get();
+    const waits = running || queue.length > 0 || this.uploads.store.get().length > 0;
+    return !waits && !this.draft && !turns.some(({ unsent }) => unsent);
+  }
+
   close(): void {
-    this.#abort.abort();
+    this.#following.abort();
   }
 
   /** The id of the conversation, which is made when it is first needed, and once. */
@@ -276,7 +298,7 @@ export class Session {
   async #create(): Promise<string> {
     const conversation = await api.createConversation(this.store.get().begin);
     this.store.change({ id: conversation.id, conversation });
-    this.#hooks.onCreated(conversation.id);
+    this.#hooks.onCreated(conversation.id, conversation.temporary);
     return conversation.id;
   }
 
@@ -297,28 +319,32 @@ export class Session {
     this.store.change({ turns: marked, running: false, stopping: false, link: "idle" });
   }
 
-  /** Reads a run's events into the last turn until the run has ended. */
+  /** Reads a run's events into its turn until it has ended; what was followed before is let go. */
   async #live(following: Following): Promise<void> {
+    this.#flush();
+    this.#following.abort();
+    this.#following = new AbortController();
+    const { signal } = this.#following;
     this.store.change({ running: true });
     const opening = "run" in following ? following : asOpening(following);
     this.#followed = "run" in opening ? opening.run : null;
-    const { signal } = this.#abort;
     try {
       for await (const batch of events(opening, signal, (link) => this.store.change({ link }))) {
         this.#pending.push(...batch);
         this.#schedule();
       }
+      if (signal.aborted) return;
       this.#flush();
       this.#ended();
     } catch (error) {
-      this.#flush();
       if (signal.aborted) return;
-      await this.#broken(error, following);
+      this.#flush();
+      await this.#broken(error, following, signal);
     }
   }
 
   /** What the server has is the truth: it says whether a message of which we heard nothing arrived. */
-  async #broken(error: unknown, following: Following): Promise<void> {
+  async #broken(error: unknown, following: Following, signal: AbortSignal): Promise<void> {
     const problem = asProblem(error);
     const began = Boolean(this.store.get().turns.at(-1)?.run.id);
     const { said, place } = "run" in following ? { said: null } : following;
@@ -326,45 +352,20 @@ export class Session {
       this.#unsent(problem, said, place);
       return;
     }
-    this.store.change({ running: false, stopping: false, link: "idle" });
+    if (said) this.#doubtful = { said, place, problem };
+    this.#parked = true;
+    this.store.change({ stopping: false, link: "idle" });
     await this.load();
+    // What was read may be going on, and is followed then.
+    if (signal === this.#following.signal) this.store.change({ running: false });
     if (!said && place) this.#hooks.onFault(problem);
-    const last = this.store.get().turns.at(-1);
-    if (said && last?.question?.content !== said.text) {
-      this.#addTurn(said);
-      this.#unsent(problem, said, place);
-    }
   }
 
   #ended(): void {
     this.store.change({ running: false, stopping: false, link: "idle" });
-    void this.#refreshConversation();
-    const { queue, turns } = this.store.get();
-    const [next, ...rest] = queue;
-    if (next !== undefined && turns.at(-1)?.run.end === "answered") {
-      this.store.change({ queue: rest });
-      void this.send(next.text, next.files);
-    }
-  }
-
-  async #refreshConversation(): Promise<void> {
-    const { id } = this.store.get();
-    if (!id) return;
-    try {
-      const open = await api.conversation(id);
-      const conversation = recordOf(open);
-      this.store.change({ conversation });
-      this.#hooks.onConversation(conversation);
-      const { running, turns, newer } = this.store.get();
-      // What was heard gets its places, and what else was said in them.
-      if (!running && !newer) {
-        const read = recognised(restore(open.messages), turns);
-        const known = new Map(read.map((turn) => [turn.key, turn]));
-        this.store.change({ turns: turns.map((turn) => known.get(turn.key) ?? turn) });
-      }
-    } catch {
-      // The list shows the older title until it is read again; nothing else is wrong.
-    }
+    void this.#reading.ended();
+    this.#parked = this.store.get().turns.at(-1)?.run.end !== "answered";
+    this.#advance();
   }
 
   /** Batches what arrives: one change of the page for each of its frames. */
@@ -380,21 +381,14 @@ export class Session {
     const arrived = this.#pending;
     this.#pending = [];
     if (!arrived.length) return;
-    const { turns } = this.store.get();
-    const mine = turns.findLastIndex((turn) => turn.run.id === this.#followed);
-    const index = this.#followed && mine >= 0 ? mine : Math.max(0, turns.length - 1);
-    const turn = turns[index] ?? { key: "live", question: null, run: emptyRun };
-    let started = false;
-    let run = turn.run;
-    for (const { event, id } of arrived) {
-      run = reduce(run, event);
-      started ||= event.kind === "run_started";
-      if (run.id && id) this.#places.set(run.id, id);
-    }
-    const after = turns.length ? turns.with(index, { ...turn, run }) : [{ ...turn, run }];
-    this.store.change({ turns: after });
-    if (started && this.store.get().conversation?.message_count === 0) {
-      void this.#refreshConversation();
-    }
+    const before = this.store.get();
+    const { turns, run, started, missed } = heard(before, this.#followed, arrived);
+    for (const { id } of arrived) if (run && id) this.#places.set(run, id);
+    this.#missed ||= missed;
+    this.store.change({ turns });
+    if (arrived.some(({ event }) => event.kind === "memory_changed")) this.#hooks.onMemory();
+    if (!started) return;
+    if (before.stopping) this.stop().catch((error) => this.#hooks.onFault(asProblem(error)));
+    if (before.conversation?.message_count === 0) void this.#reading.compare(false);
   };
 }

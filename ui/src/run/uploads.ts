@@ -15,6 +15,8 @@ export type Upload = {
   gone: number;
   file: SentFile | null;
   problem: Problem | null;
+  /** It belongs to a message that waits for it. */
+  claimed: boolean;
 };
 
 export class Uploads {
@@ -34,7 +36,7 @@ export class Uploads {
       const { name, size } = content;
       this.store.set([
         ...this.store.get(),
-        { key, name, size, gone: 0, file: null, problem: null },
+        { key, name, size, gone: 0, file: null, problem: null, claimed: false },
       ]);
       this.#going.set(key, { content, abort: new AbortController() });
       void this.#send(key);
@@ -52,21 +54,34 @@ export class Uploads {
     this.store.set(this.store.get().filter((each) => each.key !== key));
   };
 
-  /** The files that are there; they are a message's from now on. */
-  take = (): SentFile[] => {
-    const there = this.store.get().filter((each) => each.file);
-    for (const { key } of there) this.remove(key);
-    return there.flatMap(({ file }) => (file ? [file] : []));
+  /** The keys of the files that a message takes along, there or on their way; they are its own now. */
+  claim = (): number[] => {
+    const mine = this.store.get().filter((each) => !each.claimed && !each.problem);
+    const keys = mine.map(({ key }) => key);
+    this.#mark(keys, true);
+    return keys;
   };
 
-  /** Takes files back of which no message was made. */
-  putBack = (files: readonly SentFile[]): void => {
-    const back = files.map((file): Upload => {
-      const { name, size = 0 } = file;
-      return { key: this.#next++, name, size, gone: 1, file, problem: null };
-    });
-    this.store.set([...this.store.get(), ...back]);
+  /** Has files be the next message's again, of which no message was made. */
+  release = (keys: readonly number[]): void => this.#mark(keys, false);
+
+  /** Whether all of these have arrived that were not taken back. */
+  areThere = (keys: readonly number[]): boolean =>
+    this.store.get().every(({ key, file }) => file || !keys.includes(key));
+
+  /** The files with these keys that are there; they are a message's from now on. */
+  take = (keys: readonly number[]): SentFile[] => {
+    const mine = this.store.get().filter(({ key }) => keys.includes(key));
+    for (const { key } of mine) this.#going.delete(key);
+    if (mine.length) this.store.set(this.store.get().filter((each) => !mine.includes(each)));
+    return mine.flatMap(({ file }) => (file ? [file] : []));
   };
+
+  #mark(keys: readonly number[], claimed: boolean): void {
+    if (!keys.length) return;
+    const marked = (each: Upload) => (keys.includes(each.key) ? { ...each, claimed } : each);
+    this.store.set(this.store.get().map(marked));
+  }
 
   #change(key: number, patch: Partial<Upload>): void {
     this.store.set(
@@ -93,7 +108,9 @@ export class Uploads {
 export class Sizes {
   readonly store = new Store<ReadonlyMap<string, number>>(new Map());
   #read: () => Promise<readonly ConversationFile[]>;
-  #asked = new Set<string>();
+  /** Those that were asked for since the last reading began, which may tell nothing of them. */
+  #wanted = new Set<string>();
+  #isReading = false;
 
   constructor(read: () => Promise<readonly ConversationFile[]>) {
     this.#read = read;
@@ -101,16 +118,21 @@ export class Sizes {
 
   /** Sees to it that the size of a file gets known, at the price of one request for all. */
   want = async (url: string): Promise<void> => {
-    if (this.#asked.has(url) || this.store.get().has(url)) return;
-    const first = this.#asked.size === 0;
-    this.#asked.add(url);
-    if (!first) return;
+    if (this.store.get().has(url)) return;
+    this.#wanted.add(url);
+    if (this.#isReading) return;
+    this.#isReading = true;
     try {
-      this.know(await this.#read());
+      while (this.#wanted.size) {
+        this.#wanted.clear();
+        this.know(await this.#read());
+        for (const known of this.store.get().keys()) this.#wanted.delete(known);
+      }
     } catch {
       // A size is told where it is known; the file can be had without.
+      this.#wanted.clear();
     }
-    this.#asked.clear();
+    this.#isReading = false;
   };
 
   know = (files: readonly Pick<SentFile, "url" | "size">[]): void =>

@@ -8,6 +8,8 @@ import type { SentFile } from "./uploads";
 
 /** A message as it is sent. */
 export type Said = { text: string; files: readonly SentFile[] };
+/** A message that waits for the present answer's end, and for files by the keys of their uploads. */
+export type Queued = { text: string; waits: readonly number[] };
 /** `unsent` says why a message did not get through, what it was and where it was to stand. */
 export type ShownTurn = Turn & { unsent?: { problem: Problem; said: Said; place?: Place } };
 
@@ -32,7 +34,9 @@ export type SessionView = {
   /** What filled the window at the last answer that was read. */
   window: Window | null;
   interrupted: string | null;
-  queue: readonly Said[];
+  queue: readonly Queued[];
+  /** The key of the turn behind which the next message is to stand; null at the end. */
+  from: string | null;
   undone: ReadonlySet<string>;
   /** What a conversation that is not made yet is to begin with. */
   begin: NewConversation;
@@ -55,6 +59,7 @@ export const fresh: SessionView = {
   window: null,
   interrupted: null,
   queue: [],
+  from: null,
   undone: new Set(),
   begin: {},
 };

@@ -1,21 +1,38 @@
 // Who is signed in here, where there are users. What an answer 401 says is heard from everywhere.
-import { api } from "../api/client";
+import { api, asProblem } from "../api/client";
 import type { Session } from "../api/types";
+import type { Vitals } from "./health";
 import { Store } from "./store";
 
 export class AccountService {
   readonly session = new Store<Session | null>(null);
 
-  start(): void {
+  /** Settled once the server was asked who is signed in. */
+  ready: Promise<void> = Promise.resolve();
+
+  /** Only the answer to the last question counts. */
+  #asked = 0;
+
+  /** `health` tells when a server answers that did not. */
+  start(health: Store<Vitals>): void {
     addEventListener("signed-out", () => void this.check());
-    void this.check();
+    this.ready = this.check();
+    let { reachable } = health.get();
+    health.subscribe(() => {
+      const isBack = !reachable && health.get().reachable;
+      reachable = health.get().reachable;
+      if (isBack) void this.check();
+    });
   }
 
   check = async (): Promise<void> => {
+    this.#asked += 1;
+    const mine = this.#asked;
     try {
-      this.session.set(await api.session());
+      const session = await api.session();
+      if (mine === this.#asked) this.session.set(session);
     } catch {
-      // A server that does not answer is told of elsewhere.
+      // A server that does not answer is told of elsewhere, and asked again when it does.
     }
   };
 
@@ -25,8 +42,11 @@ export class AccountService {
     location.reload();
   };
 
+  /** Who is signed out already, from another tab or by somebody else, is where they want to be. */
   signOut = async (): Promise<void> => {
-    await api.signOut();
+    await api.signOut().catch((error) => {
+      if (asProblem(error).status !== 401) throw error;
+    });
     location.assign("/");
   };
 }

@@ -5,6 +5,7 @@ import type { AccountService } from "./account";
 import type { ConversationsService } from "./conversations";
 import type { HealthService } from "./health";
 import type { LookService } from "./look";
+import type { News } from "./news";
 import type { Router } from "./router";
 import type { SessionsService } from "./sessions";
 import type { Toasts } from "./toasts";
@@ -16,6 +17,8 @@ export type Services = {
   sessions: SessionsService;
   health: HealthService;
   look: LookService;
+  /** What is remembered has changed. */
+  memoryNews: News;
   toasts: Toasts;
   keys: KeysService;
 };

@@ -1,6 +1,6 @@
 // The list of conversations, newest first, a page at a time.
 import { api, asProblem, type Problem } from "../api/client";
-import type { Conversation } from "../api/types";
+import type { Conversation, ConversationPatch } from "../api/types";
 import { Store } from "./store";
 
 export type ConversationList = {
@@ -21,25 +21,34 @@ function merged(known: readonly Conversation[], fresh: readonly Conversation[]) 
   return [...byId.values()].sort(newestFirst);
 }
 
+const nothing: ConversationList = {
+  items: [],
+  cursor: null,
+  total: 0,
+  archived: false,
+  loaded: false,
+  loading: false,
+  problem: null,
+};
+
 export class ConversationsService {
-  readonly store = new Store<ConversationList>({
-    items: [],
-    cursor: null,
-    total: 0,
-    archived: false,
-    loaded: false,
-    loading: false,
-    problem: null,
-  });
+  readonly store = new Store<ConversationList>(nothing);
+
+  /** How often the newest page was asked for: only the answer to the last question counts. */
+  #asked = 0;
+  /** How often a conversation was changed from here: an answer from before tells it as it was. */
+  #changed = 0;
 
   /** Reads the newest page anew and keeps the older ones that are shown. */
   refresh = async (): Promise<void> => {
+    this.#asked += 1;
+    const mine = this.#asked;
     const { archived } = this.store.get();
     this.store.change({ loading: true });
     try {
-      const page = await api.conversations({ limit: 50, archived });
+      const page = await this.#current(() => api.conversations({ limit: 50, archived }));
+      if (mine !== this.#asked) return;
       const now = this.store.get();
-      if (now.archived !== archived) return;
       const oldest = page.items.at(-1)?.updated_at ?? "";
       const kept = page.cursor ? now.items.filter((each) => each.updated_at < oldest) : [];
       const cursor = kept.length ? now.cursor : page.cursor;
@@ -47,31 +56,58 @@ export class ConversationsService {
       const { total } = page;
       this.store.change({ items, cursor, total, loaded: true, loading: false, problem: null });
     } catch (error) {
-      this.store.change({ loading: false, problem: asProblem(error) });
+      if (mine !== this.#asked) return;
+      // What is listed stays; that the server is away is told of for the whole page.
+      const problem = this.store.get().loaded ? null : asProblem(error);
+      this.store.change({ loading: false, problem });
     }
   };
 
   more = async (): Promise<void> => {
-    const { cursor, archived, loading, items } = this.store.get();
+    const { cursor, archived, loading } = this.store.get();
     if (!cursor || loading) return;
-    this.store.change({ loading: true });
+    this.store.change({ loading: true, problem: null });
+    const isShown = () => this.store.get().archived === archived;
     try {
-      const page = await api.conversations({ limit: 50, cursor, archived });
-      this.store.change({ items: merged(items, page.items), cursor: page.cursor, loading: false });
+      const page = await this.#current(() => api.conversations({ limit: 50, cursor, archived }));
+      if (!isShown()) return;
+      const now = this.store.get();
+      // What was read since is newer, and so is the way on from there.
+      const next = now.cursor === cursor ? page.cursor : now.cursor;
+      this.store.change({ items: merged(page.items, now.items), cursor: next, loading: false });
     } catch (error) {
-      this.store.change({ loading: false, problem: asProblem(error) });
+      if (isShown()) this.store.change({ loading: false, problem: asProblem(error) });
     }
   };
 
+  /** An answer that was given after the last change from here; asked for again where one came between. */
+  async #current<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const changed = this.#changed;
+      const answer = await ask();
+      if (changed === this.#changed) return answer;
+    }
+  }
+
   show = (archived: boolean): void => {
     if (archived === this.store.get().archived) return;
-    this.store.change({ archived, items: [], cursor: null, total: 0, loaded: false });
+    this.store.change({ ...nothing, archived });
     void this.refresh();
+  };
+
+  /** Called before a conversation is read: gives what takes the answer in, if nothing was changed since. */
+  asking = (): ((conversation: Conversation) => void) => {
+    const changed = this.#changed;
+    return (conversation) => {
+      if (changed === this.#changed) this.put(conversation);
+      else void this.refresh();
+    };
   };
 
   /** Takes in what is newly known of one conversation. */
   put = (conversation: Conversation): void => {
     if (conversation.temporary) return;
+    this.#changed += 1;
     const { items, archived, total } = this.store.get();
     const others = items.filter((each) => each.id !== conversation.id);
     const mine = conversation.archived === archived ? [conversation] : [];
@@ -80,16 +116,15 @@ export class ConversationsService {
     this.store.change({ items: merged(others, mine), total: total + gone });
   };
 
-  rename = async (id: string, title: string): Promise<void> => {
-    this.put(await api.patchConversation(id, { title }));
-  };
-
-  archive = async (id: string, archived: boolean): Promise<void> => {
-    this.put(await api.patchConversation(id, { archived }));
+  change = async (id: string, patch: ConversationPatch): Promise<Conversation> => {
+    const conversation = await api.patchConversation(id, patch);
+    this.put(conversation);
+    return conversation;
   };
 
   remove = async (id: string): Promise<void> => {
     await api.deleteConversation(id);
+    this.#changed += 1;
     const { items, total } = this.store.get();
     const left = items.filter((each) => each.id !== id);
     this.store.change({ items: left, total: total + left.length - items.length });

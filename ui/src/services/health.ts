@@ -21,6 +21,8 @@ export class HealthService {
     settings: null,
     since: null,
   });
+  /** Only the answer to the last question counts. */
+  #asked = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   start(): void {
@@ -33,6 +35,8 @@ export class HealthService {
 
   check = async (): Promise<void> => {
     clearTimeout(this.#timer);
+    this.#asked += 1;
+    const mine = this.#asked;
     try {
       const [health, settings] = await Promise.all([
         api.health(),
@@ -40,14 +44,17 @@ export class HealthService {
           ? this.store.get().settings
           : api.settings(),
       ]);
-      this.store.set({ reachable: true, health, settings, since: null });
+      if (mine === this.#asked) this.store.set({ reachable: true, health, settings, since: null });
     } catch (error) {
-      if (asProblem(error).status === 0) this.lost();
+      if (mine === this.#asked && asProblem(error).status === 0) this.lost();
     }
+    if (mine !== this.#asked) return;
     if (document.visibilityState === "visible") this.#later();
   };
 
   lost = (): void => {
+    // What answered before tells nothing of now.
+    this.#asked += 1;
     const { reachable, since } = this.store.get();
     this.store.change({ reachable: false, since: reachable ? Date.now() : since });
     this.#later();

@@ -2,6 +2,7 @@ import {
   Brain,
   CalendarDays,
   FileText,
+  FileUp,
   FolderTree,
   History,
   KeyRound,
@@ -29,6 +30,7 @@ export const settingsPages: readonly (Pick<Room, "name" | "path" | "icon"> & { l
   { name: "Tool servers", long: "Tool servers (MCP)", path: "/settings/servers", icon: Plug },
   { name: "Recent calls", long: "Recent tool calls", path: "/settings/calls", icon: History },
   { name: "Keys", long: "Keys and people", path: "/settings/keys", icon: KeyRound },
+  { name: "Import", long: "Import your history", path: "/settings/import", icon: FileUp },
 ];
 
 /** The rooms, in the order of the rail. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addressOfChat, routeOf } from "./router";
+import { addressOfChat, addressOfGraph, addressOfPage, routeOf } from "./router";
 
 test("every address leads to its room", () => {
   const chat = { room: "chat", conversation: null, temporary: false, at: null };
@@ -14,6 +14,14 @@ test("every address leads to its room", () => {
   expect(routeOf("/settings")).toEqual({ room: "settings", page: "general" });
   expect(routeOf("/settings/tools")).toEqual({ room: "settings", page: "tools" });
   expect(routeOf("/settings/stars")).toEqual({ room: "lost", path: "/settings/stars" });
+  expect(routeOf("/vault")).toEqual({ room: "vault", page: null, view: "pages" });
+  const page = "entities/jane doe #1.md";
+  expect(routeOf(addressOfPage(page))).toEqual({ room: "vault", page, view: "pages" });
+  expect(routeOf(addressOfGraph(page))).toEqual({ room: "vault", page, view: "graph" });
+  expect(routeOf("/vault/graph").room).toBe("lost");
+  expect(routeOf("/vault/ask")).toEqual({ room: "vault", page: null, view: "ask" });
+  expect(routeOf("/vault/check")).toEqual({ room: "vault", page: null, view: "check" });
+  expect(routeOf("/vault/stars")).toEqual({ room: "lost", path: "/vault/stars" });
   expect(routeOf("/c")).toEqual({ room: "lost", path: "/c" });
   expect(routeOf("/tasks/9")).toEqual({ room: "lost", path: "/tasks/9" });
   expect(routeOf("/%E0%A4%A")).toEqual({ room: "lost", path: "/%E0%A4%A" });

@@ -1,7 +1,8 @@
 // The conversations that are open in this page, each with its running answer.
+import type { Conversation } from "../api/types";
 import { Session, type SessionHooks, type SessionStart } from "../run/session";
 
-/** Open conversations kept when others are opened; one that is answering is never dropped. */
+/** Open conversations kept when others are opened; one with what is not stored yet is never dropped. */
 const KEPT = 12;
 
 export class SessionsService {
@@ -25,8 +26,23 @@ export class SessionsService {
     const session = known ?? this.#make(id, start);
     this.#open.delete(id);
     this.#open.set(id, session);
-    this.#drop();
+    this.#drop(id);
     return session;
+  }
+
+  /** Takes in what became known of a conversation elsewhere in the page. */
+  learn(conversation: Conversation): void {
+    this.#open.get(conversation.id)?.learn(conversation);
+  }
+
+  /** Reads a conversation anew that is open, around a position. */
+  async read(id: string, at: number): Promise<void> {
+    await this.#open.get(id)?.load(at);
+  }
+
+  /** Shows a message of a conversation that is open. */
+  show(id: string, at: number): void {
+    void this.#open.get(id)?.show(at);
   }
 
   forget(id: string): void {
@@ -35,19 +51,19 @@ export class SessionsService {
   }
 
   #make(id: string | null, start: SessionStart): Session {
-    const onCreated = (created: string) => {
+    const onCreated = (created: string, temporary: boolean) => {
       this.#open.set(created, session);
       this.#drafts.delete(start.temporary ?? false);
-      this.#hooks.onCreated(created);
+      this.#hooks.onCreated(created, temporary);
     };
     const session: Session = new Session(id, { ...this.#hooks, onCreated }, start);
     return session;
   }
 
-  #drop(): void {
+  #drop(shown: string): void {
     for (const [id, session] of this.#open) {
       if (this.#open.size <= KEPT) return;
-      if (!session.store.get().running) this.forget(id);
+      if (session.isStored && id !== shown) this.forget(id);
     }
   }
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from bethink.across.sharing.files import RedisFiles
 from bethink.across.sharing.records import HOMES, NOBODY
 from bethink.across.sharing.service import Sharing
 from bethink.across.sharing.taking import Taking
@@ -82,8 +83,9 @@ def sharing_of(
         return None
     redis = store.redis
     taking = Taking(conversations, redis, on_taken)
-    writing = Writing(conversations, redis, taking, acting)
-    sharing = Sharing(store, redis, bus, writing, taking, conversations.new_id)
+    files = RedisFiles(store, redis)
+    writing = Writing(conversations, redis, taking, acting, files)
+    sharing = Sharing(store, redis, bus, writing, taking, files, conversations.new_id)
     store.watched_by(sharing)
     return sharing
 

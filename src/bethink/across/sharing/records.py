@@ -9,13 +9,18 @@ from bethink.store.redis import Fingerprint
 
 CONVERSATION: Final = "conversation"
 SCHEMA: Final = "schema"
+WRITTEN: Final = "written"
+"""The fingerprint of the value that was written along with these fields."""
 MESSAGE: Final = "m:"
 """Before a message's id. Fields of `conversation:{uuid}:x`: our records as JSON, of `THIS_SCHEMA`."""
 THIS_SCHEMA: Final = b"1"
 
 
 class Shared(Record, frozen=True, kw_only=True):
-    """What was written of the conversation with this id: no text of it. `last` is its last message."""
+    """What was written of the conversation with this id: no text of it. `last` is its last message.
+
+    One that is `withdrawn` was deleted there by another program, and is not there.
+    """
 
     length: int
     head: int
@@ -24,6 +29,7 @@ class Shared(Record, frozen=True, kw_only=True):
     tail_sha1: str
     score: float
     last: str | None = None
+    withdrawn: bool = False
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -37,7 +43,14 @@ class Home(Record, frozen=True, kw_only=True):
     name: str
 
 
+class Stale(Record, frozen=True, kw_only=True):
+    """While it is there, files of Redis may hold what was overwritten; if it `is_title`, titles alone."""
+
+    is_title: bool = False
+
+
 SHARED = Collection("shared", Shared, searchable=False)
 HOMES = Collection("shared", Home, searchable=False)
+STALE = Collection("shared", Stale, searchable=False)
 NOBODY: Final = "*"
 """The owner of what belongs to the data directory itself."""

@@ -8,8 +8,9 @@ emptied costs nothing but time: it is brought up to date as soon as it answers.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -23,11 +24,12 @@ from bethink.events import Warned
 from bethink.store import Delete, Put, Scan
 from bethink.store.outgoing import EVERYTHING, OUTGOING, Outgoing
 from bethink.store.redis import RefusedByRedis
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 
+    from bethink.across.sharing.files import RedisFiles
     from bethink.across.sharing.taking import Taking
     from bethink.across.sharing.writing import Writing
     from bethink.bus import Bus
@@ -46,12 +48,12 @@ _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Between attempts to reach it."""
 HOLD_S = 5.0
 """How long a conversation that is being answered may wait for the answer's end, to be written once."""
-_FILES_EVERY_S = 600.0
 _CLOSING_S = 3.0
-_ELSEWHERE_S, _ELSEWHERE_POLL_S = 10.0, 0.1
+_REMOVED_S, _ELSEWHERE_POLL_S = 10.0, 0.1
 _PAGE = 200
 _MOST_NOTES = 5_000
 _MOST_REFUSED = 3
+_ELSEWHERE = "Another process brings conversations to Redis and has not deleted there yet; repeat."
 _log = log("sharing")
 
 
@@ -64,6 +66,7 @@ class Sharing:
     bus: Bus
     writing: Writing
     taking: Taking
+    files: RedisFiles
     new_id: Callable[[], str]
     fault: str | None = "Redis has not been reached yet."
     state: RedisState | None = None
@@ -73,8 +76,6 @@ class Sharing:
     _verified: bool = False
     _asked_at: float = float("-inf")
     _renewed_at: float = float("-inf")
-    _files_at: float = float("-inf")
-    _overwrote: bool = False
     _failures: int = 0
     _since: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
 
@@ -84,14 +85,15 @@ class Sharing:
         self._wake.set()
 
     def warnings(self) -> tuple[Warned, ...]:
-        """What a reader of an answer should know: that Redis does not have it yet, and why."""
-        if self.fault is None or not self._failures:
-            return ()
-        return (
-            Warned(
-                part="redis", message=f"{self.fault} The conversation is kept here, and goes there later."
-            ),
-        )
+        """What a reader of an answer should know: Redis does not have it yet, or still has what is gone."""
+        told = list(self.left())
+        if self.fault is not None and self._failures:
+            told.append(f"{self.fault} The conversation is kept here, and goes there later.")
+        return tuple(Warned(part="redis", message=message) for message in told)
+
+    def left(self) -> tuple[str, ...]:
+        """What may still hold what was deleted or forgotten, in a sentence each."""
+        return (self.files.left,) if self.files.left else ()
 
     async def keep(self) -> None:
         """Work notes off as they come, for ever."""
@@ -156,34 +158,41 @@ class Sharing:
     async def scrub(self) -> None:
         """Leave no trace in Redis of what was deleted or overwritten, and have its files written anew.
 
+        Where it does not write them, `left` says so.
+
         Raises:
             StorageError: it cannot be reached, and holds what was deleted until it can.
         """
-        if not self._overwrote and not await self._has_removals():
-            return
-        if not await self._is_mine():
-            await self._scrubbed_elsewhere()
-            return
+        is_mine = await self._is_mine()
+        if not is_mine:
+            await self._worked_off_elsewhere()
         async with self._at_work:
             try:
-                await self._work_off(hold_s=0)
-                if self._overwrote:
-                    await self._rewrite_files()
+                if is_mine:
+                    await self._work_off_all()
+                # Another process may have had them written anew before it overwrote the last of it.
+                if not is_mine or await self.files.are_stale():
+                    await self.files.rewrite(is_mine=is_mine)
             except StorageError as error:
                 self._fail(error)
                 message = f"{error.message} What was deleted here is still there, and goes when it answers."
                 raise StorageError(message) from error
 
-    async def _scrubbed_elsewhere(self) -> None:
-        """Have the process that does it work off the removals, and wait until it has."""
-        deadline = time.monotonic() + _ELSEWHERE_S
-        await self.bus.publish(_TOPIC)
-        while await self._has_removals():
+    async def _work_off_all(self) -> None:
+        """Work off what is noted: what somebody else wrote too is noted once more, and worked off as well."""
+        noted, deadline = await self._noted(), time.monotonic() + _REMOVED_S
+        while await self._is_left(noted):
             if time.monotonic() > deadline:
-                message = (
-                    "Another process brings conversations to Redis and has not deleted there yet; repeat."
-                )
-                raise StorageError(message)
+                raise StorageError("Conversations change faster than Redis is brought up to date.")
+            await self._work_off(hold_s=0)
+
+    async def _worked_off_elsewhere(self) -> None:
+        """Have the process that does it work off what is noted, and wait until it has."""
+        noted, deadline = await self._noted(), time.monotonic() + _REMOVED_S
+        await self.bus.publish(_TOPIC)
+        while await self._is_left(noted):
+            if time.monotonic() > deadline:
+                raise StorageError(_ELSEWHERE)
             await anyio.sleep(_ELSEWHERE_POLL_S)
 
     async def pending(self) -> int:
@@ -192,25 +201,25 @@ class Sharing:
 
     async def _try(self) -> float:
         """Do what is due; how long to wait for more, in seconds."""
-        try:
-            if not await self._is_mine():
-                await self.bus.publish(_TOPIC)
-                self.state = self.state or await self.redis.state()
-                self.fault = None
-                return _POLL_S
-            async with self._at_work:
-                pause = await self._pass(hold_s=HOLD_S)
-        except StorageError as error:
-            self._fail(error)
-            return _PAUSES_S[min(self._failures, len(_PAUSES_S)) - 1]
-        except (Conflict, UnknownId):
-            return 0
-        except Exception as error:  # noqa: BLE001 - a background task: recorded, told, and tried again
-            _log.exception("conversations could not be brought to Redis")
-            self._fail(StorageError(f"Conversations could not be brought to Redis: {error!r}"))
-            return _PAUSES_S[-1]
-        self._failures, self.fault = 0, None
-        return pause
+        with recorded(_log, "conversations could not be brought to Redis") as outcome:
+            try:
+                if not await self._is_mine():
+                    await self.bus.publish(_TOPIC)
+                    self.state = self.state or await self.redis.state()
+                    await self.files.are_stale()
+                    self.fault = None
+                    return _POLL_S
+                async with self._at_work:
+                    pause = await self._pass(hold_s=HOLD_S)
+            except StorageError as error:
+                self._fail(error)
+                return _PAUSES_S[min(self._failures, len(_PAUSES_S)) - 1]
+            except (Conflict, UnknownId):
+                return 0
+            self._failures, self.fault = 0, None
+            return pause
+        self._fail(StorageError(f"Conversations could not be brought to Redis: {outcome.fault!r}"))
+        return _PAUSES_S[-1]
 
     def _fail(self, error: StorageError) -> None:
         if self.fault != error.message:
@@ -235,8 +244,7 @@ class Sharing:
             await self._verify()
             pause = await self._work_off(hold_s=hold_s)
             self._verified = True
-        if self._overwrote and time.monotonic() - self._files_at > _FILES_EVERY_S:
-            await self._rewrite_files()
+        await self.files.keep()
         return min(pause, _POLL_S)
 
     async def _ask(self) -> None:
@@ -279,8 +287,12 @@ class Sharing:
             while True:
                 page = await self.store.scan(owner, Scan(CONVERSATIONS, limit=_PAGE, after=cursor))
                 ids = [item.record.id for item in page.items if is_shared(item.record)]
-                for id in await self._lost(owner, ids, listed):
-                    await self._note_whole(owner, id)
+                lost = await self._lost(owner, ids, listed)
+                # Of one that drops keys nobody can tell whether it did, or whether somebody deleted them.
+                is_sure = self.state is not None and self.state.evicts is None and not self.state.evicted
+                deleted = await self.redis.deleted(owner, lost) if is_sure else ()
+                for id in lost:
+                    await (self.taking.withdraw if id in deleted else self._note_whole)(owner, id)
                 if (cursor := page.cursor) is None:
                     break
         await self.taking.look()
@@ -288,14 +300,15 @@ class Sharing:
     async def _lost(self, owner: str, ids: Sequence[str], listed: Mapping[str, float]) -> list[str]:
         """Those that Redis does not have as they were written."""
         found = await self.store.get(SHARED, owner, ids)
-        written = [each.record for each in found if each is not None]
+        written = [each.record for each in found if each is not None and not each.record.withdrawn]
+        withdrawn = {each.record.id for each in found if each is not None and each.record.withdrawn}
         are = await self.redis.are(owner, [(each.id, each.fingerprint) for each in written])
         intact = {
             each.id
             for each, is_it in zip(written, are, strict=True)
             if is_it and listed.get(each.id) == each.score
         }
-        return [id for id in ids if id not in intact]
+        return [id for id in ids if id not in intact | withdrawn]
 
     async def _work_off(self, *, hold_s: float) -> float:
         """Write all that is noted and not held back; how long until the first of those is due."""
@@ -326,21 +339,26 @@ class Sharing:
         if root == EVERYTHING:
             await self._note_everything(owner)
         else:
-            self._overwrote |= await self.writing.write(owner, root, notes)
+            await self.writing.write(owner, root, notes)
         self._since.pop((owner, root), None)
         await self.store.commit(owner, [Delete(OUTGOING, note.id) for note in notes])
 
     async def _notes(self, owner: str) -> dict[str, list[Outgoing]]:
-        """The owner's notes, oldest first, by root."""
+        """The owner's oldest notes, oldest first, by root."""
         by_root: dict[str, list[Outgoing]] = {}
+        async for note in self._each_note(owner, most=_MOST_NOTES):
+            by_root.setdefault(note.root, []).append(note)
+        return by_root
+
+    async def _each_note(self, owner: str, *, most: float = inf) -> AsyncGenerator[Outgoing]:
         cursor: str | None = None
-        for _ in range(0, _MOST_NOTES, _PAGE):
+        while most > 0:
             page = await self.store.scan(owner, Scan(OUTGOING, limit=_PAGE, after=cursor))
             for item in page.items:
-                by_root.setdefault(item.record.root, []).append(item.record)
+                yield item.record
+            most -= _PAGE
             if (cursor := page.cursor) is None:
-                break
-        return by_root
+                return
 
     async def _held_back(self, owner: str, root: str, hold_s: float) -> float:
         """How many seconds a conversation that is being answered still waits for the answer's end."""
@@ -354,8 +372,9 @@ class Sharing:
         await self.store.commit(owner, [Put(OUTGOING, Outgoing(id=self.new_id(), root=root, whole=True))])
 
     async def _note_everything(self, owner: str) -> None:
-        for every in (Scan[Any](CONVERSATIONS, limit=_PAGE), Scan[Any](SHARED, limit=_PAGE)):
-            scan = every
+        every: tuple[Scan[Any], ...] = (Scan(CONVERSATIONS, limit=_PAGE), Scan(SHARED, limit=_PAGE))
+        for each in every:
+            scan = each
             while True:
                 page = await self.store.scan(owner, scan)
                 for item in page.items:
@@ -364,22 +383,17 @@ class Sharing:
                     break
                 scan = replace(scan, after=page.cursor)
 
-    async def _has_removals(self) -> bool:
-        return any(
-            [
-                note.changed or note.whole
-                async for owner in self._owners()
-                for notes in (await self._notes(owner)).values()
-                for note in notes
-            ]
-        )
+    async def _noted(self) -> set[str]:
+        return {note.id async for owner in self._owners() async for note in self._each_note(owner)}
+
+    async def _is_left(self, noted: Collection[str]) -> bool:
+        """Whether one of these is left to be worked off, or a removal that was noted since."""
+        async for owner in self._owners():
+            async with aclosing(self._each_note(owner)) as notes:
+                async for note in notes:
+                    if note.id in noted or note.changed or note.whole:
+                        return True
+        return False
 
     def _owners(self) -> AsyncGenerator[str]:
         return owners_of(self.store, OUTGOING)
-
-    async def _rewrite_files(self) -> None:
-        try:
-            await self.redis.rewrite_files()
-        except RefusedByRedis as error:
-            _log.warning("files of Redis may keep what was deleted until it writes them anew: %s", error)
-        self._overwrote, self._files_at = False, time.monotonic()

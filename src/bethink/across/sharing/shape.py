@@ -36,7 +36,7 @@ def value_of(
     conversation: Conversation,
     messages: Iterable[StoredMessage],
     *,
-    lead: Sequence[Any] = (),
+    lead: Sequence[msgspec.Raw] = (),
     follows: bool = False,
 ) -> Value:
     """The conversation's string with these messages; `follows` where others stand before them in it.
@@ -92,11 +92,12 @@ class Foreign(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     created_at: int | None
     updated_at: int | None
-    lead: tuple[Any, ...] = ()
+    lead: tuple[msgspec.Raw, ...] = ()
 
 
 class _Value(msgspec.Struct):
-    messages: list[Any]
+    # As they were written: what is understood in part can be written back whole.
+    messages: list[msgspec.Raw]
     title: Any = None
     created_at: Any = None
     updated_at: Any = None
@@ -131,9 +132,9 @@ def read(text: bytes) -> Foreign | None:
     """What a conversation's string tells; None where it is none."""
     try:
         value = msgspec.json.decode(text, type=_Value)
-    except (msgspec.DecodeError, UnicodeError):
+        said = [(raw, _said_in(raw)) for raw in value.messages]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    said = [(raw, _as(_Said, raw)) for raw in value.messages]
     messages = [_read(each) for _, each in said if each is not None]
     return Foreign(
         title=" ".join(_text(value.title).split())[:_MAX_TITLE_CHARS],
@@ -149,6 +150,18 @@ def is_said_in(first: Sequence[Message], second: Sequence[Message]) -> bool:
     return len(first) <= len(second) and all(
         _written(one) == _written(other) for one, other in zip(first, second, strict=False)
     )
+
+
+def _said_in(raw: msgspec.Raw) -> _Said | None:
+    """A message; None for JSON that is none.
+
+    Raises:
+        msgspec.DecodeError, UnicodeError, RecursionError: it is no JSON that can be read.
+    """
+    try:
+        return msgspec.json.decode(raw, type=_Said)
+    except msgspec.ValidationError:
+        return None
 
 
 def _read(said: _Said) -> Message | None:
@@ -190,9 +203,29 @@ def _as(kind: type[_T], value: object) -> _T | None:
         return None
 
 
+def time_of(score: float) -> int | None:
+    """When a conversation changed that is listed with this score; None where that is no time."""
+    try:
+        return _within_calendars(round(score * _SECOND_US))
+    except (ValueError, OverflowError):
+        return None
+
+
 def _time(text: object) -> int | None:
     try:
         moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-        return None if moment is None else to_us(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        if moment is None:
+            return None
+        return _within_calendars(to_us(moment if moment.tzinfo else moment.replace(tzinfo=UTC)))
     except (ValueError, OverflowError):
         return None
+
+
+def _within_calendars(us: int) -> int:
+    """The moment as it is.
+
+    Raises:
+        OverflowError: it lies in no year from 1 to 9999, so that nobody could be shown it.
+    """
+    to_datetime(us)
+    return us

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.across.sharing.records import CONVERSATION, MESSAGE, SCHEMA, SHARED, THIS_SCHEMA
-from bethink.across.sharing.shape import is_said_in, read
+from bethink.across.sharing.shape import is_said_in, read, time_of
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -28,6 +28,7 @@ from bethink.errors import BadInput, Conflict
 from bethink.messages import UserMessage
 from bethink.store import Put, Scan
 from bethink.store.outgoing import OUTGOING, Outgoing
+from bethink.store.redis_errors import AnotherKind
 from bethink.store.rows import check_text
 from bethink.telemetry import log
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from bethink.store import Change, Versioned
     from bethink.store.redis import ConversationRedis
 
-_SECOND_US = 1_000_000
 _AT_ONCE = 200
 _MAX_ID_CHARS = 200
 _LEFT = " (as another program left it)"
@@ -85,6 +85,23 @@ class Taking:
             title = foreign.title or held.record.title
             await self._begin(owner, self.conversations.new_id(), foreign, title=f"{title}{_LEFT}"[-200:])
 
+    async def withdraw(self, owner: str, id: str) -> None:
+        """Archive a conversation that another program deleted there; it goes back there once it goes on here.
+
+        Raises:
+            Conflict: it is being changed.
+        """
+        store = self.conversations.store
+        (held,) = await store.get(CONVERSATIONS, owner, [id])
+        (shared,) = await store.get(SHARED, owner, [id])
+        if held is None or shared is None:
+            return
+        archived = msgspec.structs.replace(held.record, archived=1)
+        withdrawn = msgspec.structs.replace(shared.record, withdrawn=True)
+        changes = [Put(CONVERSATIONS, archived, held.version), Put(SHARED, withdrawn, shared.version)]
+        await store.commit(owner, changes)
+        _log.info("the conversation %s was deleted in Redis by another program: archived", id)
+
     async def _look_at(self, owner: str, listed: dict[str, float]) -> None:
         store = self.conversations.store
         ids = list(listed)
@@ -106,9 +123,12 @@ class Taking:
         if noted.items:
             # It was deleted here a moment ago, and is about to be there.
             return
-        if await self._restore(owner, id):
-            return
-        text = await self.redis.value(owner, id)
+        try:
+            if await self._restore(owner, id):
+                return
+            text = await self.redis.value(owner, id)
+        except AnotherKind:
+            text = None
         foreign = None if text is None else read(text)
         if foreign is None:
             self._strange.add(id)
@@ -116,7 +136,7 @@ class Taking:
                 "what stands in Redis under %s is no conversation: left alone", self.redis.key(owner, id)
             )
             return
-        at = foreign.updated_at or round(score * _SECOND_US)
+        at = foreign.updated_at or time_of(score)
         timed = msgspec.structs.replace(foreign, updated_at=at)
         await self._begin(owner, id, timed, title=foreign.title)
 

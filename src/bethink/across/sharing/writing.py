@@ -5,21 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from bethink.across.sharing.records import CONVERSATION, MESSAGE, SCHEMA, SHARED, THIS_SCHEMA, Shared
+import msgspec
+
+from bethink.across.sharing.records import (
+    CONVERSATION,
+    MESSAGE,
+    SCHEMA,
+    SHARED,
+    THIS_SCHEMA,
+    WRITTEN,
+    Shared,
+)
 from bethink.across.sharing.shape import read, score_of, value_of
 from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage
 from bethink.store import Delete, Put, Scan
-from bethink.store.redis import Entry
+from bethink.store.redis import Entry, Fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.across.sharing.files import RedisFiles
     from bethink.across.sharing.taking import Taking
     from bethink.conversations import Conversation, Conversations
     from bethink.principal import Principal
     from bethink.store import Change, Versioned
     from bethink.store.outgoing import Outgoing
-    from bethink.store.redis import ConversationRedis, Fingerprint
+    from bethink.store.redis import ConversationRedis
 
 _PAGE = 200
 
@@ -34,15 +45,16 @@ class Acting(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Writes conversations."""
+    """Writes conversations; `files` hear of it before something is overwritten there."""
 
     conversations: Conversations
     redis: ConversationRedis
     taking: Taking
     acting: Acting
+    files: RedisFiles
 
-    async def write(self, owner: str, root: str, notes: Sequence[Outgoing]) -> bool:
-        """Bring Redis to what the store has of a conversation; whether something was overwritten there.
+    async def write(self, owner: str, root: str, notes: Sequence[Outgoing]) -> None:
+        """Bring Redis to what the store has of a conversation.
 
         What has only grown costs what is new, however long it is.
 
@@ -55,16 +67,27 @@ class Writing:
         (held,) = await store.get(CONVERSATIONS, owner, [root])
         (shared,) = await store.get(SHARED, owner, [root])
         if held is None or not is_shared(held.record):
-            await self.redis.remove(owner, root)
+            await self._remove(owner, root)
             await store.commit(owner, [] if shared is None else [Delete(SHARED, root)])
-            return True
+            return
+        if shared is not None and await self._stays_out(owner, held.record, shared.record):
+            await self._remove(owner, root)
+            return
         if shared is not None and not any(note.whole for note in notes):
             grown = await self._grow(owner, held.record, shared, notes=notes)
             if grown is not None:
                 await store.commit(owner, [grown])
-                return False
+                return
         await store.commit(owner, [await self._replace(owner, held, shared)])
-        return shared is not None
+
+    async def _remove(self, owner: str, root: str) -> None:
+        await self.files.overwriting()
+        await self.redis.remove(owner, root)
+
+    async def _stays_out(self, owner: str, held: Conversation, shared: Shared) -> bool:
+        """Whether another program deleted it, and neither of the two has gone on with it since."""
+        is_left = shared.withdrawn and held.archived and score_of(held) == shared.score
+        return bool(is_left) and await self.redis.value(owner, held.id) is None
 
     async def _grow(
         self, owner: str, held: Conversation, shared: Versioned[Shared], *, notes: Sequence[Outgoing]
@@ -84,11 +107,13 @@ class Writing:
             return None
         before = shared.record.length - shared.record.head - shared.record.tail
         value = value_of(held, fresh, follows=before > 0)
-        extra = _extra(held, [*fresh, *kept])
-        entry = Entry(held.id, score_of(held), extra)
+        written = value.fingerprint(before)
+        entry = Entry(held.id, score_of(held), _extra(held, [*fresh, *kept], written))
+        if written.head_sha1 != shared.record.head_sha1:
+            await self.files.overwriting(is_title=True)
         if not await self.redis.append(owner, entry, value, was=shared.record.fingerprint):
             return None
-        return _put(entry, value.fingerprint(before), shared, last=fresh[-1].id if fresh else last)
+        return _put(entry, written, shared, last=fresh[-1].id if fresh else last)
 
     async def _kept(self, owner: str, ids: Sequence[str]) -> list[StoredMessage]:
         found = await self.conversations.store.get(MESSAGES, owner, ids)
@@ -115,14 +140,33 @@ class Writing:
         line, _ = await self._line(owner, record, until=None)
         there = await self.redis.value(owner, record.id)
         foreign = None
-        if there is not None and (shared is None or not shared.record.fingerprint.fits(there)):
-            await self.taking.take_changes(owner, held, [stored.message for stored in line])
         if there is not None:
+            if shared is None or not await self._is_ours(owner, shared.record, there):
+                await self.taking.take_changes(owner, held, [stored.message for stored in line])
             foreign = read(there)
+            await self.files.overwriting()
         value = value_of(record, line, lead=foreign.lead if foreign else ())
-        entry = Entry(record.id, score_of(record), _extra(record, await self._all(owner, record.id)))
+        written = value.fingerprint()
+        extra = _extra(record, await self._all(owner, record.id), written)
+        entry = Entry(record.id, score_of(record), extra)
         await self.redis.replace(owner, entry, value)
-        return _put(entry, value.fingerprint(), shared, last=line[-1].id if line else None)
+        return _put(entry, written, shared, last=line[-1].id if line else None)
+
+    async def _is_ours(self, owner: str, shared: Shared, there: bytes) -> bool:
+        """Whether no other program wrote what is there.
+
+        A write of ours may have reached Redis and not been remembered here: then
+        its fingerprint lies beside it, and all that it says is known here. (Of
+        what is not, the data directory is an earlier one: it is taken over.)
+        """
+        if shared.fingerprint.fits(there):
+            return True
+        extra = await self.redis.extra(owner, shared.id)
+        written = extra.get(WRITTEN)
+        if written is None or not msgspec.json.decode(written, type=Fingerprint).fits(there):
+            return False
+        ids = [name.removeprefix(MESSAGE) for name in extra if name.startswith(MESSAGE)]
+        return len(await self._kept(owner, ids)) == len(ids)
 
     async def _line(
         self, owner: str, held: Conversation, *, until: str | None
@@ -158,8 +202,14 @@ def is_shared(conversation: Conversation) -> bool:
     return not conversation.temporary
 
 
-def _extra(held: Conversation, messages: Sequence[StoredMessage]) -> dict[str, bytes | None]:
-    fields: dict[str, bytes | None] = {SCHEMA: THIS_SCHEMA, CONVERSATION: CONVERSATIONS.encode(held)}
+def _extra(
+    held: Conversation, messages: Sequence[StoredMessage], written: Fingerprint
+) -> dict[str, bytes | None]:
+    fields: dict[str, bytes | None] = {
+        SCHEMA: THIS_SCHEMA,
+        CONVERSATION: CONVERSATIONS.encode(held),
+        WRITTEN: msgspec.json.encode(written),
+    }
     return fields | {f"{MESSAGE}{message.id}": MESSAGES.encode(message) for message in messages}
 
 

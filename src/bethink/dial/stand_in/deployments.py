@@ -144,7 +144,7 @@ async def _body(request: web.Request) -> dict[str, Any]:
         raise RefusalError(_UNSUPPORTED, "Only application/json is supported")
     try:
         return msgspec.json.decode(await request.read(), type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RefusalError(_BAD_REQUEST, f"The body is not a JSON object: {error}") from error
 
 

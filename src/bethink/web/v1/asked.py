@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bethink.agent.threads import Told
+from bethink.agent.repeated import Told
 from bethink.agent.wishes import Wishes
 from bethink.errors import BadInput
 from bethink.llm import ToolSchema
@@ -200,10 +200,8 @@ class Offered(Loose):
     parameters: dict[str, Any] | None = None
 
 
-def client_tools(offered: Sequence[Offered] | None, choice: object) -> tuple[ToolSchema, ...]:
-    """The functions of a request, as chat completions or responses give them; none where it chose so."""
-    if choice == "none":
-        return ()
+def client_tools(offered: Sequence[Offered] | None) -> tuple[ToolSchema, ...]:
+    """The functions of a request, as chat completions or responses give them."""
     functions = [
         one.function or Function(name=one.name or "", description=one.description, parameters=one.parameters)
         for one in offered or ()

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from bethink.agent.choosing import choosing
 from bethink.errors import BadInput
 from bethink.web.caller import Caller, Served
 from bethink.web.sse import EventStream
@@ -82,11 +83,9 @@ async def create_chat_completion(body: Completion, request: Request, app: Served
         return EventStream(batches, ChatFrames(reply), headers=begun.headers)
     telling = Telling(reply)
     text, reasoning = await collected(batches, telling)
-    if telling.failure is not None:
+    if (failure := telling.failure or telling.stopped) is not None:
         # The message is kept: a client that sends it again by itself would say it twice.
-        return JSONResponse(
-            telling.failure, telling.failed_with, {**begun.headers, "x-should-retry": "false"}
-        )
+        return JSONResponse(failure, telling.failed_with, {**begun.headers, "x-should-retry": "false"})
     return JSONResponse(completion_of(telling, text, reasoning), headers=begun.headers)
 
 
@@ -94,13 +93,12 @@ def _asked(body: Completion, talk: Talk) -> Asked:
     """The request, read.
 
     Raises:
-        BadInput: it ends in no message of the owner's and no results.
+        BadInput: it ends in no message of the owner's and no results, or chooses among tools as nobody can.
         UnknownId: the model is not offered.
     """
     wishes = talk.wishes(body.model, body.metadata, system_of(body.messages))
     wishes = msgspec.structs.replace(
-        wishes,
-        client_tools=client_tools(body.tools, body.tool_choice),
+        choosing(wishes, client_tools(body.tools), body.tool_choice),
         response_format=_format(body.response_format),
         temperature=body.temperature,
         max_output_tokens=body.max_completion_tokens or body.max_tokens,

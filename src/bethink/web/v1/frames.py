@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.agent.threads import FILE_NOTICE, NOTICE
+from bethink.agent.repeated import FILE_NOTICE, NOTICE
 from bethink.events import (
     ApprovalNeeded,
     MessageSaved,
@@ -28,6 +28,7 @@ from bethink.events import (
     ToolRequested,
     Usage,
 )
+from bethink.web.openai_frames import STOPPED
 from bethink.web.v1.errors import error_body
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 _SECOND_US: Final = 1_000_000
 _FAILED: Final = 502
 _NO_MODEL: Final = 404
-_LENGTHS: Final = ("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds")
+_STOPPED: Final = 409
+_LENGTHS: Final = (
+    *("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds", "repeated_calls"),
+)
 _FINISHES: Final[dict[str, str]] = {
     **dict.fromkeys(_LENGTHS, "length"),
     "content_filter": "content_filter",
@@ -54,8 +58,8 @@ _FINISHES: Final[dict[str, str]] = {
 class Reply:
     """What an answer says of itself: `id` and `model` as the client is told, `page` where a person approves.
 
-    `functions` are the names of the client's own tools. With `activity`, Bethink's
-    own calls are told in the reasoning.
+    With `activity`, Bethink's own calls are told in the reasoning; `functions` are the names of
+    the client's, which are not.
     """
 
     id: str
@@ -72,10 +76,10 @@ class Telling:
 
     reply: Reply
     created: int = 0
-    calls: list[ToolRequested] = field(default_factory=list[ToolRequested])
     used: list[Usage] = field(default_factory=list[Usage])
     error: RunFailed | None = None
     reason: StopReason = "interrupted"
+    _open: dict[str, ToolRequested] = field(default_factory=dict[str, ToolRequested])
     _files: list[Attachment] = field(default_factory=list["Attachment"])
     _characters: int = 0
     _between: str = ""
@@ -107,15 +111,16 @@ class Telling:
 
     def _take_rarer(self, event: Event) -> tuple[str, str]:
         match event:
-            case ToolRequested(name=name) if name in self.reply.functions:
-                self.calls.append(event)
-            case ToolRequested() if self.reply.activity:
-                return "", f"{event.label}\n"
+            case ToolRequested():
+                self._open[event.call] = event
+                if self.reply.activity and event.name not in self.reply.functions:
+                    return "", f"{event.label}\n"
             case ApprovalNeeded():
                 self._end_part()
                 notice = f"{NOTICE}{event.label}: this waits for your approval, at {self.reply.page}"
                 return self.said(notice), ""
             case ToolFinished():
+                self._open.pop(event.call, None)
                 self._files += event.attachments
                 if self.reply.activity and event.error is not None:
                     return "", f"{event.name} failed: {event.text}\n"
@@ -142,6 +147,11 @@ class Telling:
             self._characters, self._between = 0, "\n\n"
 
     @property
+    def calls(self) -> list[ToolRequested]:
+        """The calls that are left to the client, once it has ended: all others have a result."""
+        return list(self._open.values()) if self.reason == "client_tools" else []
+
+    @property
     def finish(self) -> str:
         """Why it ended, in OpenAI's word."""
         return _FINISHES.get(self.reason, "stop")
@@ -159,9 +169,17 @@ class Telling:
         return error_body(self.failed_with, self.error.code, self.error.message)
 
     @property
+    def stopped(self) -> dict[str, Any] | None:
+        """That it was stopped before its end: chat completions have no word for it but an error."""
+        said = STOPPED.get(self.reason)
+        return None if said is None else error_body(_STOPPED, self.reason, f"{said} {self.reply.page}")
+
+    @property
     def failed_with(self) -> int:
         """The status of what ended it early: a model that is not there is the client's to choose."""
-        return _NO_MODEL if self.error is not None and self.error.code == "no_model" else _FAILED
+        if self.error is None:
+            return _STOPPED
+        return _NO_MODEL if self.error.code == "no_model" else _FAILED
 
 
 class ChatFrames:
@@ -212,6 +230,8 @@ class ChatFrames:
     def _end(self) -> bytes:
         if self._telling.error is not None:
             return b""
+        if (stopped := self._telling.stopped) is not None:
+            return _data(stopped)
         told = [self._chunk({"tool_calls": _calls(self._telling, indexed=True)})] if self._hands_over else []
         told.append(self._chunk({}, finish=self._telling.finish))
         if self._reply.usage:

@@ -1,7 +1,9 @@
 """A run's events as those of a response, and the response itself. `responses` sends them.
 
 One class makes both, so that what streams and what is fetched are the same. What
-the events of a token have in common is encoded once.
+the events of a token have in common is encoded once. An event's number is its place in
+what is told, of a text by its characters: however the text was cut into deltas, a client
+that comes back with the last number it had gets what is behind it.
 Source: OpenAI API reference, "The response object" and "Streaming events".
 """
 
@@ -70,13 +72,17 @@ _REASONING: Final = _Kind(
 
 
 class ResponseFrames:
-    """The events of one response, and what it is by then. `about` is what its run does not make of it."""
+    """The events of one response, and what it is by then. `about` is what its run does not make of it.
 
-    def __init__(self, reply: Reply, about: Mapping[str, Any]) -> None:
+    Only what is behind the number `after` is told, and how it ended.
+    """
+
+    def __init__(self, reply: Reply, about: Mapping[str, Any], *, after: int = -1) -> None:
         self._telling = Telling(reply)
         self._about = about
         self._key = reply.id.removeprefix("resp_")
         self._number = -1
+        self._after = after
         self._items: list[dict[str, Any]] = []
         self._kind: _Kind | None = None
         self._pieces: list[str] = []
@@ -112,10 +118,6 @@ class ResponseFrames:
                 # A run that waited goes on behind its first end.
                 self._ended = False
         return told
-
-    def left_to_client(self, calls: Sequence[ToolRequested]) -> None:
-        """Say which calls are the client's, where its tools are not known any more."""
-        self._telling.calls[:] = calls
 
     @property
     def failure(self) -> dict[str, Any] | None:
@@ -180,7 +182,10 @@ class ResponseFrames:
     def _said(self, kind: _Kind, text: str) -> bytes:
         begun = b"" if kind is self._kind else self._close("completed") + self._open(kind)
         self._pieces.append(text)
-        self._number += 1
+        self._number += len(text)
+        if self._number <= self._after:
+            return begun
+        text = text[self._after - self._number :]
         return b'%b%b%d,"delta":%b}\n\n' % (begun, self._head, self._number, msgspec.json.encode(text))
 
     def _open(self, kind: _Kind) -> bytes:
@@ -221,10 +226,10 @@ class ResponseFrames:
         self._ended = True
         status = self.status
         told = self._close("completed" if status == "completed" else "incomplete")
-        if self._telling.reason == "client_tools":
-            told += b"".join([self._call(call) for call in self._telling.calls])
+        told += b"".join([self._call(call) for call in self._telling.calls])
         # There is no event of OpenAI's for one that was cancelled while it streamed.
         last = "incomplete" if status == "cancelled" else status
+        self._after = min(self._after, self._number)
         return told + self._event(f"response.{last}", response=self.response())
 
     def _call(self, call: ToolRequested) -> bytes:
@@ -250,5 +255,7 @@ class ResponseFrames:
 
     def _event(self, type: str, **told: Any) -> bytes:  # noqa: A002, ANN401 - OpenAI's word; JSON
         self._number += 1
+        if self._number <= self._after:
+            return b""
         data = msgspec.json.encode({"type": type, "sequence_number": self._number, **told})
         return b"event: %b\ndata: %b\n\n" % (type.encode(), data)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.agent.forks import Fork
-from bethink.agent.threads import Threads, Told, said_by
+from bethink.agent.repeated import Told, said_by
+from bethink.agent.threads import Threads
 from bethink.agent.wishes import NOTHING, Wishes
 from bethink.conversations import Start
 from bethink.errors import BadInput, UnknownId
@@ -58,7 +59,7 @@ class Talk:
         Raises:
             BethinkError: whatever `Runs.start` and `Threads` raise.
         """
-        threads = Threads(self.app.conversations)
+        threads = Threads(self.app.conversations, self.app.keeper)
         key = self.request.headers.get(_KEY)
         if key is None:
             return await self._begin(threads, asked, conversation)
@@ -83,15 +84,16 @@ class Talk:
             await self._check_kind(conversation, wishes)
         app.runs.loops.of(wishes, NOTHING)  # What is wrong with the wishes is told before anything is made.
         if asked.results:
+            calls = {result.call for result in asked.results}
+            temporary = not wishes.memory
+            if at is None:
+                at = await threads.asked(caller, asked.history, calls, temporary=temporary)
+            elif isinstance(at, str):
+                at = await threads.named(caller, at, calls)
             if isinstance(at, Fork):
-                await app.conversations.part(caller, at.conversation, at.message)
-            place = conversation or await threads.asked(
-                caller,
-                asked.history,
-                {result.call for result in asked.results},
-                temporary=not wishes.memory,
-            )
-            return Begun(place, await app.runs.answer(caller, place, asked.results, wishes=wishes))
+                at = (await app.conversations.part(caller, at.conversation, at.message)).id
+            return Begun(at, await app.runs.answer(caller, at, asked.results, wishes=wishes))
+        heard = await app.runs.forgettings.announced(caller.owner)
         start = Start(temporary=not wishes.memory)
         place = conversation or await threads.place(caller, asked.history, start)
         files = [(await app.files.add(caller, place, file)).id for file in asked.files]
@@ -100,8 +102,7 @@ class Talk:
         )
         if conversation is None:
             record = await app.runs.stored.get(caller, run)
-            said = said_by(asked.history, asked.said)
-            await threads.remember(caller, place, said=said, message=record.message, run=run)
+            await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
         return Begun(place, run)
 
     def _digest(self, wishes: Wishes) -> str:

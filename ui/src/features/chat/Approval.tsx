@@ -1,23 +1,31 @@
 import { CircleHelp } from "lucide-react";
 import { useId, useRef, useState } from "react";
+import { Arguments } from "../../answer/Arguments";
+import { entriesOf, pretty, titleOfTool } from "../../answer/parts";
 import { api, asProblem } from "../../api/client";
-import type { Decision } from "../../api/types";
+import type { Decision, Rule } from "../../api/types";
 import { Button } from "../../kit/Button";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useApp } from "../../services/context";
-import { Arguments } from "./Arguments";
 import { EditArguments } from "./EditArguments";
-import { entriesOf, pretty, titleOfTool } from "./parts";
 
 type ApprovalProps = { tool: ToolPart; run: string; session: Session };
 
-/** Leads on to the next question, or to what became of this one, once it is drawn. */
+/** Leads on to the next question, or to what became of this one, once it is drawn; not who went elsewhere. */
 function leadOn(line: Element | null | undefined): void {
   requestAnimationFrame(() => {
+    const here = document.activeElement;
+    if (here && here !== document.body && !line?.contains(here)) return;
     const next = document.querySelector<HTMLElement>(".approval h2");
     (next ?? line?.querySelector("summary"))?.focus();
   });
+}
+
+/** What holds for a tool until another rule is chosen. */
+async function ruleOf(name: string): Promise<Rule> {
+  const { items } = await api.tools();
+  return items.find((tool) => tool.name === name)?.rule ?? null;
 }
 
 /** Decides about a call. What then holds for the tool is told, with a way back. */
@@ -31,11 +39,12 @@ function useDeciding({ tool, run, session }: ApprovalProps) {
     setFault(null);
     const line = card.current?.closest("li");
     try {
+      const before = decision.always ? await ruleOf(tool.name) : null;
       await session.decide(run, tool.call, decision);
       leadOn(line);
       if (!decision.always) return;
       const never = decision.decision === "reject";
-      const undo = () => void api.setRule(tool.name, null).catch(toasts.fault);
+      const undo = () => void api.setRule(tool.name, before).catch(toasts.fault);
       toasts.show(
         `${tool.name} ${never ? "is not used any more" : "runs without asking"} from now on.`,
         { label: "Undo", run: undo },

@@ -73,6 +73,7 @@ export function ChatHead(props: HeadProps) {
         <h1 className="clip">{title}</h1>
       )}
       {temporary && <TemporaryMark />}
+      {conversation?.origin && <span className="origin-mark">From {conversation.origin}</span>}
       {conversation && !renaming && (
         <ConversationMenu
           item={conversation}

@@ -1,5 +1,8 @@
 import { Paperclip } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { prepareMarkdown } from "../../answer/LazyMarkdown";
+import { answerText } from "../../answer/parts";
+import { useCopy } from "../../answer/useCopy";
 import { useKey } from "../../keys/keys";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import type { Session } from "../../run/session";
@@ -8,10 +11,7 @@ import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { ChatHead } from "./ChatHead";
 import { Composer, type ComposerHandle } from "./Composer";
-import { prepareMarkdown } from "./LazyMarkdown";
-import { answerText } from "./parts";
 import { Stream } from "./Stream";
-import { useCopy } from "./useCopy";
 import { useFileDrop } from "./useFileDrop";
 import { Welcome } from "./Welcome";
 

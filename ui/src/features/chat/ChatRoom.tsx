@@ -4,6 +4,7 @@ import { Dialog } from "../../kit/Dialog";
 import { NARROW, PHONE, useMedia } from "../../kit/pieces";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import { useReturn } from "../../services/useReturn";
 import { ChatPage } from "./ChatPage";
 import { ContextPanel } from "./ContextPanel";
 import { ConversationNav } from "./ConversationNav";
@@ -21,6 +22,8 @@ export function ChatRoom({ conversation, temporary, at }: ChatRoomProps) {
   useEffect(() => {
     if (at !== null) void session.show(at);
   }, [session, at]);
+  useReturn(session.look);
+  useEffect(() => void session.look(), [session]);
   const { panel: wanted } = useStore(look.store);
   const empty = useStore(session.store).turns.length === 0;
   const phone = useMedia(PHONE);

@@ -17,6 +17,7 @@ import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
 import { ComposerFoot } from "./ComposerFoot";
+import { FromHere } from "./FromHere";
 import { Queue } from "./Queue";
 import { SlashMenu } from "./SlashMenu";
 import { TemporaryNote } from "./TemporaryMark";
@@ -39,10 +40,12 @@ function useGrowing(text: string) {
   return field;
 }
 
-/** Why a message with these files cannot be sent yet. */
-function heldBy(uploads: readonly Upload[], text: string): string | null {
-  if (uploads.some(({ file, problem }) => !file && !problem)) return "Waiting for the files";
-  return uploads.some(({ file }) => file) && !text.trim() ? "Say what to do with it" : null;
+/** What to know before a message with these files is sent. */
+function hintOf(uploads: readonly Upload[], text: string): string | null {
+  const mine = uploads.filter(({ claimed, problem }) => !claimed && !problem);
+  if (!mine.length) return null;
+  if (!text.trim()) return "Say what to do with it";
+  return mine.every(({ file }) => file) ? null : "Goes when the files are there";
 }
 
 export function Composer({ ref, session, view }: ComposerProps) {
@@ -64,11 +67,10 @@ export function Composer({ ref, session, view }: ComposerProps) {
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, [field]);
-  const held = heldBy(uploads, text);
   const send = () => {
-    if (!text.trim() || held) return;
+    if (!text.trim()) return;
     setText("");
-    void session.send(text.trim(), session.uploads.take());
+    void session.send(text.trim());
   };
   const lastSaid = () => view.turns.findLast((turn) => turn.question && messageOf(turn));
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
@@ -96,7 +98,8 @@ export function Composer({ ref, session, view }: ComposerProps) {
   const open = hints.hints.length > 0;
   return (
     <div className="column composer-place">
-      <Queue session={session} queue={view.queue} onPut={put} />
+      <FromHere session={session} view={view} />
+      <Queue session={session} view={view} uploads={uploads} onPut={put} />
       {open && (
         <SlashMenu id={menu} hints={hints.hints} at={hints.current} onChoose={hints.choose} />
       )}
@@ -124,7 +127,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
         />
         <ComposerFoot
           view={view}
-          held={held}
+          hint={hintOf(uploads, text)}
           empty={!text.trim()}
           onFiles={(files) => {
             session.uploads.add(files);

@@ -6,8 +6,8 @@ import type { SessionView } from "../../run/view";
 
 type FootProps = {
   view: SessionView;
-  /** Why the message cannot be sent yet; null where it can. */
-  held: string | null;
+  /** What to know before it is sent; null where there is nothing. */
+  hint: string | null;
   empty: boolean;
   onFiles: (files: readonly File[]) => void;
   onStop: () => void;
@@ -40,13 +40,13 @@ function Attach({ onFiles }: Pick<FootProps, "onFiles">) {
 }
 
 /** What stands below the field: files, hints, stop and send. */
-export function ComposerFoot({ view, held, empty, onFiles, onStop }: FootProps) {
+export function ComposerFoot({ view, hint, empty, onFiles, onStop }: FootProps) {
   return (
     <div className="composer-foot">
       <Attach onFiles={onFiles} />
-      {held ? (
+      {hint ? (
         <span className="held" role="status">
-          {held}
+          {hint}
         </span>
       ) : (
         <span className="hint">
@@ -75,7 +75,7 @@ export function ComposerFoot({ view, held, empty, onFiles, onStop }: FootProps) 
           className="send"
           type="submit"
           label={view.running ? "Send when this answer ends" : "Send"}
-          disabled={empty || held !== null}
+          disabled={empty}
         />
       )}
     </div>

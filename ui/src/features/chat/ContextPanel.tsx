@@ -1,9 +1,9 @@
+import { citedFirst } from "../../answer/parts";
 import type { Spent } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { useStore } from "../../services/store";
 import { count, duration, money } from "../../services/words";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
-import { citedFirst } from "./parts";
 
 function Figures({
   usage,
@@ -81,9 +81,10 @@ export function ContextPanel({ session }: { session: Session }) {
         <h2>Changed</h2>
         {run?.changed.length ? (
           <ul className="memory-lines">
-            {run.changed.map((change) => (
+            {run.changed.map((change, i) => (
               <ChangeLine
-                key={change.ids.join()}
+                // biome-ignore lint/suspicious/noArrayIndexKey: changes are only added, maybe of one memory
+                key={i}
                 change={change}
                 undone={view.undone}
                 session={session}

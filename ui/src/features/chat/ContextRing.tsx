@@ -1,15 +1,10 @@
+import { useState } from "react";
 import { Popover } from "../../kit/Popover";
-import type { Window } from "../../run/reduce";
 import type { SessionView } from "../../run/view";
 import { count, money, tokens } from "../../services/words";
+import { SummaryDialog } from "./SummaryDialog";
+import { usedOf, WindowParts } from "./WindowParts";
 
-const parts: readonly [name: Exclude<keyof Window, "window">, words: string][] = [
-  ["system", "Instructions"],
-  ["tools", "Tools"],
-  ["memory", "Memory"],
-  ["summary", "Summary of earlier messages"],
-  ["history", "Messages"],
-];
 const jobs: Record<string, string> = {
   chat: "Answers",
   extraction: "Remembering",
@@ -33,45 +28,6 @@ function Ring({ share }: { share: number }) {
         transform="rotate(-90 9 9)"
       />
     </svg>
-  );
-}
-
-function WindowParts({ filled, used }: { filled: Window; used: number }) {
-  return (
-    <section>
-      <h2>What the model was given</h2>
-      <div className="window-bar" aria-hidden>
-        {parts.map(([name]) => (
-          <i
-            key={name}
-            className={`of-${name}`}
-            style={{ width: `${(100 * filled[name]) / filled.window}%` }}
-          />
-        ))}
-      </div>
-      <dl className="figures">
-        {parts
-          .filter(([name]) => filled[name] > 0)
-          .map(([name, words]) => (
-            <div key={name}>
-              <dt>
-                <i className={`swatch of-${name}`} aria-hidden />
-                {words}
-              </dt>
-              <dd>{tokens(filled[name])}</dd>
-            </div>
-          ))}
-        <div>
-          <dt>Free</dt>
-          <dd>
-            {tokens(Math.max(0, filled.window - used))} of {tokens(filled.window)}
-          </dd>
-        </div>
-      </dl>
-      {filled.summary > 0 && (
-        <p>Earlier messages are summarised for the model. They all stay in this conversation.</p>
-      )}
-    </section>
   );
 }
 
@@ -110,31 +66,37 @@ function Costs({ view }: { view: SessionView }) {
 
 /** How full the model's window is, of what, and what the conversation cost. */
 export function ContextRing({ view }: { view: SessionView }) {
+  const [reading, setReading] = useState(false);
   const filled = view.turns.findLast(({ run }) => run.window)?.run.window ?? view.window;
   if (!filled?.window) return null;
-  const used = parts.reduce((sum, [name]) => sum + filled[name], 0);
+  const used = usedOf(filled);
   const share = Math.min(1, used / filled.window);
   const percent = Math.max(1, Math.round(100 * share));
   return (
-    <Popover
-      className="ring-button"
-      label="What fills the model’s window"
-      face={
-        <>
-          <Ring share={share} />
-          <span aria-hidden>{tokens(used)}</span>
-          <span className="visually-hidden">
-            {`The model’s window is ${percent} percent full; costs of this conversation`}
-          </span>
-        </>
-      }
-    >
-      {() => (
-        <div className="window-note">
-          <WindowParts filled={filled} used={used} />
-          <Costs view={view} />
-        </div>
+    <>
+      <Popover
+        className="ring-button"
+        label="What fills the model’s window"
+        face={
+          <>
+            <Ring share={share} />
+            <span aria-hidden>{tokens(used)}</span>
+            <span className="visually-hidden">
+              {`The model’s window is ${percent} percent full; costs of this conversation`}
+            </span>
+          </>
+        }
+      >
+        {() => (
+          <div className="window-note">
+            <WindowParts filled={filled} used={used} onSummary={() => setReading(true)} />
+            <Costs view={view} />
+          </div>
+        )}
+      </Popover>
+      {reading && view.id && (
+        <SummaryDialog conversation={view.id} onClose={() => setReading(false)} />
       )}
-    </Popover>
+    </>
   );
 }

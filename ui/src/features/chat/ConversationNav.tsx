@@ -5,35 +5,46 @@ import { Keys, Link, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useListKeys } from "../../kit/useListKeys";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
+import { useReturn } from "../../services/useReturn";
 import { ConversationRow } from "./ConversationRow";
 import { grouped } from "./groups";
 import { useConversationActions } from "./useConversationActions";
 
-/** Reads the next page when its end comes into view. */
-function MoreRows({ onSeen }: { onSeen: () => void }) {
+type MoreRowsProps = { held: boolean; onSeen: () => void };
+
+/** Reads the next page when its end comes into view; not while it is `held` by what is read already. */
+function MoreRows({ held, onSeen }: MoreRowsProps) {
   const mark = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && onSeen());
+    if (held) return;
+    const observer = new IntersectionObserver(
+      (entries) => entries.at(-1)?.isIntersecting && onSeen(),
+    );
     if (mark.current) observer.observe(mark.current);
     return () => observer.disconnect();
-  }, [onSeen]);
+  }, [held, onSeen]);
   return <div ref={mark} className="more-rows" />;
 }
 
 export function ConversationNav({ current }: { current: string | null }) {
   const { conversations } = useApp();
-  const { items, cursor, loaded, problem, archived, total } = useStore(conversations.store);
+  const { items, cursor, loaded, loading, problem, archived, total } = useStore(
+    conversations.store,
+  );
   const [renaming, setRenaming] = useState<string | null>(null);
   const list = useRef<HTMLElement>(null);
   const { archive } = useConversationActions();
   const leaveArchive = () => conversations.show(false);
-  useListKeys(list, { edit: setRenaming, remove: archive });
-  useEffect(() => {
-    void conversations.refresh();
-    const look = () => document.visibilityState === "visible" && void conversations.refresh();
-    document.addEventListener("visibilitychange", look);
-    return () => document.removeEventListener("visibilitychange", look);
-  }, [conversations]);
+  /** Archives one; the focus goes to its neighbour, so that a key reaches the next. */
+  const remove = (id: string) => {
+    const rows = [...(list.current?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
+    const at = rows.findIndex((row) => row.dataset.row === id);
+    (rows[at + 1] ?? rows[at - 1])?.querySelector("a")?.focus();
+    archive(id);
+  };
+  useListKeys(list, { edit: setRenaming, remove });
+  useReturn(conversations.refresh);
+  useEffect(() => void conversations.refresh(), [conversations]);
   return (
     <nav className="conversations" aria-label="Conversations" ref={list}>
       <NavHead />
@@ -71,7 +82,10 @@ export function ConversationNav({ current }: { current: string | null }) {
             </ul>
           </section>
         ))}
-        {cursor && <MoreRows onSeen={conversations.more} />}
+        {problem && items.length > 0 && (
+          <ProblemNotice problem={problem} onRetry={() => void conversations.more()} />
+        )}
+        {cursor && !problem && <MoreRows key={cursor} held={loading} onSeen={conversations.more} />}
       </div>
       {!archived && (
         <Button

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
+import { objectIn } from "../../answer/parts";
 import { Button } from "../../kit/Button";
-import { objectIn } from "./parts";
 
 type EditProps = {
   text: string;

@@ -1,24 +1,27 @@
+import { NoModel } from "../../answer/NoModel";
 import { Button } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
-import type { Run } from "../../run/reduce";
-import type { Question } from "../../run/restore";
+import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
+import type { ShownTurn } from "../../run/view";
 import { ends } from "../../services/words";
-import { NoModel } from "./NoModel";
 
 /** Why an answer ended, where it did not simply end. */
 export function Ending({
-  run,
-  question,
+  turn,
   session,
+  busy,
 }: {
-  run: Run;
-  question: Question | null;
+  turn: ShownTurn;
   session: Session;
+  busy: boolean;
 }) {
-  const again = question && (
+  const { run } = turn;
+  const again = messageOf(turn) && (
     <span>
-      <Button onClick={() => void session.again(question)}>Ask again</Button>
+      <Button disabled={busy} onClick={() => void session.regenerate(turn)}>
+        Ask again
+      </Button>
     </span>
   );
   if (run.failure?.code === "no_model") return <NoModel message={run.failure.message} />;

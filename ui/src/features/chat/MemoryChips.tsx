@@ -1,10 +1,10 @@
 import { Brain, NotebookPen, Undo2 } from "lucide-react";
+import { citedFirst } from "../../answer/parts";
 import { Popover } from "../../kit/Popover";
 import type { Change, Run } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { count } from "../../services/words";
 import { ChangeLine, RecalledLine } from "./MemoryLines";
-import { citedFirst } from "./parts";
 import { useUndo } from "./useUndo";
 
 /** What the model was given from memory, with what it named as its ground first. */
@@ -53,9 +53,10 @@ export function ChangedChip({ changes, undone, session }: ChangedProps) {
       >
         {() => (
           <ul className="memory-lines">
-            {changes.map((change) => (
+            {changes.map((change, i) => (
               <ChangeLine
-                key={change.ids.join()}
+                // biome-ignore lint/suspicious/noArrayIndexKey: changes are only added, maybe of one memory
+                key={i}
                 change={change}
                 undone={undone}
                 session={session}

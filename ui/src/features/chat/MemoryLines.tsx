@@ -1,14 +1,17 @@
 // Single memories as an answer shows them: what was used, what was changed.
 import { Undo2 } from "lucide-react";
 import { useEffect, useState } from "react";
-import { api } from "../../api/client";
+import { addressOf, changeName, kindName } from "../../answer/parts";
+import { api, asProblem } from "../../api/client";
 import { IconButton } from "../../kit/Button";
 import { Link } from "../../kit/pieces";
 import type { Change, RecalledItem } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { shortDate, sourceName } from "../../services/words";
-import { addressOf, changeName, kindName } from "./parts";
 import { useUndo } from "./useUndo";
+
+/** A server that is away tells nothing of what it has. */
+const isGone = (error: unknown): boolean => asProblem(error).status === 404;
 
 /** What a stored answer does not repeat about a memory is read when somebody looks. */
 function useWhole(item: RecalledItem): RecalledItem & { gone?: boolean } {
@@ -22,7 +25,7 @@ function useWhole(item: RecalledItem): RecalledItem & { gone?: boolean } {
         const at = Date.parse(memory.created_at) * 1000;
         if (current) setWhole({ ...item, text: memory.content, at });
       },
-      () => current && setWhole({ ...item, gone: true }),
+      (error) => current && isGone(error) && setWhole({ ...item, gone: true }),
     );
     return () => {
       current = false;
@@ -39,7 +42,7 @@ function useChangedText({ text, ids: [id] }: Change): string {
     let current = true;
     api.memory(id).then(
       (memory) => current && setRead(memory.content),
-      () => current && setRead("No longer in memory"),
+      (error) => current && isGone(error) && setRead("No longer in memory"),
     );
     return () => {
       current = false;

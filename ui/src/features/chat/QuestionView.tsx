@@ -1,5 +1,6 @@
 import { Copy, Pencil } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { useCopy } from "../../answer/useCopy";
 import { Button, IconButton } from "../../kit/Button";
 import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
@@ -8,7 +9,6 @@ import { useApp } from "../../services/context";
 import { fullDate, shortDate } from "../../services/words";
 import { AttachmentList } from "./AttachmentList";
 import { BranchSwitch } from "./BranchSwitch";
-import { useCopy } from "./useCopy";
 
 type QuestionProps = {
   turn: ShownTurn;

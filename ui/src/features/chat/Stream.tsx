@@ -13,19 +13,23 @@ type StreamProps = { session: Session; view: SessionView };
 /** How far before its edge, in pixels, the next page is read. */
 const AHEAD_PX = 1200;
 
-type MoreTurnsProps = { label: string; busy: boolean; onMore: () => void };
+type MoreTurnsProps = { label: string; busy: boolean; held: boolean; onMore: () => void };
 
-/** An edge of what is held: more is read before the reader gets there, or when it is pressed. */
-function MoreTurns({ label, busy, onMore }: MoreTurnsProps) {
+/**
+ * An edge of what is held: more is read before the reader gets there, or when it is pressed; not while
+ * it is `held` by what is read at the other edge.
+ */
+function MoreTurns({ label, busy, held, onMore }: MoreTurnsProps) {
   const button = useRef<HTMLButtonElement>(null);
   const more = useRef(onMore);
   more.current = onMore;
   useEffect(() => {
+    if (held) return;
     const element = button.current;
     const root = element?.closest(".stream") ?? null;
     const margin = `${AHEAD_PX}px 0px`;
     const observer = new IntersectionObserver(
-      ([entry]) => entry?.isIntersecting && more.current(),
+      (entries) => entries.at(-1)?.isIntersecting && more.current(),
       {
         root,
         rootMargin: margin,
@@ -33,13 +37,13 @@ function MoreTurns({ label, busy, onMore }: MoreTurnsProps) {
     );
     if (element) observer.observe(element);
     return () => observer.disconnect();
-  }, []);
+  }, [held]);
   return (
     <button
       ref={button}
       type="button"
       className="button quiet older"
-      aria-disabled={busy}
+      aria-disabled={busy || held}
       onClick={onMore}
     >
       {busy ? "Reading…" : label}
@@ -92,6 +96,7 @@ export function Stream({ session, view }: StreamProps) {
               key={`before ${older}`}
               label={`Show earlier messages (${older.toLocaleString()})`}
               busy={paging === "older"}
+              held={paging === "newer"}
               onMore={() => void session.loadOlder()}
             />
           )}
@@ -113,6 +118,7 @@ export function Stream({ session, view }: StreamProps) {
               key={`after ${last?.key}`}
               label={`Show later messages, of ${total.toLocaleString()}`}
               busy={paging === "newer"}
+              held={paging === "older"}
               onMore={() => void session.loadNewer()}
             />
           )}

@@ -1,8 +1,8 @@
+import { ToolLine } from "../../answer/ToolLine";
 import type { ToolPart } from "../../run/reduce";
 import type { Session } from "../../run/session";
 import { Approval } from "./Approval";
 import { AttachmentList } from "./AttachmentList";
-import { ToolLine } from "./ToolLine";
 
 /** The calls of one step, in their order: a quiet line each, a card where one asks for a decision. */
 export function ToolGroup(props: {

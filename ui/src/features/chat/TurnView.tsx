@@ -32,7 +32,9 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
           <strong>Your message was not sent</strong>
           <span>{turn.unsent.problem.detail || turn.unsent.problem.title} It is kept above.</span>
           <span>
-            <Button onClick={() => void session.retry()}>Send again</Button>
+            <Button disabled={busy} onClick={() => void session.retry(turn)}>
+              Send again
+            </Button>
           </span>
         </Notice>
       ) : (

@@ -4,7 +4,8 @@ import type { Upload, Uploads } from "../../run/uploads";
 import { bytes } from "../../services/words";
 import { iconOf } from "./FileChip";
 
-function stateOf({ file, problem, gone, size }: Upload): string {
+/** How it is with a file on its way, in words. */
+export function stateOf({ file, problem, gone, size }: Upload): string {
   if (problem) return problem.detail || problem.title;
   if (file) return size ? bytes(size) : "";
   return gone < 1 ? `${Math.floor(gone * 100)} %` : "Being kept";
@@ -41,10 +42,11 @@ function UploadChip({ one, uploads }: { one: Upload; uploads: Uploads }) {
 
 /** Files that the next message takes along. */
 export function UploadChips({ list, uploads }: { list: readonly Upload[]; uploads: Uploads }) {
-  if (!list.length) return null;
+  const mine = list.filter(({ claimed }) => !claimed);
+  if (!mine.length) return null;
   return (
     <ul className="uploads" aria-label="Files to send">
-      {list.map((one) => (
+      {mine.map((one) => (
         <UploadChip key={one.key} one={one} uploads={uploads} />
       ))}
     </ul>

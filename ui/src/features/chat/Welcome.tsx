@@ -1,7 +1,7 @@
 import { ArrowUpRight, Ghost } from "lucide-react";
+import { NoModel } from "../../answer/NoModel";
 import { useApp } from "../../services/context";
 import { useStore } from "../../services/store";
-import { NoModel } from "./NoModel";
 
 const withModel = [
   "Remember that I prefer trains to planes",

@@ -14,7 +14,7 @@ export function useConversationActions() {
   };
   const setArchived = async (id: string, archived: boolean) => {
     try {
-      await conversations.archive(id, archived);
+      sessions.learn(await conversations.change(id, { archived }));
       const undo = { label: "Undo", run: () => void setArchived(id, !archived) };
       toasts.show(archived ? "Conversation archived" : "Conversation is back in the list", undo);
       if (archived) leave(id);
@@ -28,10 +28,13 @@ export function useConversationActions() {
       try {
         if (!active) {
           await api.patchConversation(conversation, { branch });
-          sessions.forget(conversation);
+          await sessions.read(conversation, position);
           toasts.show("This is an earlier version of what was said; it is shown now");
         }
-        router.go(addressOfChat(conversation, position));
+        const address = addressOfChat(conversation, position);
+        // It may be the address already, and its reader elsewhere on the page.
+        if (router.path.get() === address) sessions.show(conversation, position);
+        router.go(address);
       } catch (error) {
         toasts.fault(error);
       }
@@ -40,7 +43,7 @@ export function useConversationActions() {
     setArchived,
     rename: async (id: string, title: string) => {
       try {
-        await conversations.rename(id, title);
+        sessions.learn(await conversations.change(id, { title }));
       } catch (error) {
         toasts.fault(error);
       }

@@ -4,14 +4,20 @@ import { useApp } from "../../services/context";
 
 /** Takes a change of memory back by its token. */
 export function useUndo(session: Session) {
-  const { toasts } = useApp();
+  const { toasts, memoryNews } = useApp();
   return async (token: string) => {
+    // It may be offered in two places, and a second press would be refused.
+    if (session.undoing.has(token)) return;
+    session.undoing.add(token);
     try {
       await api.undo(token);
       session.markUndone(token);
       toasts.show("Undone. Memory is as it was before.");
+      await memoryNews.tell();
     } catch (error) {
       toasts.fault(error);
+    } finally {
+      session.undoing.delete(token);
     }
   };
 }

@@ -1,32 +1,38 @@
 // Forgetting for good: what would go is shown before, and what went is told after.
-import { type FormEvent, useCallback, useEffect, useState } from "react";
+import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { api, asProblem, type Problem } from "../../api/client";
 import type { ForgetPreview, ForgetWanted, Forgotten } from "../../api/types";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
 import { count } from "../../services/words";
 
 type ForgetProps = {
   /** What to forget; where it is left out, it is asked for in words. */
   given?: ForgetWanted;
-  onForgotten: () => Promise<unknown>;
   onClose: () => void;
 };
 
-export function ForgetDialog({ given, onForgotten, onClose }: ForgetProps) {
+export function ForgetDialog({ given, onClose }: ForgetProps) {
+  const { memoryNews } = useApp();
   const [wanted, setWanted] = useState<ForgetWanted | null>(given ?? null);
   const [preview, setPreview] = useState<ForgetPreview | null>(null);
   const [receipt, setReceipt] = useState<Forgotten | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const asked = useRef<ForgetWanted>(undefined);
   const look = useCallback(async (what: ForgetWanted) => {
+    asked.current = what;
     setWanted(what);
     setPreview(null);
     setProblem(null);
+    // What is shown is what was asked for last, whichever answer comes first.
     try {
-      setPreview(await api.forgetPreview(what));
+      const found = await api.forgetPreview(what);
+      if (asked.current === what) setPreview(found);
     } catch (error) {
-      setProblem(asProblem(error));
+      if (asked.current === what) setProblem(asProblem(error));
     }
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is given is looked at once
@@ -35,21 +41,25 @@ export function ForgetDialog({ given, onForgotten, onClose }: ForgetProps) {
   }, []);
   const forget = async () => {
     if (!wanted || !preview) return;
+    setBusy(true);
     try {
       setReceipt(await api.forget(wanted, preview.token));
     } catch (error) {
       setProblem(asProblem(error));
     }
+    setBusy(false);
   };
+  // What is being forgotten is told of: nobody leaves before the receipt.
+  const leave = () => busy || onClose();
   // The list is read anew behind the receipt: the row that opened this may be gone then.
   const closeReceipt = () => {
     onClose();
-    void onForgotten();
+    void memoryNews.tell();
   };
   if (receipt) return <ReceiptDialog receipt={receipt} onClose={closeReceipt} />;
   const nothing = preview && !preview.memories.length && !preview.messages.length;
   return (
-    <Dialog title="Forget for good" onClose={onClose} className="forget">
+    <Dialog title="Forget for good" onClose={leave} className="forget">
       <div className="body">
         {!given && <Ask onLook={(query) => void look({ query })} />}
         {problem && (
@@ -59,12 +69,12 @@ export function ForgetDialog({ given, onForgotten, onClose }: ForgetProps) {
         {nothing && <p>Nothing that is remembered fits.</p>}
         {preview && !nothing && <Preview preview={preview} />}
         <div className="actions">
-          <Button autoFocus={Boolean(given)} onClick={onClose}>
+          <Button autoFocus={Boolean(given)} disabled={busy} onClick={leave}>
             Keep
           </Button>
           <Button
             look="fault"
-            disabled={!preview || Boolean(nothing)}
+            disabled={!preview || Boolean(nothing) || busy}
             onClick={() => void forget()}
           >
             Forget

@@ -1,31 +1,31 @@
 // What in the memory needs a look, and the memory in numbers.
 import { HeartPulse } from "lucide-react";
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { api, asProblem, type Problem } from "../../api/client";
 import type { Memory, MemoryFinding, MemoryMerge, MemoryNumbers } from "../../api/types";
 import { Button } from "../../kit/Button";
 import { Dialog } from "../../kit/Dialog";
 import { Empty, Link, Notice, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useNews } from "../../services/news";
+import { useRead } from "../../services/useRead";
 import { count } from "../../services/words";
 import { MemoryHead } from "./MemoryHead";
 import { useMemoryActions } from "./useMemoryActions";
 import { categoryName } from "./words";
 
-type Known = { findings: readonly MemoryFinding[]; numbers: MemoryNumbers };
+async function ask(signal: AbortSignal) {
+  const [{ findings }, numbers] = await Promise.all([
+    api.memoryHealth(signal),
+    api.memoryNumbers(signal),
+  ]);
+  return { findings, numbers };
+}
 
 export function HealthReport() {
-  const [known, setKnown] = useState<Known | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const read = useCallback(async () => {
-    try {
-      const [{ findings }, numbers] = await Promise.all([api.memoryHealth(), api.memoryNumbers()]);
-      setKnown({ findings, numbers });
-      setProblem(null);
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-  }, []);
-  useEffect(() => void read(), [read]);
+  const { memoryNews } = useApp();
+  const { value: known, problem, read } = useRead(ask);
+  useNews(memoryNews, () => read());
   return (
     <div className="page memory-room scroll">
       <div className="page-inner">
@@ -43,7 +43,7 @@ export function HealthReport() {
               <ul className="findings">
                 {known.findings.map((finding) => (
                   <li key={finding.trouble}>
-                    <Finding finding={finding} onChanged={read} />
+                    <Finding finding={finding} />
                   </li>
                 ))}
               </ul>
@@ -60,13 +60,7 @@ export function HealthReport() {
   );
 }
 
-function Finding({
-  finding,
-  onChanged,
-}: {
-  finding: MemoryFinding;
-  onChanged: () => Promise<void>;
-}) {
+function Finding({ finding }: { finding: MemoryFinding }) {
   const [merging, setMerging] = useState(false);
   return (
     <>
@@ -86,7 +80,7 @@ function Finding({
           <Example key={id} id={id} />
         ))}
       </ul>
-      {merging && <Merging onMerged={onChanged} onClose={() => setMerging(false)} />}
+      {merging && <Merging onClose={() => setMerging(false)} />}
     </>
   );
 }
@@ -113,8 +107,8 @@ function Example({ id }: { id: string }) {
 }
 
 /** What merging duplicates would do, before it is done. */
-function Merging({ onMerged, onClose }: { onMerged: () => Promise<void>; onClose: () => void }) {
-  const actions = useMemoryActions(onMerged);
+function Merging({ onClose }: { onClose: () => void }) {
+  const actions = useMemoryActions();
   const [merges, setMerges] = useState<readonly MemoryMerge[] | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   useEffect(() => {

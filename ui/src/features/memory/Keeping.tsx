@@ -27,21 +27,27 @@ function download(address: string) {
 }
 
 /** A menu of exports, and an import that shows what it would do before it does it. */
-export function Keeping({ onChanged }: { onChanged: () => Promise<void> }) {
-  const { toasts } = useApp();
+export function Keeping() {
+  const { toasts, memoryNews } = useApp();
   const picker = useRef<HTMLInputElement>(null);
   const [file, setFile] = useState<File | null>(null);
   const [report, setReport] = useState<MemoryImport | null>(null);
   const [forgetting, setForgetting] = useState<"words" | "everything" | null>(null);
+  const asked = useRef<File>(undefined);
   const close = () => {
+    asked.current = undefined;
     setFile(null);
     setReport(null);
   };
   const look = async (chosen: File) => {
+    asked.current = chosen;
     setFile(chosen);
+    // What is shown is of the file that was chosen last; one that was put away is not shown any more.
     try {
-      setReport(await api.importMemories(chosen, true));
+      const found = await api.importMemories(chosen, true);
+      if (asked.current === chosen) setReport(found);
     } catch (error) {
+      if (asked.current !== chosen) return;
       close();
       toasts.fault(error);
     }
@@ -53,7 +59,7 @@ export function Keeping({ onChanged }: { onChanged: () => Promise<void> }) {
       const { restored, said, added, merged } = await api.importMemories(file, false);
       const messages = said ? `, ${count(said, "line")} of conversations` : "";
       toasts.show(`${count(restored + added + merged, "memory", "memories")}${messages} imported`);
-      await onChanged();
+      await memoryNews.tell();
     } catch (error) {
       toasts.fault(error);
     }
@@ -99,7 +105,6 @@ export function Keeping({ onChanged }: { onChanged: () => Promise<void> }) {
       {forgetting && (
         <ForgetDialog
           {...(forgetting === "everything" && { given: everything })}
-          onForgotten={onChanged}
           onClose={() => setForgetting(null)}
         />
       )}

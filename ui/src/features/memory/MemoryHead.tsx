@@ -1,8 +1,10 @@
-import { type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
 import { api } from "../../api/client";
 import { Link } from "../../kit/pieces";
 import { useApp } from "../../services/context";
+import { useNews } from "../../services/news";
 import { useStore } from "../../services/store";
+import { useRead } from "../../services/useRead";
 
 const pages = [
   { path: "/memory", name: "All" },
@@ -10,28 +12,15 @@ const pages = [
   { path: "/memory/health", name: "Health" },
 ] as const;
 
-/** How many memories wait for review; asked again when `again` changes. */
-function useWaiting(again: unknown): number {
-  const [waiting, setWaiting] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `again` says when to ask
-  useEffect(() => {
-    let asked = true;
-    api.memories({ state: "suggested", limit: 1 }).then(
-      ({ total }) => asked && setWaiting(total),
-      () => undefined,
-    );
-    return () => {
-      asked = false;
-    };
-  }, [again]);
-  return waiting;
-}
+const ask = (signal: AbortSignal) => api.memories({ state: "suggested", limit: 1 }, signal);
 
 /** The head of every page of Memory: where one is, and how many memories wait for review. */
-export function MemoryHead({ children, again }: { children?: ReactNode; again?: unknown }) {
-  const { router } = useApp();
+export function MemoryHead({ children }: { children?: ReactNode }) {
+  const { router, memoryNews } = useApp();
   const here = useStore(router.path);
-  const waiting = useWaiting(again);
+  const { value, look } = useRead(ask);
+  useNews(memoryNews, look);
+  const waiting = value?.total ?? 0;
   return (
     <>
       <header className="page-head">

@@ -57,7 +57,7 @@ export function MemoryList({ items, actions, onMore, children }: ListProps) {
   useKey("edit", () => withFocused((memory) => setEditing(memory.id)));
   useKey("remove", () =>
     withFocused((memory) => {
-      move(1);
+      move(memory.id === items.at(-1)?.id ? -1 : 1);
       void actions.retract(memory.id);
     }),
   );

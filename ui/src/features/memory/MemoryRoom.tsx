@@ -1,10 +1,12 @@
 // Everything that is remembered, to be read, searched, corrected, taken back and forgotten.
 import { Brain, Plus, Search, SearchX } from "lucide-react";
-import { useCallback, useEffect, useState } from "react";
-import { api, asProblem, type Problem } from "../../api/client";
-import type { Memory } from "../../api/types";
+import { useCallback, useState } from "react";
+import { api } from "../../api/client";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useNews } from "../../services/news";
+import { useRead } from "../../services/useRead";
 import { count } from "../../services/words";
 import { HealthReport } from "./HealthReport";
 import { Keeping } from "./Keeping";
@@ -65,18 +67,11 @@ function MemoryTools({ filter, onFilter }: ToolsProps) {
 
 /** One memory by its address, as a link from an answer leads to it. */
 function OneMemory({ id }: { id: string }) {
-  const [memory, setMemory] = useState<Memory | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const read = useCallback(async () => {
-    try {
-      setMemory(await api.memory(id));
-      setProblem(null);
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-  }, [id]);
-  useEffect(() => void read(), [read]);
-  const actions = useMemoryActions(read);
+  const { memoryNews } = useApp();
+  const ask = useCallback((signal: AbortSignal) => api.memory(id, signal), [id]);
+  const { value: memory, problem, read } = useRead(ask);
+  useNews(memoryNews, () => read());
+  const actions = useMemoryActions();
   return (
     <div className="page memory-room">
       <div className="page-inner">
@@ -111,7 +106,7 @@ function AllMemories() {
   const [filter, setFilter] = useState<Filter>({ query: "", category: "", state: "active" });
   const [adding, setAdding] = useState(false);
   const { memories, more, read } = useMemories(filter);
-  const actions = useMemoryActions(read);
+  const actions = useMemoryActions();
   const { items, total, status, problem } = memories;
   const narrowed = Boolean(filter.query || filter.category || filter.state !== "active");
   const add = () => setAdding(true);
@@ -122,7 +117,7 @@ function AllMemories() {
           <Button icon={Plus} onClick={add}>
             Add
           </Button>
-          <Keeping onChanged={read} />
+          <Keeping />
         </MemoryHead>
         <MemoryTools filter={filter} onFilter={(patch) => setFilter({ ...filter, ...patch })} />
         {adding && <MemoryForm onSave={actions.add} onClose={() => setAdding(false)} />}

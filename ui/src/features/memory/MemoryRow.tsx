@@ -105,13 +105,7 @@ export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
           items={active ? [...changes, forget] : [forget]}
         />
       </div>
-      {asking && (
-        <ForgetDialog
-          given={{ ids: [memory.id] }}
-          onForgotten={actions.changed}
-          onClose={() => setAsking(false)}
-        />
-      )}
+      {asking && <ForgetDialog given={{ ids: [memory.id] }} onClose={() => setAsking(false)} />}
     </article>
   );
 }

@@ -17,26 +17,31 @@ const suggested = { query: "", category: "", state: "suggested" };
 
 export function Review() {
   const { memories, more, read } = useMemories(suggested);
-  const actions = useMemoryActions(read);
+  const actions = useMemoryActions();
   const [editing, setEditing] = useState<string | null>(null);
   const list = useRef<HTMLUListElement>(null);
+  /** Those that are shown until the list is read again. */
+  const decided = useRef(new Set<string>());
   const { items, cursor, status, problem } = memories;
   /** Decides about one; the focus goes to its neighbour, so that a key can answer the next. */
-  const decide = (id: string, decision: (id: string) => Promise<boolean>) => {
+  const decide = async (id: string, decision: (id: string) => Promise<boolean>) => {
+    if (decided.current.has(id)) return;
+    decided.current.add(id);
     const at = items.findIndex((item) => item.id === id);
-    const next = items[at + 1] ?? items[at - 1];
+    const waits = (item: Memory) => !decided.current.has(item.id);
+    const next = items.slice(at + 1).find(waits) ?? items.slice(0, at).findLast(waits);
     if (next) list.current?.querySelector<HTMLElement>(`[data-row="${next.id}"]`)?.focus();
-    void decision(id);
+    if (!(await decision(id))) decided.current.delete(id);
   };
   useListKeys(list, {
     edit: setEditing,
-    accept: (id) => decide(id, actions.accept),
-    remove: (id) => decide(id, actions.reject),
+    accept: (id) => void decide(id, actions.accept),
+    remove: (id) => void decide(id, actions.reject),
   });
   return (
     <div className="page memory-room">
       <div className="page-inner">
-        <MemoryHead again={items} />
+        <MemoryHead />
         {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
         {status === "loading" && <Skeleton lines={5} label="Reading what was suggested" />}
         {items.length > 0 && (
@@ -64,7 +69,7 @@ export function Review() {
                   actions={actions}
                   editing={editing === memory.id}
                   onEdit={(on) => setEditing(on ? memory.id : null)}
-                  onDecide={(decision) => decide(memory.id, decision)}
+                  onDecide={(decision) => void decide(memory.id, decision)}
                 />
               </li>
             ))}

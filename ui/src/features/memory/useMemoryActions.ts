@@ -10,14 +10,14 @@ const added: Partial<Record<MemoryWritten["change"], string>> = {
 };
 
 /** Changes of memory, each with a receipt and, where that can be, its undo. */
-export function useMemoryActions(onChanged: () => Promise<void>) {
-  const { toasts } = useApp();
+export function useMemoryActions() {
+  const { toasts, memoryNews } = useApp();
   const receipt = (text: string, undo: string | null) => {
     if (!undo) return toasts.show(text);
     const run = async () => {
       try {
         await api.undo(undo);
-        await onChanged();
+        await memoryNews.tell();
       } catch (error) {
         toasts.fault(error);
       }
@@ -28,7 +28,7 @@ export function useMemoryActions(onChanged: () => Promise<void>) {
   const attempt = async (work: () => Promise<void>): Promise<boolean> => {
     try {
       await work();
-      await onChanged();
+      await memoryNews.tell();
       return true;
     } catch (error) {
       toasts.fault(error);
@@ -72,7 +72,6 @@ export function useMemoryActions(onChanged: () => Promise<void>) {
         const { undo } = await api.rejectMemory(id);
         receipt("Rejected", undo);
       }),
-    changed: onChanged,
   };
 }
 

@@ -5,7 +5,7 @@ import { useStore } from "../../services/store";
 
 /** Who is signed in, where there are users. */
 export function Account() {
-  const { account } = useApp();
+  const { account, toasts } = useApp();
   const session = useStore(account.session);
   if (!session?.user) return null;
   return (
@@ -15,7 +15,7 @@ export function Account() {
         <span>
           Signed in as <strong>{session.user.name}</strong>
         </span>
-        <Button icon={LogOut} onClick={() => void account.signOut()}>
+        <Button icon={LogOut} onClick={() => account.signOut().catch(toasts.fault)}>
           Sign out
         </Button>
       </div>

@@ -5,8 +5,8 @@ import type { CallPage } from "../../api/types";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
+import { useRead } from "../../services/useRead";
 import { CallRow } from "./CallRow";
-import { useRead } from "./useRead";
 
 /** Names to filter by: the tools that there are, and those of the calls that are shown. */
 function useNames(page: CallPage | null): readonly string[] {
@@ -31,17 +31,21 @@ export function Calls() {
   const [tool, setTool] = useState("");
   const [reading, setReading] = useState(false);
   const ask = useMemo(() => (signal: AbortSignal) => api.toolCalls({ tool }, signal), [tool]);
-  const { value: page, problem, read, set } = useRead<CallPage>(ask);
+  const { value: page, problem, read } = useRead<CallPage>(ask, undefined, true);
   const names = useNames(page);
   const more = async () => {
     if (!page?.cursor) return;
+    const { items, cursor } = page;
     setReading(true);
-    try {
-      const next = await api.toolCalls({ tool, cursor: page.cursor });
-      set({ items: [...page.items, ...next.items], cursor: next.cursor });
-    } catch (error) {
-      toasts.fault(error);
-    }
+    await read(async (signal) => {
+      try {
+        const next = await api.toolCalls({ tool, cursor }, signal);
+        return { items: [...items, ...next.items], cursor: next.cursor };
+      } catch (error) {
+        if (!signal.aborted) toasts.fault(error);
+        return page;
+      }
+    });
     setReading(false);
   };
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;

@@ -6,10 +6,10 @@ import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
+import { useRead } from "../../services/useRead";
 import { KeyForm } from "./KeyForm";
 import { KeyOnce } from "./KeyOnce";
 import { KeyRow } from "./KeyRow";
-import { useRead } from "./useRead";
 
 const ask = (signal: AbortSignal) => api.keys(signal);
 

@@ -1,9 +1,9 @@
 import { Copy } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
+import { useCopy } from "../../answer/useCopy";
 import type { KeyMade } from "../../api/types";
 import { Button, IconButton } from "../../kit/Button";
 import { Notice } from "../../kit/pieces";
-import { useCopy } from "../chat/useCopy";
 
 /** A new key's text: it stays until its reader says that they have it, and is nowhere afterwards. */
 export function KeyOnce({ made, onDone }: { made: KeyMade; onDone: () => void }) {

@@ -1,6 +1,6 @@
 import { Copy } from "lucide-react";
+import { useCopy } from "../../answer/useCopy";
 import { IconButton } from "../../kit/Button";
-import { useCopy } from "../chat/useCopy";
 import { FIRST_USER } from "./keyWords";
 
 /** Nobody was added yet: what the first user changes, and how to add one. */

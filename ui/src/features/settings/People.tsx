@@ -6,10 +6,10 @@ import { Button } from "../../kit/Button";
 import { Confirm } from "../../kit/Dialog";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
+import { useRead } from "../../services/useRead";
 import { PasswordForm } from "./PasswordForm";
 import { PersonForm } from "./PersonForm";
 import { PersonRow } from "./PersonRow";
-import { useRead } from "./useRead";
 
 const ask = (signal: AbortSignal) => api.users(signal);
 

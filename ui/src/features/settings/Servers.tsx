@@ -1,10 +1,10 @@
-import { useEffect } from "react";
 import { api } from "../../api/client";
 import type { McpServerShown } from "../../api/types";
 import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useRead } from "../../services/useRead";
+import { useAgain } from "../../services/useReturn";
 import { NoServers } from "./NoServers";
 import { ServerCard } from "./ServerCard";
-import { useRead } from "./useRead";
 
 const ask = (signal: AbortSignal) => api.servers(signal);
 /** States that pass by themselves are looked at again. */
@@ -13,20 +13,16 @@ const AGAIN_MS = 2000;
 
 /** Servers of tools (MCP): how each is, and what it needs. */
 export function Servers() {
-  const { value, problem, read, set } = useRead(ask);
+  const { value, problem, read, look, change } = useRead(ask);
   const passing = value?.servers.some(({ state }) => PASSING.includes(state)) ?? false;
-  useEffect(() => {
-    if (!passing) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") void read();
-    }, AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [passing, read]);
+  useAgain(passing, AGAIN_MS, look);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
   if (!value) return <Skeleton lines={6} label="Reading the servers" />;
   if (!value.servers.length) return <NoServers />;
   const put = (server: McpServerShown) =>
-    set({ servers: value.servers.map((each) => (each.name === server.name ? server : each)) });
+    change(({ servers }) => ({
+      servers: servers.map((each) => (each.name === server.name ? server : each)),
+    }));
   return (
     <>
       <p className="note lead">

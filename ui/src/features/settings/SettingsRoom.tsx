@@ -5,6 +5,7 @@ import { settingsPages } from "../../services/rooms";
 import type { SettingsPage } from "../../services/router";
 import { Calls } from "./Calls";
 import { General } from "./General";
+import { ImportPage } from "./ImportPage";
 import { KeysPage } from "./KeysPage";
 import { Servers } from "./Servers";
 import { Tools } from "./Tools";
@@ -15,6 +16,7 @@ const pages: Record<SettingsPage, () => ReactNode> = {
   servers: Servers,
   calls: Calls,
   keys: KeysPage,
+  import: ImportPage,
 };
 
 export default function SettingsRoom({ page }: { page: SettingsPage }) {

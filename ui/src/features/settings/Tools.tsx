@@ -1,13 +1,13 @@
 import { Wrench } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { api } from "../../api/client";
 import type { KnownTool, Rule } from "../../api/types";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
 import { useApp } from "../../services/context";
+import { useRead } from "../../services/useRead";
 import { count } from "../../services/words";
 import { ToolRow } from "./ToolRow";
 import { bySource, type ToolGroup } from "./toolWords";
-import { useRead } from "./useRead";
 
 const ask = (signal: AbortSignal) => api.tools(signal);
 /** With more tools than these, a field finds one. */
@@ -16,8 +16,10 @@ const MANY = 12;
 /** What the agent may use, and whether it must ask before. */
 export function Tools() {
   const { toasts } = useApp();
-  const { value, problem, read, set } = useRead(ask);
+  const { value, problem, read, change } = useRead(ask);
   const [wanted, setWanted] = useState("");
+  const chosen = useRef(Promise.resolve());
+  const choices = useRef(0);
   if (problem) return <ProblemNotice problem={problem} onRetry={() => void read()} />;
   if (!value) return <Skeleton lines={8} label="Reading the tools" />;
   if (!value.items.length) {
@@ -27,18 +29,24 @@ export function Tools() {
       </Empty>
     );
   }
-  const choose = async (tool: KnownTool, rule: Rule) => {
-    const with_ = (chosen: Rule) =>
-      set({
-        items: value.items.map((each) => (each === tool ? { ...each, rule: chosen } : each)),
-      });
-    with_(rule);
-    try {
-      await api.setRule(tool.name, rule);
-    } catch (error) {
-      with_(tool.rule);
-      toasts.fault(error);
-    }
+  const choose = (tool: KnownTool, rule: Rule) => {
+    const show = () =>
+      change(({ items }) => ({
+        items: items.map((each) => (each.name === tool.name ? { ...each, rule } : each)),
+      }));
+    show();
+    const choice = choices.current + 1;
+    choices.current = choice;
+    // One after the other: the server keeps what was chosen last.
+    chosen.current = chosen.current.then(async () => {
+      try {
+        await api.setRule(tool.name, rule);
+      } catch (error) {
+        toasts.fault(error);
+      }
+      // What was read between is older, and what was refused is not so.
+      if (choice === choices.current) await read();
+    });
   };
   const fits = ({ name, description }: KnownTool) =>
     `${name} ${description}`.toLowerCase().includes(wanted.trim().toLowerCase());

@@ -3,14 +3,6 @@ import { CircleDashed } from "lucide-react";
 import type { Room } from "../../services/rooms";
 
 const plans: Partial<Record<Room["id"], { lead: string; points: readonly string[] }>> = {
-  vault: {
-    lead: "Your notes as plain Markdown files, in a folder that any editor opens.",
-    points: [
-      "A tree of pages with links between them, and what links back",
-      "An editor with preview, and the history of every page",
-      "Filters that decide what each connected program may see",
-    ],
-  },
   documents: {
     lead: "Papers, letters and manuals that answers can quote, page by page.",
     points: [

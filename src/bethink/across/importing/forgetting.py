@@ -1,0 +1,88 @@
+"""What imports keep, without what is forgotten: names in reports, and where things are. For `service`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bethink.across.importing.records import GROWN, IMPORTS, TAKEN
+from bethink.across.redaction import FORGOTTEN
+from bethink.store import Delete, Put, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.across.importing.records import Problem, Report, Taken, Topic
+    from bethink.across.redaction import Redaction
+    from bethink.store import Change, R, Store, Versioned
+
+_PAGE = 500
+
+
+async def forgotten(store: Store, owner: str, gone: Redaction) -> Sequence[Change]:
+    """The changes by which nothing that is kept of imports says it any more."""
+    changes: list[Change] = []
+    async for held in _all(store, owner, Scan(IMPORTS, limit=_PAGE)):
+        record = held.record
+        now = msgspec.structs.replace(
+            record,
+            name=_text(record.name, gone),
+            preview=record.preview and _report(record.preview, gone),
+            report=record.report and _report(record.report, gone),
+        )
+        if now != record:
+            changes.append(Put(IMPORTS, now, held.version))
+    # A page whose name says it is not known again: its name here must not stay.
+    changes += [
+        Delete(TAKEN, taken.record.id, taken.version)
+        async for taken in _all(store, owner, Scan(TAKEN, limit=_PAGE))
+        if _is_named(taken.record, gone)
+    ]
+    changes += [
+        Delete(GROWN, grown.record.id, grown.version)
+        async for grown in _all(store, owner, Scan(GROWN, limit=_PAGE))
+        if _is_named(grown.record.before, gone)
+    ]
+    return changes
+
+
+def _is_named(taken: Taken, gone: Redaction) -> bool:
+    return taken.kind == "page" and _says(taken.place, gone)
+
+
+def _report(report: Report, gone: Redaction) -> Report:
+    return msgspec.structs.replace(
+        report,
+        problems=tuple(_problem(one, gone) for one in report.problems),
+        topics=tuple(_topic(one, gone) for one in report.topics),
+    )
+
+
+def _problem(problem: Problem, gone: Redaction) -> Problem:
+    return msgspec.structs.replace(problem, name=_text(problem.name, gone), why=_text(problem.why, gone))
+
+
+def _topic(topic: Topic, gone: Redaction) -> Topic:
+    if _says(" ".join((topic.name, *topic.keywords)), gone):
+        return msgspec.structs.replace(topic, name=FORGOTTEN, keywords=())
+    return topic
+
+
+def _text(text: str, gone: Redaction) -> str:
+    return FORGOTTEN if _says(text, gone) else text
+
+
+def _says(text: str, gone: Redaction) -> bool:
+    return gone.says_in(text.replace("_", " ").replace("/", " "), close=False)
+
+
+async def _all(store: Store, owner: str, scan: Scan[R]) -> AsyncGenerator[Versioned[R]]:
+    while True:
+        page = await store.scan(owner, scan)
+        for item in page.items:
+            yield item
+        if page.cursor is None:
+            return
+        scan = replace(scan, after=page.cursor)

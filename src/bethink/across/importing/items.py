@@ -1,0 +1,123 @@
+"""What an export turns out to hold: conversations, pages, and what of it could not be taken.
+
+Readers of exports yield these; `talks` and `sheets` take them in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["talk", "page"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A file that belongs to a message: a member of the export, or a `text` that the export tells of it."""
+
+    key: str
+    name: str
+    media_type: str = "application/octet-stream"
+    member: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What was said. What is `foreign` in the owner's own message was pasted: anybody may have written it."""
+
+    text: str
+    reasoning: str = ""
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A call of a tool with what came of it; `arguments` is JSON, `result` None where the export has none."""
+
+    name: str
+    arguments: str
+    result: str | None
+    failed: bool = False
+    files: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of the export: `parent` is the key of the one before it, `at` microseconds UTC."""
+
+    key: str
+    parent: str | None
+    role: Literal["user", "assistant"]
+    pieces: tuple[Words | Used, ...]
+    at: int | None = None
+    files: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation. Its turns come parents first; `current` is the key of the one that was looked at last.
+
+    `key` is the source's own id, `lost` says what of it could not be read.
+    """
+
+    key: str
+    title: str
+    turns: tuple[Turn, ...]
+    created_at: int | None = None
+    updated_at: int | None = None
+    current: str | None = None
+    archived: bool = False
+    lost: tuple[str, ...] = ()
+
+    @property
+    def substance(self) -> object:
+        """Equal for two that hold the same messages, whatever they are called."""
+        return [(turn.key, turn.parent, turn.role, turn.pieces) for turn in self.turns]
+
+    @property
+    def words(self) -> object:
+        """Equal for two that say the same, though their ids differ."""
+        return [(turn.role, turn.at, turn.pieces) for turn in self.turns]
+
+    def line(self) -> list[Turn]:
+        """The turns that were looked at last, first to last; all of them where nothing names the last."""
+        by_key = {turn.key: turn for turn in self.turns}
+        found: list[Turn] = []
+        here = self.current if self.current in by_key else (self.turns[-1].key if self.turns else None)
+        while here is not None and len(found) < len(by_key):
+            found.append(by_key[here])
+            here = by_key[here].parent
+        return found[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A page for the vault, at its path there. `key` is the source's own id or path, `at` its last change.
+
+    What is `untrusted` holds what an assistant said, who may have had it from anywhere.
+    """
+
+    key: str
+    path: str
+    title: str
+    text: str
+    at: int | None = None
+    untrusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What was not taken: its name, and why, as a sentence. `count` things that are alike are told once.
+
+    `whole` says that a conversation or page is left, and not a part of one.
+    """
+
+    name: str
+    why: str
+    is_fault: bool = True
+    count: int = 1
+    whole: Kind | None = None
+
+
+Item = Talk | Sheet | Left

@@ -1,0 +1,263 @@
+"""Runs within runs: a tool's errand, done by the one loop with its own prompt, tools and bounds.
+
+`app` wires it into the toolbox, which gives each call its `ToolContext.run_agent`; doors that ask the
+memory agent themselves read `events`. Nothing of an errand is stored but what its tools
+change: its usage and changes are told in the run that asked.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from bethink.agent.audit import ToolUse
+from bethink.agent.hush import Hush
+from bethink.agent.loop import Loop
+from bethink.agent.policy import Policy, Verdict
+from bethink.agent.request import RunRequest
+from bethink.errands import Call, Delegated
+from bethink.errors import NotAllowed
+from bethink.events import (
+    Event,
+    MemoryChanged,
+    MessageSaved,
+    ReasoningDelta,
+    RunDone,
+    RunFailed,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolRequested,
+    Usage,
+    Warned,
+)
+from bethink.messages import Message, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+    from bethink.across.forgettings import Forgettings
+    from bethink.agent.audit import Audit
+    from bethink.agent.bounds import Bounds
+    from bethink.agent.context import Context
+    from bethink.agent.toolbox import Prepared, Toolbox
+    from bethink.errands import Errand
+    from bethink.events import StopReason
+    from bethink.files import Files
+    from bethink.llm import Llm
+    from bethink.llm.settled import Way
+    from bethink.principal import Principal
+    from bethink.tool import Tool, ToolContext
+
+_NOT_ASKED: Final = (
+    "Not done: {reason} The person cannot be asked from here. Say in your reply that {tool} was"
+    " wanted and why; whoever sent you can call it."
+)
+_APART: Final = "\n\n"
+_NESTED: Final = "An agent that a tool sent cannot send another one: do it with the tools that are here."
+
+
+@dataclass(frozen=True, slots=True)
+class Delegating:
+    """Does errands. `find` gives the model that one wants; `tools` may be given beside the toolbox's."""
+
+    toolbox: Toolbox
+    policy: Policy
+    find: Callable[[str, Way], Awaitable[Llm]]
+    files: Files
+    context: Context
+    bounds: Bounds
+    new_id: Callable[[], str]
+    forgettings: Forgettings
+    audit: Audit
+    tools: Callable[[Principal], Sequence[Tool]] = lambda _principal: ()
+
+    async def __call__(self, context: ToolContext, errand: Errand) -> Delegated:
+        """See `RunAgent`; cancelling the call ends the errand."""
+        evidence = context.evidence()
+        gathered = Gathered()
+        events = self.events(
+            context.principal,
+            errand,
+            within=context,
+            outside=evidence is not None and (evidence.outside or bool(evidence.untrusted)),
+        )
+        async with aclosing(events):
+            async for event in events:
+                gathered.take(event)
+                if (told := _told(event, context.call)) is not None:
+                    context.emit(told)
+        return gathered.outcome()
+
+    async def run(self, principal: Principal, errand: Errand) -> Delegated:
+        """What comes of an errand that a door sends itself.
+
+        Raises:
+            NoModel: there is none to send.
+        """
+        gathered = Gathered()
+        async with aclosing(self.events(principal, errand)) as events:
+            async for event in events:
+                gathered.take(event)
+        return gathered.outcome()
+
+    async def events(
+        self,
+        principal: Principal,
+        errand: Errand,
+        *,
+        within: ToolContext | None = None,
+        outside: bool = False,
+    ) -> AsyncGenerator[Event, None]:
+        """What happens on the errand, as in any run; ended by one `RunDone`.
+
+        Raises:
+            NoModel: there is none to send.
+        """
+        llm = await self.find(errand.model, errand.way)
+        toolbox = self._toolbox(principal, errand)
+        loop = Loop(
+            llm,
+            toolbox,
+            _Unasked(self.policy.rules, toolbox, self.policy.settings),
+            self.files,
+            replace(self.context, prompt=errand.system, limit=0, profile_limit=0, added=""),
+            replace(self.bounds, steps=errand.steps),
+            job=errand.job,
+        )
+        request = RunRequest(
+            principal=principal.reading(errand.job),
+            conversation=within.conversation if within else "",
+            run=within.run if within else self.new_id(),
+            message=within.message if within else "",
+            messages=[UserMessage(errand.task)],
+            save=self._unsaved,
+            outside=outside or errand.outside,
+        )
+        # What is forgotten meanwhile is neither told to the model nor written by it.
+        request.heed(await Hush.listening(principal.owner, self.forgettings))
+        async with aclosing(loop.run(request)) as events:
+            async for event in events:
+                if isinstance(event, ToolFinished):
+                    await self._note(request, event)
+                yield event
+
+    async def _note(self, request: RunRequest, ended: ToolFinished) -> None:
+        """Keep that a tool was called, as of any call."""
+        use = ToolUse(
+            id=self.new_id(),
+            at=self.context.clock.now_us(),
+            tool=ended.name,
+            call=ended.call,
+            conversation=request.conversation or request.principal.audience,
+            run=request.run,
+            message=None,
+            by="deny" if ended.error == "denied" else "policy",
+            error=ended.error,
+            duration_ms=ended.duration_ms,
+            redacted=ended.redacted,
+        )
+        await self.audit.note(request.principal, use)
+
+    def _toolbox(self, principal: Principal, errand: Errand) -> Toolbox:
+        """The errand's own tools, and no way to send anybody."""
+        known = {tool.name: tool for tool in (*self.toolbox.all, *self.tools(principal))}
+        chosen = [known[name] for name in errand.tools if name in known]
+        return replace(self.toolbox, tools=chosen, sources=(), enabled=True, delegate=_refused)
+
+    async def _unsaved(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
+        del durably
+        return [self.new_id() for _ in messages]
+
+
+class _Unasked(Policy):
+    """The usual judge, where nobody can be asked: what would ask is refused, with a sentence."""
+
+    async def verdicts(self, request: RunRequest, calls: Sequence[Prepared]) -> list[Verdict]:
+        """See `Policy.verdicts`."""
+        verdicts = await Policy.verdicts(self, request, calls)
+        return [
+            Verdict("deny", _NOT_ASKED.format(reason=verdict.reason, tool=call.tool.name))
+            if verdict.decision == "ask"
+            else verdict
+            for verdict, call in zip(verdicts, calls, strict=True)
+        ]
+
+
+async def _refused(context: ToolContext, errand: Errand) -> Delegated:
+    del context, errand
+    raise NotAllowed(_NESTED)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What an errand's events come to."""
+
+    replies: list[str] = field(default_factory=list[str])
+    _thoughts: list[str] = field(default_factory=list[str])
+    _text: list[str] = field(default_factory=list[str])
+    _asked: dict[str, ToolRequested] = field(default_factory=dict[str, ToolRequested])
+    _calls: list[Call] = field(default_factory=list[Call])
+    _reason: StopReason = "failed"
+    _failed: RunFailed | None = None
+    _untrusted: bool = False
+
+    def take(self, event: Event) -> None:
+        """Add an event."""
+        match event:
+            case ReasoningDelta(text=text):
+                self._thoughts.append(text)
+            case TextDelta(text=text):
+                self._text.append(text)
+            case ToolRequested():
+                # What was said before a call was no answer yet.
+                self._thoughts += self._text
+                self._text.clear()
+                self._part()
+                self._asked[event.call] = event
+            case ToolFinished():
+                asked = self._asked.get(event.call)
+                self._untrusted |= event.untrusted
+                self._calls.append(
+                    Call(event.name, asked.arguments if asked else "{}", event.error, event.memories)
+                )
+            case MessageSaved():
+                self._part()
+            case RunFailed():
+                self._failed = event
+            case RunDone(reason=reason):
+                self._reason = reason
+            case _:
+                pass
+
+    def _part(self) -> None:
+        """Let what is considered next stand apart."""
+        if self._thoughts and self._thoughts[-1] != _APART:
+            self._thoughts.append(_APART)
+
+    def outcome(self) -> Delegated:
+        """What came of it all."""
+        failed = self._failed
+        return Delegated(
+            reply="".join(self._text).strip(),
+            thoughts="".join(self._thoughts).strip(),
+            reason=self._reason,
+            calls=tuple(self._calls),
+            failure=failed.message if failed else "",
+            code=failed.code if failed else "",
+            untrusted=self._untrusted,
+        )
+
+
+def _told(event: Event, call: str) -> Event | None:
+    """What the run that asked hears of it."""
+    match event:
+        case ToolRequested(label=label):
+            return ToolProgress(call=call, text=label)
+        case ToolFinished(error=str(), text=text):
+            return ToolProgress(call=call, text=text[:200])
+        case Usage() | MemoryChanged() | Warned():
+            return event
+        case _:
+            return None

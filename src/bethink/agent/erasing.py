@@ -1,0 +1,171 @@
+"""All that an owner has, erased for good: `bethink users remove --with-data` asks.
+
+Forgetting takes out what says something; here everything goes, whatever it says:
+records with what they are found by, files, the vault's folder, copies in Redis.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from bethink.across.forgettings import INTENTS
+from bethink.across.importing.records import GROWN, IMPORTS, TAKEN
+from bethink.across.mirror.records import LINES, REFUSALS
+from bethink.across.sharing.records import SHARED
+from bethink.agent.audit import TOOL_USES
+from bethink.agent.records import JOURNAL, RUNS
+from bethink.agent.rules import RULES
+from bethink.agent.threads import THREADS
+from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
+from bethink.errors import StorageError
+from bethink.files import FILES
+from bethink.memory import FACTS, STEPS
+from bethink.people import EMAILS, PEOPLE
+from bethink.store import Collection, Delete, DeleteAll, Scan
+from bethink.vault.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
+from bethink.vault.rules import RULE_SETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bethink.across.passages import Passages
+    from bethink.agent.runs import Runs
+    from bethink.files import Files
+    from bethink.principal import Principal
+    from bethink.sandbox.interpreters import Interpreters
+    from bethink.store import Change, Store
+    from bethink.vault import Vault
+
+TOLD: Final[dict[str, Collection[Any]]] = {
+    "conversations": CONVERSATIONS,
+    "messages": MESSAGES,
+    "memories": FACTS,
+    "pages": PAGES,
+    "people": PEOPLE,
+    "files": FILES,
+}
+"""What a person is told the number of."""
+_OTHERS: Final = (
+    *(SIGHTINGS, RUNS, JOURNAL, THREADS, TOOL_USES, RULES),
+    *(STEPS, INTENTS, EMAILS, IMPORTS, TAKEN, GROWN),
+    *(VAULTS, PLACES, PARTS, VERSIONS, CONTENTS, RULE_SETS, LINES, REFUSALS),
+)
+ERASED: Final = (*TOLD.values(), *cast("tuple[Collection[Any], ...]", _OTHERS))
+"""What holds something of an owner's."""
+_ROUNDS: Final = 5
+_SETTLE_S: Final = 0.5
+"""Between rounds: another process may be about to end a run, or to look into the vault's folder."""
+_PAGE: Final = 500
+_NOT_REACHED: Final = "Copies of conversations in Redis: it is not set here now, so they are still there."
+_NO_FOLDER: Final = "The vault's folder {}: it lies elsewhere, so its files were left as they are."
+_KEPT_ON: Final = "Something of the owner's was still being written: stop the server, and do this again."
+
+
+class Erased(msgspec.Struct, frozen=True, kw_only=True):
+    """What is gone, by counts; it quotes nothing. `left` says what could not be reached."""
+
+    owner: str
+    counts: dict[str, int]
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Erasing:
+    """Erases what owners have; `data_dir` is where this Bethink keeps all that is its own.
+
+    `kept_elsewhere` tells, behind a scrub of the store, what may still hold what was removed.
+    """
+
+    runs: Runs
+    files: Files
+    vault: Vault
+    passages: Passages
+    interpreters: Interpreters | None
+    data_dir: Path
+    shares: bool = False
+    kept_elsewhere: Callable[[], tuple[str, ...]] = tuple
+    settle_s: float = field(default=_SETTLE_S)
+
+    async def counted(self, owner: str) -> dict[str, int]:
+        """How many records of each kind that people know of there are."""
+        return {name: await self._store.count(owner, one, {}) for name, one in TOLD.items()}
+
+    async def erase(self, principal: Principal) -> Erased:
+        """Erase everything; whoever acts for the owner must have been kept out before.
+
+        Cut short, it is done again from the start.
+
+        Raises:
+            Busy: a run of the owner's, in another process, does not stop.
+            StorageError: something was still written, or a file or Redis cannot be reached.
+        """
+        owner = principal.owner
+        counts = await self.counted(owner)
+        left = [_NOT_REACHED] if not self.shares and await self._store.count(owner, SHARED, {}) else []
+        left += await self._erase_folder(owner)
+        for _ in range(_ROUNDS):
+            await self._erase_records(principal)
+            await self.files.sweep(owner)
+            await anyio.sleep(self.settle_s)
+            if not await self._has_any(owner):
+                break
+        else:
+            raise StorageError(_KEPT_ON)
+        self.passages.forget(owner)
+        if self.interpreters is not None:
+            await self.interpreters.wipe(owner)
+        await self.vault.purge(owner)
+        await self._store.scrub()
+        return Erased(owner=owner, counts=counts, left=(*left, *self.kept_elsewhere()))
+
+    @property
+    def _store(self) -> Store:
+        return self.runs.conversations.store
+
+    async def _erase_records(self, principal: Principal) -> None:
+        ids: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = await self._store.scan(principal.owner, Scan(CONVERSATIONS, limit=_PAGE, after=cursor))
+            for item in page.items:
+                if item.record.active_run is not None:
+                    await self.runs.delete_conversation(principal, item.record.id)
+                else:
+                    ids.append(item.record.id)
+            if (cursor := page.cursor) is None:
+                break
+        # By their ids, so that what copies them elsewhere hears of each.
+        changes: list[Change] = [Delete(CONVERSATIONS, id) for id in ids]
+        changes += [DeleteAll(one) for one in ERASED if one is not CONVERSATIONS]
+        await self._store.commit(principal.owner, changes)
+
+    async def _has_any(self, owner: str) -> bool:
+        counts = [await self._store.count(owner, one, {}) for one in ERASED]
+        return any(counts)
+
+    async def _erase_folder(self, owner: str) -> list[str]:
+        """Remove the vault's folder, before its records: nobody takes in again what is gone."""
+        root = self.vault.root(owner)
+        try:
+            is_ours = await anyio.to_thread.run_sync(_removed, root, self.data_dir)
+        except OSError as error:
+            message = f"The folder {root} could not be removed: {error.strerror}."
+            raise StorageError(message) from error
+        return [] if is_ours else [_NO_FOLDER.format(root)]
+
+
+def _removed(root: Path, data_dir: Path) -> bool:
+    """Remove a folder with all that is in it; False for one that lies outside of the data directory."""
+    if not root.exists():
+        return True
+    if not root.resolve().is_relative_to(data_dir.resolve()):
+        return False
+    shutil.rmtree(root)
+    return True

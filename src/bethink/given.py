@@ -1,0 +1,61 @@
+"""What is opened and read before an app is wired: prompts, plug-ins, tool servers, models. `app` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from bethink.agent.plugins import FOLDER, Plugged, plugged_in
+from bethink.agent.prompts import Prompts, read_prompts
+from bethink.llm.chosen import Chosen
+from bethink.llm.offered import Models
+from bethink.llm.probing import Probing
+from bethink.llm.settled import plain
+from bethink.secrets_at_rest import Keeper
+from bethink.tools.mcp_opened import open_mcp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AsyncExitStack
+
+    from bethink.blobs import Blobs
+    from bethink.ports import Ports
+    from bethink.settings import Settings
+    from bethink.tool import Tool
+    from bethink.tools.mcp import McpTools
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is opened and read before anything is wired; an app beside another one shares it."""
+
+    blobs: Blobs
+    prompts: Prompts
+    tools: Sequence[Tool]
+    plugged: Plugged
+    keeper: Keeper
+    mcp: McpTools
+    models: Models
+    chosen: Chosen
+
+
+async def given_of(settings: Settings, ports: Ports, blobs: Blobs, *, stack: AsyncExitStack) -> Given:
+    """What the settings name, opened; it is closed with the stack.
+
+    Raises:
+        BadInput: a setting names something that is not there.
+    """
+    prompts = await anyio.to_thread.run_sync(read_prompts)
+    folder = settings.data_dir / FOLDER if settings.user_tools else None
+    plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
+    keeper = Keeper(settings.data_dir, plain(settings.master_key))
+    mcp = await stack.enter_async_context(
+        open_mcp(settings, ports.store, ports.bus, clock=ports.clock, keeper=keeper)
+    )
+    models = Models(settings, ports.llm)
+    stack.push_async_callback(models.close)
+    chosen = Chosen(settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None))
+    stack.push_async_callback(chosen.close)
+    return Given(blobs, prompts, (), plugged, keeper, mcp, models, chosen)

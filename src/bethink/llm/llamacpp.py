@@ -1,0 +1,262 @@
+"""A GGUF file as a model: `gguf:/path/model.gguf`. llama.cpp runs it in a process of its own.
+
+`providers.connect` makes it. The process starts with the first request, is started again when it died, and
+ends with this one, whatever ends that: it reads a pipe that nobody else holds open.
+Needs the extra `llamacpp`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import sys
+from asyncio.subprocess import PIPE
+from collections import deque
+from contextlib import aclosing
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from bethink.errors import BadInput, LlmError, Refused, Unreachable
+from bethink.llm.gguf import Header, read_header
+from bethink.llm.llamacpp_guest import GREETING, Orders
+from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.routed import RoutedLlm
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Coroutine
+
+    from bethink.llm import Delta, Llm, LlmRequest
+
+NOT_INSTALLED: Final = (
+    "A GGUF file needs llama.cpp: install it with `pip install 'bethink[llamacpp]'`, then start again."
+)
+_START_S: Final = 300
+"""Loading a model of ten gigabytes from a slow disk."""
+_STOP_S: Final = 5
+_NOTICED_S: Final = 1
+"""Until the end of a process is known here."""
+_TOLD_LINES: Final = 5
+_MOST_THREADS: Final = 8
+_KB: Final = 1024
+_log = log("llamacpp")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The process: bytes that it holds (0 where this system does not tell), and how long it took to start."""
+
+    pid: int
+    memory_bytes: int
+    start_s: float
+
+
+@dataclass(slots=True)
+class _Process:
+    process: asyncio.subprocess.Process
+    wire: OpenAiWire
+    model: Llm
+    start_s: float
+    draining: asyncio.Task[None]
+
+    @property
+    def lives(self) -> bool:
+        return self.process.returncode is None
+
+
+class LlamaCppLlm:
+    """One GGUF file. Where its chat template knows no tools, they are offered by a schema (`routed`)."""
+
+    def __init__(
+        self, name: str, weights: Path, *, context_tokens: int, limits: Limits | None = None, threads: int = 0
+    ) -> None:
+        self.name = name
+        self.context_tokens = context_tokens
+        self.sees = False
+        self._weights = weights
+        self._limits = limits
+        self._threads = threads or max(min(os.cpu_count() or 1, _MOST_THREADS), 1)
+        self._process: _Process | None = None
+        self._starting = asyncio.Lock()
+
+    async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
+        """See `Llm.stream`; starts the process where there is none."""
+        process = await self._started()
+        begun = False
+        try:
+            async with aclosing(process.model.stream(request)) as deltas:
+                async for delta in deltas:
+                    begun = True
+                    yield delta
+            return
+        except Unreachable:
+            if begun or not await _is_dead(process.process):
+                raise
+        # It died when nobody looked.
+        process = await self._started()
+        async with aclosing(process.model.stream(request)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def probe(self) -> str | None:
+        """See `Llm.probe`. What does not run yet could, as far as can be told without loading it."""
+        process = self._process
+        if process is not None and process.lives:
+            return await process.wire.probe()
+        try:
+            await self.header()
+        except LlmError as error:
+            return error.message
+        return None
+
+    async def close(self) -> None:
+        """End the process."""
+        async with self._starting:
+            process, self._process = self._process, None
+            if process is not None:
+                await _end(process.process)
+                await process.wire.close()
+                await process.draining
+
+    async def header(self) -> Header:
+        """What the file says of itself.
+
+        Raises:
+            Refused: llama.cpp is not installed, or the file is none that it reads; asking again is no use.
+        """
+        if not await anyio.to_thread.run_sync(find_spec, "xllamacpp"):
+            raise Refused(NOT_INSTALLED)
+        try:
+            return await anyio.to_thread.run_sync(read_header, self._weights)
+        except BadInput as error:
+            raise Refused(error.message) from error
+
+    async def running(self) -> Running:
+        """How the process is, started where it is not.
+
+        Raises:
+            Unreachable: it does not start.
+        """
+        process = await self._started()
+        memory = await anyio.to_thread.run_sync(_memory_of, process.process.pid)
+        return Running(process.process.pid, memory, process.start_s)
+
+    async def _started(self) -> _Process:
+        """The process that answers, a new one where the last one died."""
+        async with self._starting:
+            if self._process is not None and not self._process.lives:
+                _log.warning("%s died (status %s)", self.name, self._process.process.returncode)
+                await self._process.wire.close()
+                self._process = None
+            if self._process is None:
+                self._process = await self._start()
+            return self._process
+
+    async def _start(self) -> _Process:
+        header = await self.header()
+        begun, key = perf_counter(), secrets.token_hex(16)
+        window = min(self.context_tokens, header.context_tokens or self.context_tokens)
+        orders = Orders(str(self._weights), window, self._threads, key)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bethink.llm.llamacpp_guest"),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            # Ctrl-C stops an answer, and not the model.
+            start_new_session=True,
+        )
+        told: deque[str] = deque(maxlen=_TOLD_LINES)
+        draining = asyncio.create_task(_drain(process.stderr, told))
+        try:
+            url = await _greeted(process, orders)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+                await draining
+            raise
+        if url is None:
+            await _end(process)
+            await draining
+            raise Unreachable(f"{self.name} does not start. {' '.join(told) or 'llama.cpp says nothing.'}")
+        wire = OpenAiWire(
+            self.name,
+            Endpoint(url, "gguf", api_key=key),
+            context_tokens=self.context_tokens,
+            limits=self._limits,
+        )
+        # What it prints later is read too, or it would wait for a reader.
+        reading = asyncio.create_task(_both(draining, _drain(process.stdout, told)))
+        start_s = perf_counter() - begun
+        _log.info("%s started in %.1f s as process %d", self.name, start_s, process.pid)
+        model = wire if header.calls_tools else RoutedLlm(wire)
+        return _Process(process, wire, model, start_s, reading)
+
+
+async def _greeted(process: asyncio.subprocess.Process, orders: Orders) -> str | None:
+    """Give the orders; the address that it answers with. None where it ends or takes too long."""
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        return None
+    with contextlib.suppress(TimeoutError, ConnectionError):
+        async with asyncio.timeout(_START_S):
+            stdin.write(msgspec.json.encode(orders) + b"\n")
+            await stdin.drain()
+            while line := await stdout.readline():
+                text = line.decode(errors="replace")
+                if text.startswith(GREETING):
+                    return text.removeprefix(GREETING).strip()
+    return None
+
+
+async def _drain(stream: asyncio.StreamReader | None, told: deque[str]) -> None:
+    """Read what it says; the last lines stay."""
+    while stream is not None:
+        try:
+            line = await stream.readline()
+        except ValueError:  # a line without end
+            continue
+        if not line:
+            return
+        told.append(line.decode(errors="replace").strip())
+
+
+async def _both(first: asyncio.Task[None], second: Coroutine[None, None, None]) -> None:
+    await asyncio.gather(first, second)
+
+
+async def _is_dead(process: asyncio.subprocess.Process) -> bool:
+    """Whether it has ended; that is known a moment after it did."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_NOTICED_S):
+            await process.wait()
+    return process.returncode is not None
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process: it goes when its input ends, and is killed where it does not."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        async with asyncio.timeout(_STOP_S):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _memory_of(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * _KB
+    return 0

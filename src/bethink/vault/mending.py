@@ -1,0 +1,285 @@
+"""Repairs of a vault: planned on the pages as they are, shown, and made as changes that can be taken back.
+
+Only the owner's own eyes plan and make them. What is made is what was shown: by
+then the pages are still of the versions that the plan was made for, or nothing is done.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
+
+from bethink.errors import BadInput, BethinkError, Conflict
+from bethink.vault.changing import How
+from bethink.vault.encodings import read_as
+from bethink.vault.folder import version_of
+from bethink.vault.format import parse
+from bethink.vault.front_mending import as_text, mended
+from bethink.vault.frontmatter import set_field
+from bethink.vault.graph import aliases_of
+from bethink.vault.links import SUFFIX, Moves, Resolver, key_of, relinked, resectioned, retargeted, unlinked
+from bethink.vault.merging import merged
+from bethink.vault.moving import moves_of, touched
+from bethink.vault.repairs import Aside, Made, Move, Remove, Repair, Write
+from bethink.vault.splitting import contents, snake, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bethink.principal import Principal
+    from bethink.vault.catalogue import Told
+    from bethink.vault.records import Change
+    from bethink.vault.repairs import Choice, Step
+    from bethink.vault.searching import Searching
+    from bethink.vault.splitting import Piece
+
+_CHANGED: Final = "The vault has changed since, or this needs no repair any more: check again."
+_FULL: Final = 90
+"""Per cent of a page's room that a piece fills: links in it may become longer."""
+_TIMES: Final = 10
+"""A file so many times as large as a page may be is still split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """Repairs the vaults of all owners."""
+
+    searching: Searching
+
+    async def plan(self, owner: str, choice: Choice) -> Repair:
+        """All that a choice would do to the pages as they are now.
+
+        Raises:
+            Conflict: there is nothing to mend in this way any more.
+            BadInput: it cannot be done; the sentence says why.
+        """
+        told = await self.searching.told(owner)
+        plan = _Plan(self.searching, owner, told, choice)
+        steps = [
+            step for step in await plan.steps() if not (isinstance(step, Write) and step.text == step.old)
+        ]
+        if not steps or (choice.way == "split" and len(steps) == 1):
+            raise Conflict(_CHANGED)
+        return Repair(choice, tuple(steps))
+
+    async def make(self, principal: Principal, choice: Choice, id: str) -> Made:
+        """Make the repair that was shown; all of it, or nothing.
+
+        Raises:
+            Conflict: it would not be the one that was shown: a page has changed since.
+            TooLarge: a page or the vault would be larger than it may be.
+        """
+        repair = await self.plan(principal.owner, choice)
+        if repair.id != id:
+            raise Conflict(_CHANGED)
+        vault = self.searching.vault
+        how = How("person", "Mended by the check of the vault")
+        changes: list[Change] = []
+        # Who leaves meanwhile finds all of it done.
+        with anyio.CancelScope(shield=True):
+            try:
+                for step in repair.steps:
+                    done = await self._do(principal, step, how)
+                    changes.append(done)
+            except BaseException:
+                for change in reversed(changes):
+                    with suppress(BethinkError):
+                        await vault.undo(principal, change.undo or "")
+                raise
+        return Made(tuple(changes), tuple(one.undo for one in reversed(changes) if one.undo is not None))
+
+    async def raw(self, owner: str, path: str) -> bytes | None:
+        """The bytes of a file that may be no page; None where there is none, or far too many."""
+        vault = self.searching.vault
+        most = vault.settings.max_file_bytes * _TIMES
+        with suppress(BethinkError):
+            content = await anyio.to_thread.run_sync(vault.shop.folder(owner).read, path, most)
+            return None if content is None else content.body
+        return None
+
+    async def _do(self, principal: Principal, step: Step, how: How) -> Change:
+        vault = self.searching.vault
+        match step:
+            case Write():
+                return await vault.put(principal, step.path, step.text, if_version=step.version, how=how)
+            case Remove():
+                return await vault.delete(
+                    principal, step.path, if_version=step.version, by="person", note=how.note
+                )
+            case Move():
+                return await vault.move(principal, step.path, step.to, by="person", note=how.note)
+            case Aside():
+                return await vault.set_aside(principal, step.path, step.version)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    searching: Searching
+    owner: str
+    told: Sequence[Told]
+    choice: Choice
+
+    async def steps(self) -> list[Step]:
+        choice = self.choice
+        match choice.way:
+            case "lead" | "unlink":
+                return [await self._page(choice.path)]
+            case "create":
+                return [self._created()]
+            case "merge":
+                return await self._merged()
+            case "mend" | "aside":
+                return [await self._page(choice.path)]
+            case "rename":
+                return await self._renamed()
+            case "split" | "convert":
+                return await self._unread()
+
+    @property
+    def paths(self) -> set[str]:
+        return {page.path for page in self.told}
+
+    @property
+    def resolver(self) -> Resolver:
+        return moves_of(self.told, {}).before
+
+    async def _read(self, path: str) -> Write:
+        """The page as it is: a step that changes nothing yet.
+
+        Raises:
+            NoSuchPage: there is none.
+        """
+        page = await self.searching.vault.read(self.owner, path)
+        return Write(path, page.version, page.text, page.text)
+
+    async def _page(self, path: str) -> Write:
+        """The page with its own text mended."""
+        page, choice = await self._read(path), self.choice
+        match choice.way:
+            case "lead":
+                if choice.to not in self.paths:
+                    raise Conflict(_CHANGED)
+                work = partial(
+                    retargeted, page.text, path, {choice.target: choice.to}, resolver=self.resolver
+                )
+            case "unlink":
+                work = partial(unlinked, page.text, path, choice.target, resolver=self.resolver)
+            case "mend":
+                work = partial(_or_same, page.text)
+            case _:
+                work = partial(as_text, page.text)
+        return Write(path, page.version, page.text, await anyio.to_thread.run_sync(work))
+
+    def _created(self) -> Write:
+        """The page that a link names, called so that the link leads there."""
+        target, path = self.choice.target, self.choice.to
+        title = target.rpartition("/")[2].removesuffix(SUFFIX)
+        text = f"# {title.replace('_', ' ')}\n"
+        if Resolver({path}).resolve(target, self.choice.path) is None:
+            text = set_field(text, "aliases", [target])
+        return Write(path, "", "", text)
+
+    async def _merged(self) -> list[Step]:
+        if self.choice.path == self.choice.to:
+            raise Conflict(_CHANGED)
+        twin, keep = await self._read(self.choice.path), await self._read(self.choice.to)
+        moves = moves_of(self.told, {twin.path: keep.path})
+        own = await _linked(keep.text, keep.path, moves, was_at=keep.path)
+        other = await _linked(twin.text, keep.path, moves, was_at=twin.path)
+        known = next(page for page in self.told if page.path == twin.path).info
+        names = [twin.path.rpartition("/")[2].removesuffix(SUFFIX), known.title]
+        same = {key_of(keep.path.rpartition("/")[2])}
+        same |= {key_of(page.info.title) for page in self.told if page.path == keep.path}
+        names = [name for name in names if key_of(name) not in same and name]
+        text = await anyio.to_thread.run_sync(merged, own, other, dict.fromkeys(names))
+        return [
+            Write(keep.path, keep.version, keep.old, text),
+            *await self._relinked(moves, but={twin.path, keep.path}),
+            Remove(twin.path, twin.version, twin.old),
+        ]
+
+    async def _renamed(self) -> list[Step]:
+        page, to = await self._read(self.choice.path), self.choice.to
+        moves = moves_of(self.told, {page.path: to})
+        text = await _linked(page.text, to, moves, was_at=page.path)
+        own = [] if text == page.text else [Write(to, page.version, page.text, text)]
+        return [Move(page.path, page.version, to), *own, *await self._relinked(moves, but={page.path, to})]
+
+    async def _relinked(self, moves: Moves, *, but: set[str]) -> list[Write]:
+        """The pages whose links would mean something else, with links that mean what they meant."""
+        found = await anyio.to_thread.run_sync(touched, self.told, moves)
+        pages = [await self._read(path) for path in dict.fromkeys(found) if path not in but]
+        return [
+            Write(one.path, one.version, one.old, await _linked(one.text, one.path, moves, was_at=one.path))
+            for one in pages
+        ]
+
+    async def _unread(self) -> list[Step]:
+        """A file that cannot be a page as it is: kept beside, and what it says in its place."""
+        path, choice = self.choice.path, self.choice
+        body = await Mending(self.searching).raw(self.owner, path)
+        if body is None or path in self.paths:
+            raise Conflict(_CHANGED)
+        text = await anyio.to_thread.run_sync(read_as, body, choice.to or "utf-8")
+        if text is None:
+            raise BadInput(f"{path} cannot be read as {choice.to or 'UTF-8'}.")
+        aside = Aside(path, version_of(body))
+        if len(text.encode()) <= self.searching.vault.settings.max_file_bytes:
+            return [aside, Write(path, "", "", text)]
+        return [aside, *await self._split(path, text)]
+
+    async def _split(self, path: str, text: str) -> list[Write]:
+        """Pages of the pieces, the page of contents, and the pages whose links led to a piece."""
+        most = self.searching.vault.settings.max_file_bytes
+        others = [await self._read(one) for one in self._sectioned(path)]
+        head, pieces = await anyio.to_thread.run_sync(split, text, most * _FULL // 100)
+        return await anyio.to_thread.run_sync(self._placed, head, pieces, others)
+
+    def _placed(self, head: str, pieces: Sequence[Piece], others: Sequence[Write]) -> list[Write]:
+        path = self.choice.path
+        stem = posixpath.basename(path).removesuffix(SUFFIX)
+        folder = snake(stem) or stem
+        beside = posixpath.join(posixpath.dirname(path), folder)
+        places = {piece.name: f"{beside}/{piece.name}{SUFFIX}" for piece in pieces}
+        whole, aliases = {*self.paths, path}, aliases_of(self.told)
+        behind = Resolver({*whole, *places.values()}, aliases)
+        moves = Moves({}, Resolver(whole, aliases), behind)
+        lies: dict[str, str] = {}
+        for piece in pieces:
+            document = parse(piece.text)
+            for heading in document.headings:
+                lies.setdefault(" ".join(heading.title.split()).casefold(), places[piece.name])
+            for block in document.blocks:
+                lies.setdefault(f"^{block.id}", places[piece.name])
+
+        def led(text: str, at: str, was_at: str) -> str:
+            return resectioned(relinked(text, at, moves, was_at=was_at), at, path, places=lies, behind=behind)
+
+        made = [(places[one.name], one.text) for one in pieces]
+        return [
+            *(Write(at, "", "", led(said, at, path)) for at, said in made),
+            Write(path, "", "", contents(led(head, path, path), folder, pieces)),
+            *(Write(one.path, one.version, one.old, led(one.text, one.path, one.path)) for one in others),
+        ]
+
+    def _sectioned(self, path: str) -> Iterable[str]:
+        """The pages with links to a section or block of this one."""
+        resolver = Resolver({*self.paths, path}, aliases_of(self.told))
+        for page in self.told:
+            placed = (link for link in page.info.links if link.target and (link.section or link.block))
+            if any(resolver.resolve_link(link, page.path) == path for link in placed):
+                yield page.path
+
+
+async def _linked(text: str, path: str, moves: Moves, *, was_at: str) -> str:
+    return await anyio.to_thread.run_sync(partial(relinked, text, path, moves, was_at=was_at))
+
+
+def _or_same(text: str) -> str:
+    return mended(text) or text

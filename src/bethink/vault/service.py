@@ -1,0 +1,378 @@
+"""The vaults of all owners: folders of Markdown files, read and changed here, and everything raw.
+
+For the owner's own eyes, and for code that filters afterwards (`views`). The
+files are the truth; a change is in the file, in the history and in what is
+searched when it returns.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+
+from bethink.errors import BadInput, Conflict, NoSuchPage, UnknownId
+from bethink.principal import OWN_EYES
+from bethink.vault.bulk import Bulk
+from bethink.vault.changing import Changing, How, encoded
+from bethink.vault.draft import UNDO
+from bethink.vault.erasing import Erasing
+from bethink.vault.paths import ENDING, checked, checked_folder, checked_new
+from bethink.vault.reading import Reading
+from bethink.vault.records import ASIDE, Change
+from bethink.vault.syncing import Syncing
+from bethink.vault.versions import Versions
+from bethink.vault.workshop import Workshop
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from bethink.clock import Clock, Ids
+    from bethink.principal import Principal
+    from bethink.settings import Settings
+    from bethink.settings_shapes import VaultSettings
+    from bethink.store import Store
+    from bethink.vault.bulk import Became, Unwanted, Wanted
+    from bethink.vault.draft import Draft
+    from bethink.vault.erasing import Erase, Erased, Rename, Said
+    from bethink.vault.news import News
+    from bethink.vault.reading import FoundPart, State
+    from bethink.vault.records import By, Entry, Page, PageRecord, PageVersion
+    from bethink.vault.syncing import Synced
+
+USER_PAGE: Final = "user.md"
+_ASIDE: Final = "page-aside:"
+"""How the tokens begin that bring back a file that was set aside."""
+_FIRST: Final = "# About me\n"
+_NO_TOKEN: Final = "This is no undo token of a page: use the one that came with the change."  # noqa: S105 - a sentence
+_FORGOTTEN: Final = "This change cannot be taken back any more: what it held was forgotten, or is too old."
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """The pages of all owners. What reads takes an owner, what changes a `Principal`.
+
+    Paths are relative, POSIX and end in `.md`. Any call may raise `NotAllowed`
+    where there are no vaults, and `StorageError` where the disk refuses.
+    """
+
+    shop: Workshop
+    versions: Versions = field(init=False)
+    _reading: Reading = field(init=False, repr=False)
+    _syncing: Syncing = field(init=False, repr=False)
+    _changing: Changing = field(init=False, repr=False)
+    _erasing: Erasing = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "versions", Versions(self.shop))
+        for name, made in (
+            ("_reading", Reading(self.shop)),
+            ("_syncing", Syncing(self.shop)),
+            ("_erasing", Erasing(self.shop)),
+            ("_changing", Changing(self.shop, self.versions)),
+        ):
+            object.__setattr__(self, name, made)
+
+    @classmethod
+    def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Vault:
+        """As the settings want it."""
+        return cls(Workshop(settings.vault, settings.data_dir, store, clock, new_id))
+
+    @property
+    def settings(self) -> VaultSettings:
+        """Where the pages are, and how large they may be."""
+        return self.shop.settings
+
+    @property
+    def news(self) -> News:
+        """Wakes those who follow pages."""
+        return self.shop.news
+
+    def root(self, owner: str) -> Path:
+        """The owner's folder; there may be none yet."""
+        return self.shop.root(owner)
+
+    async def exists(self, owner: str) -> bool:
+        """Whether the owner has a vault."""
+        return self.settings.enabled and await anyio.to_thread.run_sync(self.shop.folder(owner).exists)
+
+    async def begin(self, principal: Principal) -> bool:
+        """Have the folder and `user.md` be there; whether anything was made."""
+        folder = self.shop.folder(principal.owner)
+        await anyio.to_thread.run_sync(folder.make)
+        if await anyio.to_thread.run_sync(folder.stat, USER_PAGE) is not None:
+            return False
+        try:
+            await self.write(principal, USER_PAGE, _FIRST, if_version="", by="person", note="The first page")
+        except Conflict:
+            return False
+        return True
+
+    async def read(self, owner: str, path: str) -> Page:
+        """A page as its file is now.
+
+        Raises:
+            NoSuchPage: there is none.
+            BadInput: the path is not safe, or the file is no UTF-8 text.
+            TooLarge: the file is larger than a page may be.
+        """
+        return await self._reading.page(owner, checked(path))
+
+    async def listed(self, owner: str, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
+        """What is in a folder now, folders first, or with `deep` in all those below it, too.
+
+        Raises:
+            NoSuchPage: there is no such folder.
+        """
+        return await self._reading.listed(owner, checked_folder(folder), deep=deep)
+
+    async def pages(self, owner: str) -> Mapping[str, PageRecord]:
+        """What is known of all pages by their paths, without looking at the files: those that are read."""
+        known = await self.shop.known(owner)
+        return {path: page for path, page in known.pages.items() if page.state == "there"}
+
+    async def aliases(self, owner: str) -> Mapping[str, str]:
+        """Other names of the pages, from their front matter, with their paths."""
+        return (await self.shop.known(owner)).aliases
+
+    async def changed_since(self, owner: str, change: int) -> tuple[int, Sequence[PageRecord]]:
+        """The pages changed after the change of this number, and the number of the last one."""
+        known = await self.shop.known(owner)
+        found = [page for page in known.ids.values() if page.change > change]
+        return known.vault.change, sorted(found, key=lambda page: page.change)
+
+    async def state(self, owner: str) -> State:
+        """How many pages there are, what cannot be read and why."""
+        return await self._reading.state(owner)
+
+    async def faults(self, owner: str) -> Sequence[str]:
+        """What of the vault is not as its files are, in words; nothing where all is well."""
+        behind = await self._syncing.behind(owner)
+        told = [f"{behind:,} files changed and were not taken in: `bethink vault sync`"] if behind else []
+        if not await self._reading.is_searched_whole(owner):
+            told.append("not all of it is searched: `bethink vault sync --rebuild`")
+        return told
+
+    async def parts(self, owner: str, ids: Sequence[str]) -> Sequence[FoundPart | None]:
+        """The parts with these ids of index items, in their order, None for what is gone."""
+        return await self._reading.parts(owner, ids)
+
+    async def write(
+        self,
+        principal: Principal,
+        path: str,
+        text: str,
+        *,
+        if_version: str | None = None,
+        by: By,
+        note: str = "",
+    ) -> Change:
+        """Have a page hold a text, exactly; it is made where it is not there.
+
+        `if_version` is the version that was read, "" for a page that must not exist.
+
+        Raises:
+            Conflict: the page is of another version; or a name differs from another's in case only.
+            TooLarge: the page, its folder or the vault would be larger than they may be.
+            BadInput: the path is not safe, the text is none, or what is there cannot be kept as a version.
+        """
+        return await self.put(principal, path, text, if_version=if_version, how=How(by, note))
+
+    async def put(
+        self, principal: Principal, path: str, text: str, *, if_version: str | None = None, how: How
+    ) -> Change:
+        """The same, by somebody who may have had the text from outside; see `write` for what it raises."""
+        path = checked(path)
+        body = encoded(text)
+        async with self.shop.alone(principal.owner, make=True) as draft:
+            return await self._changing.write(draft, path, body, if_version=if_version, how=how)
+
+    async def write_many(self, principal: Principal, wanted: Sequence[Wanted]) -> list[Became]:
+        """Have many pages hold what they should, each as `put` does, as one change: much faster.
+
+        What became of each, in their order; one that is refused keeps no other. All is durable when it
+        returns. What stands in its place when the process ends before that is known as what it is later.
+        """
+        async with self.shop.alone(principal.owner, make=True) as draft:
+            return await Bulk(self._changing, draft, self.shop.folder(principal.owner)).write(wanted)
+
+    async def delete(
+        self, principal: Principal, path: str, *, if_version: str | None = None, by: By, note: str = ""
+    ) -> Change:
+        """Delete a page; its history stays, and the change can be taken back.
+
+        Raises:
+            NoSuchPage: there is none.
+            Conflict: it is of another version.
+            BadInput: what is there cannot be kept as a version.
+        """
+        path = checked(path)
+        async with self._draft(principal.owner) as draft:
+            return await self._changing.delete(draft, path, if_version=if_version, how=How(by, note))
+
+    async def delete_many(
+        self, principal: Principal, unwanted: Sequence[Unwanted], *, by: By, note: str = ""
+    ) -> list[Became]:
+        """Delete many pages, each as `delete` does, as one change: much faster; what became of each."""
+        async with self._draft(principal.owner) as draft:
+            return await Bulk(self._changing, draft, self.shop.folder(principal.owner)).delete(
+                unwanted, How(by, note)
+            )
+
+    async def move(self, principal: Principal, path: str, to: str, *, by: By, note: str = "") -> Change:
+        """Give a page another path; it keeps its history.
+
+        Raises:
+            NoSuchPage: there is none.
+            Conflict: there is one at `to`, or a name there differs from it in case only.
+        """
+        path, to = checked(path), checked_new(to)
+        async with self._draft(principal.owner) as draft:
+            return await self._changing.move(draft, path, to, how=How(by, note))
+
+    async def create_folder(self, principal: Principal, folder: str) -> None:
+        """Have a folder be there.
+
+        Raises:
+            Conflict: a name differs from another's in case only, or is that of a page.
+        """
+        folder = checked_folder(folder, new=True)
+        async with self.shop.alone(principal.owner, make=True):
+            await anyio.to_thread.run_sync(self.shop.folder(principal.owner).make_folder, folder)
+
+    async def delete_folder(self, principal: Principal, folder: str) -> None:
+        """Remove an empty folder.
+
+        Raises:
+            NoSuchPage: there is none.
+            Conflict: something is in it.
+        """
+        folder = checked_folder(folder)
+        if not folder:
+            raise BadInput("The vault itself is not removed from here.")
+        async with self._draft(principal.owner):
+            await anyio.to_thread.run_sync(self.shop.folder(principal.owner).remove_folder, folder)
+
+    async def history(self, owner: str, path: str) -> Sequence[PageVersion]:
+        """The changes of a page, the newest first; also of one that is deleted.
+
+        Raises:
+            NoSuchPage: there never was one.
+        """
+        return await self.versions.history(owner, checked(path))
+
+    async def version(self, owner: str, path: str, id: str) -> Page:
+        """The page as one of its changes left it.
+
+        Raises:
+            NoSuchPage: there never was a page.
+            UnknownId: it has no such version, or that is not kept any more.
+        """
+        return await self.versions.version(owner, checked(path), id)
+
+    async def restore(self, principal: Principal, path: str, id: str, *, by: By = "person") -> Change:
+        """Have a page say again what it said after one of its changes; also one that is deleted.
+
+        Raises:
+            NoSuchPage: there never was a page.
+            UnknownId: it has no such version, or that is not kept any more.
+        """
+        path = checked(path)
+        async with self.shop.alone(principal.owner, make=True) as draft:
+            # Read while nobody forgets anything of it.
+            old = await self.versions.version(principal.owner, path, id)
+            how = How(by, f"Restored version {id}", old.untrusted)
+            return await self._changing.write(draft, path, encoded(old.text), if_version=None, how=how)
+
+    async def vouch(self, principal: Principal, path: str) -> Change:
+        """Say that a page is the owner's own words, whoever wrote them.
+
+        Raises:
+            NoSuchPage: there is none.
+        """
+        path = checked(path)
+        async with self._draft(principal.owner) as draft:
+            return await self._changing.vouch(draft, path, how=How("person"))
+
+    async def undo(self, principal: Principal, token: str, *, by: By = "person") -> Change:
+        """Take back the change that a token names; that is a change, too, with a token of its own.
+
+        Raises:
+            BadInput: this is no such token.
+            UnknownId: there is nothing to take back any more.
+            Conflict: the page was changed again since.
+        """
+        if token.startswith(_ASIDE) and principal.audience in OWN_EYES:
+            return await self._bring_back(principal.owner, token.removeprefix(_ASIDE))
+        if not token.startswith(UNDO):
+            raise BadInput(_NO_TOKEN)
+        version = await self.versions.get(principal.owner, token.removeprefix(UNDO))
+        if version is None or version.final:
+            raise UnknownId(_FORGOTTEN)
+        async with self._draft(principal.owner) as draft:
+            return await self._changing.take_back(draft, version, how=How(by, "Taken back"))
+
+    async def set_aside(self, principal: Principal, path: str, version: str) -> Change:
+        """Have a file that cannot be read make room for its page; it lies beside, by a name of its own.
+
+        Raises:
+            Conflict: it is of another version, or not there any more.
+        """
+        path = checked(path)
+        name = path.rpartition("/")[2]
+        files = self.shop.folder(principal.owner)
+        async with self._draft(principal.owner):
+            try:
+                aside = f"{name}{ASIDE}"
+                await anyio.to_thread.run_sync(lambda: files.rename(path, aside, before=version))
+            except Conflict:
+                aside = f"{name}{ASIDE}-{version[:8]}"
+                await anyio.to_thread.run_sync(lambda: files.rename(path, aside, before=version))
+        await self.sync(principal.owner, [path])
+        return Change(path, version, None, f"{_ASIDE}{path.removesuffix(name)}{aside}")
+
+    async def _bring_back(self, owner: str, aside: str) -> Change:
+        path = checked(aside.rpartition(ASIDE)[0])
+        name = path.rpartition("/")[2]
+        checked(f"{aside}{ENDING}")
+        async with self._draft(owner):
+            await anyio.to_thread.run_sync(lambda: self.shop.folder(owner).rename(aside, name))
+        await self.sync(owner, [path])
+        return Change(path, None, "", None)
+
+    async def said(self, owner: str, erase: Erase) -> Sequence[Said]:
+        """What would be erased from pages as they are; nothing changes."""
+        if not await self.exists(owner):
+            return ()
+        return await self._erasing.said(owner, erase)
+
+    def erasing(self, owner: str, erase: Erase, rename: Rename) -> AbstractAsyncContextManager[Erased]:
+        """Erase from files, versions and what is searched; see `Erasing.erasing`."""
+        return self._erasing.erasing(owner, erase, rename)
+
+    async def purge(self, owner: str) -> None:
+        """Leave no trace of what was erased in files that are made from the pages."""
+        for purge in self.shop.purged:
+            await purge(owner)
+
+    async def sync(
+        self, owner: str, paths: Collection[str] | None = None, *, rebuild: bool = False
+    ) -> Synced:
+        """Take in what changed in the files without Bethink; see `Syncing.sync`."""
+        return await self._syncing.sync(owner, paths, rebuild=rebuild)
+
+    async def reindex(self, owner: str, paths: Sequence[str]) -> None:
+        """Make anew what is searched of these pages; what says the same keeps its vectors."""
+        await self._syncing.reindex(owner, paths)
+
+    @asynccontextmanager
+    async def _draft(self, owner: str) -> AsyncGenerator[Draft]:
+        """A draft of a vault that is there already."""
+        if not await self.exists(owner):
+            raise NoSuchPage
+        async with self.shop.alone(owner) as draft:
+            yield draft

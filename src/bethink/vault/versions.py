@@ -1,0 +1,167 @@
+"""What pages were: every change with who made it, when and why, to be had again. `service` calls it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+
+from bethink.clock import to_datetime
+from bethink.errors import NoSuchPage, UnknownId
+from bethink.store import Delete, Scan
+from bethink.vault.records import CONTENTS, VERSIONS, Page
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.vault.records import PageRecord, PageVersion
+    from bethink.vault.workshop import Workshop
+
+_PAGE: Final = 500
+_DAY_US: Final = 86_400_000_000
+_NO_VERSION: Final = "The page has no such version: look at its history."
+_GONE: Final = "What the page said then is not kept any more: it was forgotten, or was too old."
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of all owners' pages."""
+
+    shop: Workshop
+
+    async def page(self, owner: str, path: str) -> PageRecord:
+        """The page at a path, or the one that was there last.
+
+        Raises:
+            NoSuchPage: there never was one.
+        """
+        known = await self.shop.known(owner)
+        found = known.pages.get(path) or known.gone.get(path)
+        if found is None:
+            raise NoSuchPage
+        return found
+
+    async def history(self, owner: str, path: str, *, limit: int = _PAGE) -> Sequence[PageVersion]:
+        """The changes of the page, the newest first; also of one that is deleted.
+
+        Raises:
+            NoSuchPage: there never was one.
+        """
+        page = await self.page(owner, path)
+        scan = Scan(VERSIONS, {"page": page.id}, order="at", reverse=True, limit=limit)
+        found = await self.shop.store.scan(owner, scan)
+        return [item.record for item in found.items]
+
+    async def version(self, owner: str, path: str, id: str) -> Page:
+        """The page as one of its changes left it.
+
+        Raises:
+            NoSuchPage: there never was a page.
+            UnknownId: it has no such version, or it left nothing.
+        """
+        page, version = await self.page(owner, path), await self.get(owner, id)
+        if version is None or version.page != page.id:
+            raise UnknownId(_NO_VERSION)
+        body = await self.content(owner, version.content)
+        if version.content is None or body is None:
+            raise UnknownId(
+                _GONE if version.content else "This change deleted the page: look at the one before."
+            )
+        text = body.decode()
+        return Page(version.path, text, version.content, len(body), version.at, version.untrusted)
+
+    async def get(self, owner: str, id: str) -> PageVersion | None:
+        """A version by its id."""
+        (found,) = await self.shop.store.get(VERSIONS, owner, [id])
+        return found and found.record
+
+    async def content(self, owner: str, version: str | None) -> bytes | None:
+        """The bytes with this SHA-256; None where they are not kept."""
+        if version is None:
+            return None
+        (found,) = await self.shop.store.get(CONTENTS, owner, [version])
+        return found and found.record.inflated
+
+    async def diff(self, owner: str, path: str, id: str, *, against: str | None = None) -> str:
+        """What a change did, as a unified diff; or what lies between it and a later one, `against`.
+
+        Raises:
+            NoSuchPage: there never was a page.
+            UnknownId: it has no such version, or what it said is not kept any more.
+        """
+        page, first = await self.page(owner, path), await self.get(owner, id)
+        last = first if against is None else await self.get(owner, against)
+        if first is None or last is None or {first.page, last.page} != {page.id}:
+            raise UnknownId(_NO_VERSION)
+        old = first.before if against is None else first.content
+        sides = [await self._text(owner, version) for version in (old, last.content)]
+        return unified(sides[0], sides[1], path=path, names=(_when(first.at), _when(last.at)))
+
+    async def thin(self, owner: str, days: int) -> int:
+        """Of versions older than so many days keep the last of each page and day; how many went.
+
+        What nothing names any more goes with them.
+        """
+        high = self.shop.clock.now_us() - days * _DAY_US
+        kept: set[tuple[str, int]] = set()
+        gone: list[PageVersion] = []
+        async for version in self._all(
+            owner, Scan(VERSIONS, order="at", high=high, reverse=True, limit=_PAGE)
+        ):
+            day = (version.page, version.at // _DAY_US)
+            if day in kept:
+                gone.append(version)
+            kept.add(day)
+        for start in range(0, len(gone), _PAGE):
+            async with self.shop.alone(owner) as draft:
+                draft.add(*(Delete(VERSIONS, version.id) for version in gone[start : start + _PAGE]))
+                await draft.commit()
+        if gone:
+            await self._sweep(owner, {version.content for version in gone if version.content})
+        return len(gone)
+
+    async def _sweep(self, owner: str, contents: set[str]) -> None:
+        """Remove those contents that neither a page nor a version has."""
+        store = self.shop.store
+        async with self.shop.alone(owner) as draft:
+            unused = [
+                content
+                for content in contents - draft.known.by_version.keys()
+                if not await store.count(owner, VERSIONS, {"content": content})
+            ]
+            draft.add(*(Delete(CONTENTS, content) for content in unused))
+            await draft.commit()
+
+    async def _text(self, owner: str, version: str | None) -> str:
+        body = await self.content(owner, version)
+        if version is not None and body is None:
+            raise UnknownId(_GONE)
+        return "" if body is None else body.decode()
+
+    async def _all(self, owner: str, scan: Scan[PageVersion]) -> AsyncGenerator[PageVersion]:
+        while True:
+            page = await self.shop.store.scan(owner, scan)
+            for item in page.items:
+                yield item.record
+            if page.cursor is None:
+                return
+            scan = replace(scan, after=page.cursor)
+
+
+def unified(old: str, new: str, *, path: str, names: tuple[str, str] = ("", "")) -> str:
+    """The unified diff of two texts, as patch(1) reads it; empty where they are the same."""
+    lines = difflib.unified_diff(
+        old.splitlines(keepends=True),
+        new.splitlines(keepends=True),
+        f"a/{path}",
+        f"b/{path}",
+        *names,
+    )
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _when(at: int) -> str:
+    return f"{to_datetime(at).astimezone(UTC):%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,167 @@
+"""`/vault/check`: what is wrong in the vault, and what would mend it. For the owner's own page alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from bethink.errors import BadInput, NoSuchPage, NotAllowed, TooLarge
+from bethink.principal import OWN_EYES
+from bethink.vault.checking import Kind
+from bethink.vault.repairs import Choice, Way
+from bethink.web.caller import Body, Caller, Served
+from bethink.web.problems import documented
+from bethink.web.vault_shapes import MAX_PATH, PathField, VaultChange, change_of
+
+if TYPE_CHECKING:
+    from bethink.across.mirror.service import Problem
+    from bethink.app import App
+    from bethink.principal import Principal
+    from bethink.vault.checking import Finding
+
+router = APIRouter(prefix="/vault/check", tags=["vault"])
+
+_OWNER: Final = (
+    "The vault is checked on the owner's own page and in their terminal only: a check sees everything."
+)
+
+
+class ChoiceBody(Body):
+    """One of the ways out that a check offered."""
+
+    way: Way
+    path: PathField
+    target: Annotated[str, Field(max_length=MAX_PATH, description="The name that a broken link has.")] = ""
+    to: Annotated[
+        str, Field(max_length=MAX_PATH, description="Page led to, made or merged into; new path; encoding.")
+    ] = ""
+
+    @property
+    def choice(self) -> Choice:
+        """The choice."""
+        return Choice(self.way, self.path, target=self.target, to=self.to)
+
+
+class RepairBody(ChoiceBody):
+    """A way out that was shown."""
+
+    id: Annotated[str, Field(max_length=100, description="That of the plan that was shown.")]
+
+
+class VaultChoice(BaseModel):
+    """A way to mend something; `said` tells which, `is_sure` that it leaves no doubt."""
+
+    way: Way
+    path: str
+    target: str
+    to: str
+    said: str
+    is_sure: bool
+
+
+class VaultFinding(BaseModel):
+    """Something that is wrong: in which line (from 1; 0 for the whole page), and names that may be meant.
+
+    What mends several findings at once is offered with the first of them.
+    """
+
+    kind: Kind
+    path: str
+    line: int
+    said: str
+    near: list[str]
+    choices: list[VaultChoice]
+
+
+class VaultReport(BaseModel):
+    """What was found, by path, and what would mend it."""
+
+    findings: list[VaultFinding]
+
+
+class VaultStep(BaseModel):
+    """What would become of a page, in words and as a diff."""
+
+    said: str
+    path: str
+    diff: str = Field(
+        description="Unified, as patch(1) reads it; of a page that is new or goes, the first lines."
+    )
+
+
+class VaultPlan(BaseModel):
+    """All that a choice would do; `id` stands for exactly this."""
+
+    id: str
+    steps: list[VaultStep]
+
+
+class VaultMended(BaseModel):
+    """What was done; `undo` are the tokens that take it back, in this order."""
+
+    changes: list[VaultChange]
+    undo: list[str]
+
+
+@router.get("", responses=documented(403))
+async def check_vault(app: Served, caller: Caller) -> VaultReport:
+    """Broken links, pages twice, odd names, files that cannot be read, each with what would mend it."""
+    _must_be_owner(caller)
+    report = await app.vault_tools.checking.check(caller.owner)
+    lines = await app.mirror.report(caller.owner)
+    waiting = [await _waiting(app, caller.owner, one) for one in lines.problems]
+    return VaultReport(findings=[*map(_finding, report.findings), *waiting])
+
+
+@router.post("/plan", responses=documented(400, 403, 404, 409))
+async def plan_repair(body: ChoiceBody, app: Served, caller: Caller) -> VaultPlan:
+    """Show what a choice would do; nothing changes."""
+    _must_be_owner(caller)
+    plan = await app.vault_tools.checking.mending.plan(caller.owner, body.choice)
+    steps = [VaultStep(said=one.said, path=one.path, diff=one.diff) for one in plan.shown]
+    return VaultPlan(id=plan.id, steps=steps)
+
+
+@router.post("/repair", responses=documented(400, 403, 404, 409))
+async def repair_vault(body: RepairBody, app: Served, caller: Caller) -> VaultMended:
+    """Do what was shown, all of it or nothing, as changes that can be taken back."""
+    _must_be_owner(caller)
+    made = await app.vault_tools.checking.mending.make(caller, body.choice, body.id)
+    return VaultMended(changes=[change_of(one) for one in made.changes], undo=list(made.undo))
+
+
+async def _waiting(app: App, owner: str, problem: Problem) -> VaultFinding:
+    """A line of a memory that waits for its owner; line 0 where the page does not have it now."""
+    try:
+        text = (await app.vault.read(owner, problem.path)).text
+    except (BadInput, NoSuchPage, TooLarge):
+        text = ""
+    at = text.find(f"^{problem.line}") if problem.line else -1
+    line = text.count("\n", 0, at) + 1 if at >= 0 else 0
+    return VaultFinding(
+        kind="memory_line", path=problem.path, line=line, said=problem.why, near=[], choices=[]
+    )
+
+
+def _finding(one: Finding) -> VaultFinding:
+    choices = [
+        VaultChoice(
+            way=choice.way,
+            path=choice.path,
+            target=choice.target,
+            to=choice.to,
+            said=choice.said,
+            is_sure=choice.is_sure,
+        )
+        for choice in one.choices
+    ]
+    return VaultFinding(
+        kind=one.kind, path=one.path, line=one.line, said=one.said, near=list(one.near), choices=choices
+    )
+
+
+def _must_be_owner(caller: Principal) -> None:
+    if caller.audience not in OWN_EYES:
+        raise NotAllowed(_OWNER)

@@ -1,0 +1,124 @@
+"""The drawing of what is near a page: by mouse, by keyboard, as a list, small, large, and in every light."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.acts import faults
+from tests.ui.conftest import NewPage
+from tests.ui.running import PICTURES
+from tests.ui.vaulted import Vaulted, editor
+
+pytestmark = pytest.mark.timeout(90)
+_LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+
+
+def _small(vault: Vaulted) -> None:
+    vault.file("user.md", "# About me\n\nKnows [[jane_doe]], lives in [[lisbon]], wants [[a_boat]].\n")
+    vault.file("entities/jane_doe.md", "# Jane Doe\n\nWorks at [[clinic]] in [[lisbon]].\n")
+    vault.file("entities/clinic.md", "# Clinic\n")
+    vault.file("lisbon.md", "# Lisbon\n")
+    vault.file(f"{_LONG}.md", f"# {_LONG}\n\nOf [[user]].\n")
+
+
+def _open(vault: Vaulted, page: Page, path: str = "user.md") -> Locator:
+    """The drawing around a page."""
+    page.goto(f"{vault.served.url}/vault/graph/{path}")
+    return page.get_by_role("group", name=re.compile("^Pages near"))
+
+
+def _spot(page: Page, name: str) -> Locator:
+    return page.get_by_role("link", name=re.compile(f"^{name}, "))
+
+
+def test_what_is_near_a_page_is_drawn_and_opened(vault: Vaulted, page: Page) -> None:
+    _small(vault)
+    vault.open(page, "user.md")
+    page.get_by_role("link", name="Graph").click()
+    expect(page.get_by_role("group", name="Pages near About me")).to_be_visible()
+    expect(_spot(page, "Jane Doe")).to_be_visible()
+    expect(_spot(page, "Clinic")).to_have_count(0)
+    lost = _spot(page, "a_boat, not made yet")
+    expect(lost).to_have_attribute("href", "/vault/pages/a_boat.md")
+    page.get_by_text("2", exact=True).click()
+    expect(_spot(page, "Clinic")).to_have_accessible_name(re.compile("2 links away"))
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "vault-graph.png")
+    page.get_by_text("As a list", exact=True).click()
+    listed = page.get_by_role("listitem").filter(has_text="links to Clinic, Lisbon")
+    expect(listed).to_contain_text("1 link away")
+    _spot(page, "Jane Doe").click()
+    expect(page.get_by_role("heading", level=1, name="jane_doe")).to_be_visible()
+    expect(editor(page)).to_be_visible()
+
+
+def test_the_drawing_is_walked_with_the_keyboard_and_does_not_move(vault: Vaulted, page: Page) -> None:
+    _small(vault)
+    _open(vault, page)
+    expect(page.locator(".spot")).to_have_count(5)
+    middle = _spot(page, "About me")
+    middle.focus()
+    before = page.evaluate(
+        "[...document.querySelectorAll('.spot g')].map((one) => one.getAttribute('transform'))"
+    )
+    walked = set[str]()
+    for key in ("ArrowRight", "Home", "ArrowLeft", "Home", "ArrowUp", "Home", "ArrowDown"):
+        page.keyboard.press(key)
+        walked.add(page.evaluate("document.activeElement.textContent"))
+    assert len(walked) >= 4
+    after = page.evaluate(
+        "[...document.querySelectorAll('.spot g')].map((one) => one.getAttribute('transform'))"
+    )
+    assert after == before
+    # One stop for the key Tab, however many pages there are.
+    assert page.locator(".spot[tabindex='0']").count() == 1
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="user")).to_be_visible()
+    expect(editor(page)).to_be_visible()
+
+
+def test_a_link_that_is_written_elsewhere_appears_in_the_drawing(vault: Vaulted, page: Page) -> None:
+    _small(vault)
+    _open(vault, page)
+    expect(_spot(page, "Jane Doe")).to_be_visible()
+    vault.file("new.md", "# New one\n\nSee [[user]].\n")
+    expect(_spot(page, "New one")).to_be_visible()
+
+
+def test_more_pages_than_can_be_drawn_are_counted(vault: Vaulted, page: Page) -> None:
+    vault.file("user.md", "# About me\n" + "".join(f"- [[entities/page_{n}.md]]\n" for n in range(320)))
+    for n in range(320):
+        vault.file(f"entities/page_{n}.md", f"# Page {n}\n")
+    _open(vault, page)
+    expect(page.get_by_text("300 of 321 pages are shown")).to_be_visible()
+    assert page.locator(".spot").count() == 300
+    assert faults(page) == []
+    page.screenshot(path=PICTURES / "vault-graph-large.png")
+    page.get_by_role("button", name="All of it in view").click()
+    drawing = page.get_by_role("region", name="Drawing")
+    assert drawing.evaluate(
+        "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+    )
+    page.screenshot(path=PICTURES / "vault-graph-whole.png")
+
+
+def test_a_page_that_is_not_there_has_no_drawing(vault: Vaulted, page: Page) -> None:
+    _open(vault, page, "nobody.md")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert faults(page) == []
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "forced"])
+def test_the_drawing_is_accessible_in_every_light(vault: Vaulted, new_page: NewPage, look: str) -> None:
+    _small(vault)
+    options = {"forced_colors": "active"} if look == "forced" else {"color_scheme": look}
+    page = new_page(width=360, height=740, has_touch=True, is_mobile=True, reduced_motion="reduce", **options)
+    _open(vault, page)
+    expect(_spot(page, "Jane Doe")).to_be_attached()
+    assert faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.screenshot(path=PICTURES / f"vault-graph-phone-{look}.png")

@@ -1,0 +1,22 @@
+"""`bethink vault facts` and what `vault check` says of memories' lines."""
+
+from __future__ import annotations
+
+from tests.command_line import CommandLine
+
+
+def test_vanished_lines_are_told_and_answered_for(plain: CommandLine) -> None:
+    plain("vault", "init")
+    plain("memory", "add", "Likes tea")
+    page = plain.data / "vault" / "memories" / "general.md"
+    assert "- Likes tea ^fact-" in page.read_text()
+    assert plain("vault", "facts").out == "1 memory is a line of a page\n"
+    page.unlink()
+    asked = plain("vault", "facts")
+    assert "vanished" in asked.out
+    assert "--restore" in asked.err
+    assert "vanished" in plain("vault", "check").out
+    assert "Likes tea" in plain("memory", "list").out
+    assert "1 vanished lines: written again" in plain("vault", "facts", "--restore").err
+    assert "- Likes tea ^fact-" in page.read_text()
+    assert plain("vault", "facts", "--json").documents[0]["problems"] == []

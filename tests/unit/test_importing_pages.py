@@ -1,0 +1,362 @@
+"""Notes of other programs become pages of the vault, and conversations do where it is wanted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bethink.across.importing import Choice
+from bethink.errors import NoSuchPage
+from tests.exports import (
+    asked_and_answered,
+    chatgpt_talk,
+    claude_message,
+    claude_talk,
+    node,
+    packed,
+    zipped,
+)
+from tests.house import House, open_house
+
+pytestmark = pytest.mark.anyio
+PAGES = Choice(into="vault", topics="none")
+PLAN, ROW, BASE, SUB = "a" * 32, "b" * 32, "c" * 32, "d" * 32
+
+
+async def pages(house: House) -> dict[str, str]:
+    return {
+        entry.path: (await house.app.vault.read(house.me.owner, entry.path)).text
+        for entry in await house.app.vault.listed(house.me.owner, deep=True)
+        if entry.path.endswith(".md")
+    }
+
+
+def notion_export() -> dict[str, object]:
+    top = "Export-0f8fad5b-d9cb-469f-a165-70867728950e"
+    return {
+        f"{top}/Plan {PLAN}.md": (
+            f"# Plan\n\nSee [the sub](Plan%20{PLAN}/Sub%20{SUB}.md), [Tasks](Tasks%20{BASE}.csv), "
+            f"[web](https://www.notion.so/Sub-{SUB}) and ![pic](Plan%20{PLAN}/pic.png).\n"
+        ),
+        f"{top}/Plan {PLAN}/Sub {SUB}.md": f"# Sub\n\nBack to [up](../Plan%20{PLAN}.md).\n",
+        f"{top}/Plan {PLAN}/pic.png": b"\x89PNG",
+        f"{top}/Tasks {BASE}.csv": "Name,Due date\nBuy bread,May 3\n",
+        f"{top}/Tasks {BASE}_all.csv": "\ufeffName,Due date\nBuy bread,May 3\nSell | swap,\n",
+        f"{top}/Tasks {BASE}/Buy bread {ROW}.md": "# Buy bread\n\nDue date: May 3\nDone: No\n\nRye.\n",
+    }
+
+
+async def test_notions_pages_get_readable_names_wikilinks_facts_and_tables(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "notion.zip", {"ExportBlock-1-Part-1.zip": packed(notion_export())})
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.run(house.me, path, PAGES)
+        assert done.source == "notion"
+        found = await pages(house)
+        assert found["imported/notion/Plan.md"] == (
+            "# Plan\n\nSee [[imported/notion/Plan/Sub.md|the sub]], [[imported/notion/Tasks.md|Tasks]], "
+            f"[[imported/notion/Plan/Sub.md|web]] and ![pic](Plan%20{PLAN}/pic.png).\n"
+        )
+        assert found["imported/notion/Plan/Sub.md"] == "# Sub\n\nBack to [[imported/notion/Plan.md|up]].\n"
+        assert found["imported/notion/Tasks/Buy bread.md"] == (
+            "# Buy bread\n\n- due_date: May 3\n- done: No\n\nRye.\n"
+        )
+        assert found["imported/notion/Tasks.md"] == (
+            "# Tasks\n\n| Name | Due date |\n| --- | --- |\n"
+            "| [[imported/notion/Tasks/Buy bread.md\\|Buy bread]] | May 3 |\n| Sell \\| swap |  |\n"
+        )
+        assert done.report is not None
+        assert [(one.name, one.count) for one in done.report.problems if one.fault] == [
+            (f"Export-0f8fad5b-d9cb-469f-a165-70867728950e/Plan {PLAN}/pic.png", 1)
+        ]
+
+
+def obsidian_folder(root: Path) -> Path:
+    for name, text in {
+        ".obsidian/app.json": "{}",
+        ".obsidian/templates.json": '{"folder": "Forms"}',
+        "Forms/Day.md": "{{date}}",
+        "People/Jane Doe.md": "---\ntags: [friend]\n---\n\n# Jane\r\n\r\n[[John]] and `[[People/John]]`.\r\n",
+        "John.md": "See [[People/Jane Doe|her]], ![[photo.png]] and [[Jane Doe]].",
+        "photo.png": "png",
+    }.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode())
+    return root
+
+
+async def test_an_obsidian_folder_comes_as_it_is_and_its_links_go_on_leading(tmp_path: Path) -> None:
+    folder = obsidian_folder(tmp_path / "Notes")
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.run(house.me, folder, PAGES)
+        assert done.source == "obsidian"
+        found = await pages(house)
+        assert (
+            found["imported/obsidian/People/Jane Doe.md"].encode()
+            == (folder / "People/Jane Doe.md").read_bytes()
+        )
+        assert found["imported/obsidian/John.md"] == (
+            "See [[imported/obsidian/People/Jane Doe|her]], ![[photo.png]] and [[Jane Doe]]."
+        )
+        assert len(found) == 2
+        assert done.report is not None
+        assert {one.why.split(":")[0] for one in done.report.problems} == {
+            "Templates",
+            "Settings and other hidden files",
+            "The vault keeps pages only; keep these files where they are.",
+        }
+
+
+async def test_plain_markdown_keeps_its_folders_and_names_that_differ_in_case_only(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "notes.zip", {"Ideas/One.md": "# Uno", "Ideas/one.md": "# Eins", "CON.md": "x"})
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.run(house.me, path, PAGES)
+        assert done.source == "markdown"
+        assert await pages(house) == {
+            "imported/markdown/Ideas/One.md": "# Uno",
+            "imported/markdown/Ideas/one_2.md": "# Eins",
+            "imported/markdown/CON_.md": "x",
+        }
+
+
+async def test_folders_that_differ_in_case_or_unicode_only_become_one(tmp_path: Path) -> None:
+    path = zipped(
+        tmp_path / "notes.zip",
+        {
+            "Caf\u00e9/a.md": "# 1",
+            "CAFE\u0301/a.md": "# 2",
+            "caf\u00e9/Deep/b.md": "# 3",
+            "Cafe\u0301/deep/c.md": "# 4",
+        },
+    )
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.run(house.me, path, PAGES)
+        assert done.report is not None
+        assert done.report.pages.left == 0
+        assert await pages(house) == {
+            "imported/markdown/Caf\u00e9/a.md": "# 1",
+            "imported/markdown/Caf\u00e9/a_2.md": "# 2",
+            "imported/markdown/Caf\u00e9/Deep/b.md": "# 3",
+            "imported/markdown/Caf\u00e9/Deep/c.md": "# 4",
+        }
+
+
+async def test_what_lies_in_the_folder_is_taken_in_before_pages_are_added(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "notes.zip", {"Ideas/One.md": "# Uno"})
+    async with open_house(data_dir=tmp_path / "data") as house:
+        there = house.app.vault.root(house.me.owner) / "imported/markdown/Ideas/left.md"
+        there.parent.mkdir(parents=True)
+        there.write_text("# Left by an import that was cut short")
+        await house.app.importing.run(house.me, path, PAGES)
+        known = await house.app.vault.pages(house.me.owner)
+        assert {*known} == {"imported/markdown/Ideas/left.md", "imported/markdown/Ideas/One.md"}
+
+
+async def test_pages_twice_change_nothing_a_newer_one_replaces_and_an_edit_here_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("a", "b", "c"):
+        (folder / f"{name}.md").write_text(f"# {name}")
+    async with open_house(data_dir=tmp_path / "data") as house:
+        await house.app.importing.run(house.me, folder, PAGES)
+        again = await house.app.importing.run(house.me, folder, PAGES)
+        assert again.report is not None
+        assert (again.report.pages.known, again.report.pages.new) == (3, 0)
+
+        (folder / "a.md").write_text("# a, newer")
+        (folder / "b.md").write_text("# b, newer")
+        await house.app.vault.write(house.me, "imported/markdown/b.md", "# b, by hand", by="person")
+        done = await house.app.importing.run(house.me, folder, PAGES)
+        assert done.report is not None
+        tally = done.report.pages
+        assert (tally.grown, tally.kept, tally.known) == (1, 1, 1)
+        assert await pages(house) == {
+            "imported/markdown/a.md": "# a, newer",
+            "imported/markdown/b.md": "# b, by hand",
+            "imported/markdown/c.md": "# c",
+        }
+
+
+async def test_an_import_is_taken_back_whole_but_for_what_was_changed_since(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([asked_and_answered(f"Talk {n}", f"Question {n}", "Yes") for n in range(3)]))
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.run(house.me, path, Choice(into="both", topics="none"))
+        talks = [item.record for item in (await house.app.conversations.list(house.me)).items]
+        first, *_ = sorted(await pages(house))
+        from bethink.conversations import Said
+
+        await house.app.conversations.take_over(house.me, talks[0].id, [Said("More", 1)])
+        await house.app.vault.write(house.me, first, "# Mine now", by="person")
+        undone = await house.app.importing.undo(house.me, done.id)
+        assert undone.state == "undone"
+        assert undone.report is not None
+        assert (undone.report.conversations.new, undone.report.conversations.kept) == (2, 1)
+        assert (undone.report.pages.new, undone.report.pages.kept) == (2, 1)
+        assert [item.record.id for item in (await house.app.conversations.list(house.me)).items] == [
+            talks[0].id
+        ]
+        assert await pages(house) == {first: "# Mine now"}
+
+
+async def test_pages_that_cannot_be_read_any_more_stay_when_an_import_is_taken_back(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for name in "abcd":
+        (folder / f"{name}.md").write_text(f"# {name}")
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.run(house.me, folder, PAGES)
+        vault = house.app.vault
+        root = vault.root(house.me.owner) / "imported" / "markdown"
+        (root / "b.md").write_bytes(b"\xff\xfe")
+        (root / "c.md").write_bytes(b"x" * (vault.settings.max_file_bytes + 1))
+        undone = await house.app.importing.undo(house.me, done.id)
+        assert undone.report is not None
+        assert (undone.report.pages.new, undone.report.pages.kept) == (2, 2)
+        assert sorted(file.name for file in root.iterdir()) == ["b.md", "c.md"]
+
+
+async def test_taking_back_a_later_import_brings_back_what_the_first_had(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+
+    def write(*nodes: dict[str, object]) -> None:
+        path.write_text(json.dumps([chatgpt_talk("T", list(nodes), id="t")]))
+
+    async with open_house(data_dir=tmp_path / "data") as house:
+        both = Choice(into="both", topics="none")
+        write(node("q", None, "user", "One"), node("a", "q", "assistant", "Two"))
+        await house.app.importing.run(house.me, path, both)
+        (before,) = (await house.app.conversations.list(house.me)).items
+        had = await pages(house)
+        write(
+            node("q", None, "user", "One"),
+            node("a", "q", "assistant", "Two"),
+            node("b", "q", "assistant", "Too"),
+        )
+        done = await house.app.importing.run(house.me, path, both)
+        await house.app.importing.undo(house.me, done.id)
+        (after,) = (await house.app.conversations.list(house.me)).items
+        assert (after.record.branches, after.record.count) == (before.record.branches, before.record.count)
+        assert [one.message.content for one in await house.messages(after.record.id)] == ["One", "Two"]
+        assert await pages(house) == had
+
+
+async def test_a_conversation_is_a_page_with_its_topics_and_a_topic_lists_its_members(tmp_path: Path) -> None:
+    talks = [
+        *(
+            asked_and_answered(f"Lisbon {n}", "Lisbon tram in Lisbon?", "The Lisbon tram 28.")
+            for n in range(3)
+        ),
+        *(
+            asked_and_answered(f"Bread {n}", "Sourdough bread rises?", "Sourdough bread rests.")
+            for n in range(3)
+        ),
+    ]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(talks))
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.run(house.me, path, Choice(into="vault"))
+        assert done.report is not None
+        names = [topic.name for topic in done.report.topics]
+        assert any(name.startswith("Lisbon") for name in names)
+        found = await pages(house)
+        page = found["imported/chatgpt/2024_05/2024_05_01_lisbon_0.md"]
+        assert page.startswith('---\ntitle: "Lisbon 0"\nsource: chatgpt\ncreated: 2024-05-01\n')
+        assert "## You · 2024-05-01 08:00\n\nLisbon tram in Lisbon?" in page
+        (topic,) = [text for name, text in found.items() if "/topics/lisbon" in name]
+        assert "[[imported/chatgpt/2024_05/2024_05_01_lisbon_0.md|Lisbon 0]]" in topic
+        again = await house.app.importing.run(house.me, path, Choice(into="vault"))
+        assert again.report is not None
+        assert (again.report.pages.new, again.report.pages.grown) == (0, 0)
+        assert await pages(house) == found
+
+
+async def test_topics_by_meaning_are_the_same_every_time(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for n in range(12):
+        about = ("whale song ocean", "bread oven flour")[n % 2]
+        (folder / f"{n}.md").write_text(f"# {about.split()[0]} {n}\n\n{about} {about}")
+    async with open_house(data_dir=tmp_path / "data") as house:
+        told = [
+            (await house.app.importing.preview(house.me, folder, Choice(topics="meaning"))).preview
+            for _ in range(2)
+        ]
+        assert told[0] is not None
+        assert told[0] == told[1]
+        assert sum(topic.count for topic in told[0].topics) >= 10
+        assert not await house.app.vault.exists(house.me.owner)
+
+
+async def test_claudes_projects_and_memories_become_pages(tmp_path: Path) -> None:
+    project = {
+        "uuid": "p",
+        "name": "House: roof",
+        "description": "The roof",
+        "prompt_template": "Be brief",
+        "docs": [
+            {"uuid": "d", "filename": "tiles.py", "content": "x = 1", "created_at": "2025-01-01T00:00:00Z"}
+        ],
+    }
+    memory = [{"conversations_memory": "Likes slate.", "project_memories": {"p": "Roof by May."}}]
+    path = zipped(
+        tmp_path / "claude.zip",
+        {
+            "conversations.json": [claude_talk("Hi", [claude_message("a", "human", "Hello")])],
+            "projects/p.json": project,
+            "memories.json": memory,
+            "users.json": [{"email_address": "ann@example.org"}],
+        },
+    )
+    async with open_house(data_dir=tmp_path / "data") as house:
+        await house.app.importing.run(house.me, path, PAGES)
+        found = await pages(house)
+        assert (
+            "[[imported/claude/projects/House roof/tiles.md|tiles.py]]"
+            in found["imported/claude/projects/House roof/about.md"]
+        )
+        assert found["imported/claude/projects/House roof/tiles.md"] == "# tiles.py\n\n```py\nx = 1\n```\n"
+        assert "Likes slate." in found["imported/claude/memory.md"]
+        assert "Roof by May." in found["imported/claude/projects/House roof/memory.md"]
+        assert not any("ann@example.org" in text for text in found.values())
+
+
+async def test_a_preview_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([asked_and_answered("T", "Question", "Yes")] * 2))
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.preview(house.me, path, Choice(into="both"))
+        assert done.preview is not None
+        tally = done.preview.conversations
+        assert (tally.new, tally.duplicates, done.preview.messages) == (1, 1, 2)
+        assert (await house.app.conversations.list(house.me)).items == ()
+        assert await house.app.importing.list(house.me) == []
+        with pytest.raises(NoSuchPage):
+            await house.app.vault.read(house.me.owner, "imported/chatgpt/2024_05_01_t.md")
+
+
+async def test_what_was_cut_short_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([asked_and_answered(f"Talk {n}", f"Question {n}", "Yes") for n in range(150)]))
+
+    class Killed(Exception):
+        pass
+
+    def kill(report: object) -> None:
+        del report
+        raise Killed
+
+    async with open_house(data_dir=tmp_path / "data") as house:
+        both = Choice(into="both", topics="none")
+        with pytest.raises(Killed):
+            await house.app.importing.run(house.me, path, both, tell=kill)
+        (stopped,) = await house.app.importing.list(house.me)
+        assert stopped.state == "stopped"
+        done = await house.app.importing.run(house.me, path, both)
+        assert done.report is not None
+        assert (done.report.conversations.known, done.report.conversations.new) == (64, 86)
+        assert (done.report.pages.known, done.report.pages.new) == (64, 86)
+        assert await house.app.conversations.count(house.me) == 150
+        assert len(await pages(house)) == 150

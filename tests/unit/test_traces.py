@@ -1,0 +1,48 @@
+"""What is kept of many facts is read in few steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bethink.across.traces import Traces
+from bethink.index.memory import MemoryIndex
+from bethink.memory import NewFact
+from bethink.principal import LOCAL_OWNER
+from bethink.store import Page, Scan
+from bethink.store.memory import MemoryStore
+from tests.mirrored import mirrored_in
+from tests.vaults import ME, kept_in
+
+pytestmark = pytest.mark.anyio
+
+
+class AskedStore(MemoryStore):
+    """Counts how often it is asked for one scan."""
+
+    scans = 0
+
+    async def scan(self, owner: str, scan: Scan[Any]) -> Page[Any]:
+        """Scan, and count it."""
+        self.scans += 1
+        return await super().scan(owner, scan)
+
+    async def scan_many(self, owner: str, scans: Sequence[Scan[Any]]) -> list[Page[Any]]:
+        """Scan for all of them in one step, which is not counted."""
+        before = self.scans
+        pages = await super().scan_many(owner, scans)
+        self.scans = before
+        return pages
+
+
+async def test_repetitions_of_many_facts_are_looked_for_at_once(tmp_path: Path) -> None:
+    store = AskedStore(MemoryIndex())
+    both = await mirrored_in(tmp_path, kept=kept_in(tmp_path, store=store))
+    added = await both.memory.add_many(ME, [NewFact(f"Counted {n} sheep behind the barn") for n in range(50)])
+    store.scans = 0
+    found = await Traces(store).versions(LOCAL_OWNER, [one.fact.id for one in added])
+    assert {one.record.id for one in found} == {one.fact.id for one in added}
+    assert store.scans == 0

@@ -1,0 +1,60 @@
+import { TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
+import type { Run, ToolPart } from "../run/reduce";
+import { LazyMarkdown } from "./LazyMarkdown";
+import type { Block } from "./parts";
+
+type BlockProps = {
+  block: Block;
+  /** What is shown of a text. */
+  textOf: (block: Extract<Block, { type: "text" }>) => string;
+  toolsOf: (tools: readonly ToolPart[]) => ReactNode;
+};
+
+/** One piece of an answer: its words, its reasoning, what was done for it, or what went less well. */
+export function BlockView({ block, textOf, toolsOf }: BlockProps) {
+  switch (block.type) {
+    case "text":
+      return <LazyMarkdown text={textOf(block)} />;
+    case "reasoning":
+      return (
+        <details className="reasoning">
+          <summary>Reasoning</summary>
+          <p>{block.text}</p>
+        </details>
+      );
+    case "tools":
+      return toolsOf(block.tools);
+    case "warning":
+      return (
+        <p className="aside">
+          <TriangleAlert size={15} aria-hidden />
+          {block.message}
+        </p>
+      );
+    case "unknown":
+      return (
+        <details className="reasoning">
+          <summary>Something this page does not know yet</summary>
+          <pre>{JSON.stringify(block.event, null, 2)}</pre>
+        </details>
+      );
+  }
+}
+
+/** True while nothing of what is shown moves by itself. */
+function isThinking(run: Run): boolean {
+  const last = run.parts.at(-1);
+  return !last || (last.type === "tool" && last.state !== "running") || last.type === "warning";
+}
+
+/** Says that an answer goes on while nothing else shows it. */
+export function Thinking({ run }: { run: Run }) {
+  if (!isThinking(run)) return null;
+  return (
+    <p className="thinking">
+      <i />
+      {run.parts.length ? "Going on" : "Thinking"}
+    </p>
+  );
+}

@@ -1,0 +1,41 @@
+import { Globe } from "lucide-react";
+import type { ToolPart } from "../run/reduce";
+import { Arguments } from "./Arguments";
+import { codeIn, originOf, pretty } from "./parts";
+
+function Raw({ tool }: { tool: ToolPart }) {
+  return (
+    <details className="raw">
+      <summary>Raw</summary>
+      <pre>{`${tool.name} ${tool.call}\n${pretty(tool.arguments)}\n\n${tool.error ? `${tool.error}\n` : ""}${pretty(tool.text)}`}</pre>
+    </details>
+  );
+}
+
+/** What went into a call and what came out of it. */
+export function ToolInside({ tool }: { tool: ToolPart }) {
+  const isCode = codeIn(tool.arguments, tool.name) !== null;
+  return (
+    <div className="inside">
+      <Arguments text={tool.arguments} tool={tool.name} />
+      {tool.state === "unknown" && (
+        <p className="result">
+          It was started, and nobody saw how it ended. It is not repeated by itself.
+        </p>
+      )}
+      {tool.untrusted && tool.text && (
+        <p className="outside">
+          <Globe size={14} aria-hidden />
+          {originOf(tool).words}
+        </p>
+      )}
+      {tool.text && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long result is scrolled with the keyboard
+        <p className={isCode ? "result output" : "result"} tabIndex={0}>
+          {tool.text}
+        </p>
+      )}
+      <Raw tool={tool} />
+    </div>
+  );
+}

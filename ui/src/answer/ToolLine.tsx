@@ -1,0 +1,76 @@
+import {
+  Check,
+  ChevronRight,
+  CircleAlert,
+  CircleHelp,
+  CircleX,
+  Globe,
+  LoaderCircle,
+  type LucideIcon,
+} from "lucide-react";
+import { type SyntheticEvent, useState } from "react";
+import type { ToolPart, ToolState } from "../run/reduce";
+import { duration } from "../services/words";
+import { originOf, receiptOf, titleOfTool } from "./parts";
+import { ToolInside } from "./ToolInside";
+
+const faces: Record<ToolState, { icon: LucideIcon; said: string }> = {
+  running: { icon: LoaderCircle, said: "working" },
+  waiting: { icon: CircleHelp, said: "waits for you" },
+  done: { icon: Check, said: "done" },
+  failed: { icon: CircleAlert, said: "failed" },
+  unknown: { icon: CircleHelp, said: "outcome unknown" },
+};
+
+function Progress({ tool }: { tool: ToolPart }) {
+  if (tool.state !== "running" || tool.progress === null) return null;
+  return (
+    <>
+      {tool.fraction !== null && (
+        <progress max={1} value={tool.fraction} aria-label={`How far: ${tool.label}`} />
+      )}
+      <span className="progress clip">{tool.progress}</span>
+    </>
+  );
+}
+
+/** One call: what it was in plain words and how long it took; opened, what went in and what came out. */
+export function ToolLine({ tool }: { tool: ToolPart }) {
+  const rejected = tool.decision === "reject";
+  const { icon, said } = faces[tool.state];
+  const Icon = rejected ? CircleX : icon;
+  const stays = (tool.state === "failed" && !rejected) || tool.state === "unknown";
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const open = chosen ?? stays;
+  const toggled = (event: SyntheticEvent<HTMLDetailsElement>) => {
+    if (event.currentTarget.open !== open) setChosen(event.currentTarget.open);
+  };
+  const { server, label } = titleOfTool(tool);
+  return (
+    <details
+      className={`tool ${rejected ? "rejected" : tool.state}`}
+      open={open}
+      onToggle={toggled}
+    >
+      <summary>
+        <ChevronRight size={14} className="turner" aria-hidden />
+        <Icon size={15} aria-hidden className="state" />
+        <span className="visually-hidden">{rejected ? "rejected" : said}: </span>
+        {server && <span className="server">{server}</span>}
+        <span className="label">{label}</span>
+        {tool.decision && <span className="receipt">{receiptOf(tool)}</span>}
+        <Progress tool={tool} />
+        {tool.untrusted && (
+          <span className="receipt from-outside">
+            <Globe size={13} aria-hidden />
+            {originOf(tool).mark}
+          </span>
+        )}
+        {tool.durationMs !== null && !rejected && (
+          <span className="took">{duration(tool.durationMs)}</span>
+        )}
+      </summary>
+      {open && <ToolInside tool={tool} />}
+    </details>
+  );
+}

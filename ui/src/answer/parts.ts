@@ -1,0 +1,171 @@
+// What the pieces of an answer say, and how they are put together.
+import type { Part, RecalledItem, Run, ToolPart, Unbacked } from "../run/reduce";
+
+/** The words of an answer, without its tools and its reasoning. */
+export function answerText(run: Run): string {
+  return run.parts
+    .filter((part) => part.type === "text")
+    .map((part) => part.text.trim())
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+export type Block =
+  | { type: "tools"; key: string; tools: readonly ToolPart[] }
+  | Exclude<Part, ToolPart>;
+
+/** Calls that follow one another are shown together. */
+export function blocksOf(parts: readonly Part[]): Block[] {
+  const blocks: Block[] = [];
+  for (const part of parts) {
+    const last = blocks.at(-1);
+    if (part.type !== "tool") blocks.push(part);
+    else if (last?.type === "tools") {
+      blocks[blocks.length - 1] = { ...last, tools: [...last.tools, part] };
+    } else blocks.push({ type: "tools", key: part.key, tools: [part] });
+  }
+  return blocks;
+}
+
+/** Arguments or results as names and values, where they are a JSON object. */
+export function entriesOf(text: string): [name: string, value: string][] | null {
+  const value = objectIn(text);
+  return value && Object.entries(value).map(([name, inside]) => [name, inWords(inside)]);
+}
+
+export function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const fits = value && typeof value === "object" && !Array.isArray(value);
+    return fits ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A value as a person reads it: text as it is, yes and no, lists and the rest in one line. */
+function inWords(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (value === null) return "none";
+  const isPlain = (each: unknown) => typeof each === "string" || typeof each === "number";
+  if (Array.isArray(value) && value.length && value.every(isPlain)) return value.join(", ");
+  return JSON.stringify(value, null, 1).replace(/\s*\n\s*/g, " ");
+}
+
+/** Arguments that hold a program, by their names, and the language where it goes without saying. */
+const languages: Record<string, string> = { execute_code: "python", execute_python: "python" };
+
+/** The code that a call runs: its argument `code`, where that is text. */
+export function codeIn(
+  text: string,
+  tool: string,
+): { name: string; text: string; language: string } | null {
+  const code = objectIn(text)?.code;
+  if (typeof code !== "string") return null;
+  const bare = tool.slice(tool.lastIndexOf("__") < 0 ? 0 : tool.lastIndexOf("__") + 2);
+  return { name: "code", text: code, language: languages[bare] ?? "code" };
+}
+
+/** A call of an MCP server's tool is said as `server: what`; the tool's name then has the server, too. */
+export function titleOfTool({ name, label }: Pick<ToolPart, "name" | "label">) {
+  const [, server = "", rest = ""] = /^([^\s:]{1,64}): (.+)$/s.exec(label) ?? [];
+  return name.includes("__") && rest ? { server, label: rest } : { server: null, label };
+}
+
+/** Whose words an untrusted result is, for its line and for a sentence. */
+export function originOf({ arguments: text, name }: Pick<ToolPart, "arguments" | "name">) {
+  return codeIn(text, name)
+    ? { mark: "from a program", words: "What a program printed: these are not your words." }
+    : { mark: "from outside", words: "From outside: these are somebody else’s words, not yours." };
+}
+
+const receipts = {
+  approve: "approved",
+  edit: "approved with your changes",
+  reject: "rejected",
+} as const;
+
+/** What the owner decided about a call, in words. */
+export function receiptOf({ decision, always }: Pick<ToolPart, "decision" | "always">): string {
+  if (!decision) return "";
+  if (!always) return receipts[decision];
+  return decision === "reject"
+    ? "rejected, and never asked again"
+    : "approved, always for this tool";
+}
+
+export function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** The address at which a memory can be read; null for what has no page of its own yet. */
+export function addressOf({ kind, id, source }: RecalledItem): string | null {
+  if (kind === "fact") return `/memory/${id}`;
+  const page = kind === "page" ? /^vault:(.*?\.md)(?:#|$)/.exec(source ?? "")?.[1] : null;
+  if (page) return `/vault/pages/${page.split("/").map(encodeURIComponent).join("/")}`;
+  const talk = /^conversation:([^#]+)/.exec(source ?? "")?.[1];
+  return talk ? `/c/${talk}` : null;
+}
+
+/** The memories that an answer names, in the order in which it does; their places are their numbers. */
+export function cited({ used }: Pick<Run, "used">): string[] {
+  return [...new Set(used.toSorted((a, b) => a.after - b.after).map(({ id }) => id))];
+}
+
+/** The Markdown of an answer with a numbered link behind each place where it leans on a memory. */
+export function withMarks(text: string, run: Pick<Run, "used" | "recalled">): string {
+  if (!run.used.length) return text;
+  const numbered = cited(run);
+  // A mark counts characters, of which an emoji is one; a string's own indices count it as two.
+  const characters = Array.from(text);
+  for (const { id, after } of run.used.toSorted((a, b) => b.after - a.after)) {
+    const item = run.recalled.find((each) => each.id === id);
+    const address = item && addressOf(item);
+    if (address) characters.splice(after, 0, `[${numbered.indexOf(id) + 1}](${address} "cited")`);
+  }
+  return characters.join("");
+}
+
+/** `number` is 0 where the answer does not name the memory. */
+type NumberedItem = { item: RecalledItem; number: number };
+
+/** Recalled memories, those that the answer names before the others and in its order. */
+export function citedFirst(run: Pick<Run, "used" | "recalled">): NumberedItem[] {
+  const ids = cited(run);
+  const numbered = run.recalled.map((item) => ({ item, number: ids.indexOf(item.id) + 1 }));
+  const place = ({ number }: NumberedItem) => number || ids.length + 1;
+  return numbered.toSorted((a, b) => place(a) - place(b));
+}
+
+const claims: Record<Unbacked["claim"], string> = {
+  saved: "Nothing was saved",
+  changed: "Nothing was changed",
+  deleted: "Nothing was deleted",
+  scheduled: "Nothing was scheduled",
+  sent: "Nothing was sent",
+};
+export const claimName = (claim: Unbacked["claim"]): string => claims[claim];
+
+const kinds: Record<string, string> = {
+  fact: "Memory",
+  turn: "Earlier conversation",
+  page: "Vault page",
+  passage: "Document",
+};
+export const kindName = (kind: string): string => kinds[kind] ?? kind;
+
+const changes: Record<string, string> = {
+  added: "Remembered",
+  merged: "Already known, confirmed",
+  superseded: "Corrected",
+  suggested: "Suggested, waits for your review",
+  retracted: "Retracted",
+  restored: "Restored",
+  forgotten: "Forgotten",
+};
+export const changeName = (change: string): string => changes[change] ?? change;

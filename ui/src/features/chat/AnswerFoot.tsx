@@ -1,0 +1,71 @@
+import { Copy, CornerDownRight, RefreshCw } from "lucide-react";
+import { useCopy } from "../../answer/useCopy";
+import { IconButton } from "../../kit/Button";
+import { messageOf } from "../../run/past";
+import { endingOf } from "../../run/sent";
+import type { Session } from "../../run/session";
+import type { ShownTurn } from "../../run/view";
+import { useApp } from "../../services/context";
+import { duration, fullDate } from "../../services/words";
+import { BranchSwitch } from "./BranchSwitch";
+import { ChangedChip, UsedChip } from "./MemoryChips";
+
+type FootProps = {
+  turn: ShownTurn;
+  session: Session;
+  undone: ReadonlySet<string>;
+  busy: boolean;
+  last: boolean;
+  /** Its words, to be copied. */
+  text: string;
+};
+
+/** What stands below an answer: its versions, its memories, and what can be done with it. */
+export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProps) {
+  const { keys } = useApp();
+  const copy = useCopy();
+  const { run, answers } = turn;
+  const took = run.startedAt && run.endedAt ? run.endedAt - run.startedAt : null;
+  return (
+    <footer className={last ? "last" : ""}>
+      {answers && <BranchSwitch of="answer" siblings={answers} session={session} busy={busy} />}
+      <UsedChip run={run} />
+      <ChangedChip changes={run.changed} undone={undone} session={session} />
+      <span className="gap" />
+      {took !== null && run.endedAt && (
+        <span className="took" title={fullDate(run.endedAt)}>
+          {duration(took)}
+        </span>
+      )}
+      {!last && endingOf(turn) && (
+        <IconButton
+          icon={CornerDownRight}
+          size={15}
+          label="Go on from here"
+          disabled={busy}
+          onClick={() => {
+            session.goOn(turn);
+            keys.run("focus-composer");
+          }}
+        />
+      )}
+      {messageOf(turn) && (
+        <IconButton
+          icon={RefreshCw}
+          size={15}
+          label="Answer again"
+          disabled={busy}
+          onClick={() => void session.regenerate(turn)}
+        />
+      )}
+      {text && (
+        <IconButton
+          icon={Copy}
+          size={15}
+          label="Copy the answer"
+          onClick={() => copy(text, "Answer copied")}
+        />
+      )}
+    </footer>
+  );
+}

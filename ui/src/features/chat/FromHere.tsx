@@ -1,0 +1,27 @@
+import { CornerDownRight, X } from "lucide-react";
+import { answerText } from "../../answer/parts";
+import { IconButton } from "../../kit/Button";
+import type { Session } from "../../run/session";
+import type { SessionView } from "../../run/view";
+
+/** Says that the next message stands behind an earlier answer, and takes that back. */
+export function FromHere({ session, view }: { session: Session; view: SessionView }) {
+  const turn = view.turns.find(({ key }) => key === view.from);
+  if (!turn) return null;
+  const words = answerText(turn.run) || turn.question?.content || "";
+  return (
+    <p className="from-here" role="status">
+      <CornerDownRight size={16} aria-hidden />
+      <span className="clip">
+        Your next message goes on from <q>{words.slice(0, 120)}</q>
+      </span>
+      <small>What came after stays as another version.</small>
+      <IconButton
+        icon={X}
+        size={14}
+        label="Go on at the end instead"
+        onClick={() => session.goOn(null)}
+      />
+    </p>
+  );
+}

@@ -1,0 +1,36 @@
+// Exports of other programs: uploaded, looked at, taken in, taken back.
+import { api } from "../../api/client";
+import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useRead } from "../../services/useRead";
+import { useAgain } from "../../services/useReturn";
+import { ImportCard } from "./ImportCard";
+import { ImportDrop } from "./ImportDrop";
+import { WORKING } from "./importWords";
+
+const ask = (signal: AbortSignal) => api.imports(signal);
+const AGAIN_MS = 1000;
+
+export function ImportPage() {
+  const { value, problem, read, look } = useRead(ask);
+  const working = value?.items.some(({ state }) => WORKING.includes(state)) ?? false;
+  useAgain(working, AGAIN_MS, look);
+  return (
+    <>
+      <p className="note lead">
+        What you said to ChatGPT and Claude, and your notes from Notion (Markdown & CSV), Obsidian
+        or plain Markdown. Give the file as you got it, or a zip of the folder. Nothing is taken
+        before you have seen what it holds, and a whole import can be taken back.
+      </p>
+      <ImportDrop onUploaded={read} />
+      {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+      {!value && !problem && <Skeleton lines={3} label="Reading the imports" />}
+      {value && value.items.length > 0 && (
+        <ul className="servers" aria-label="Imports">
+          {value.items.map((one) => (
+            <ImportCard key={one.id} one={one} onChange={read} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+// A filter in words: told to the model, and relied on by nobody.
+import { type FormEvent, useState } from "react";
+import { asProblem } from "../../api/client";
+import { vaultApi } from "../../api/vault";
+import { Button } from "../../kit/Button";
+
+export function AskModel({ onAdded }: { onAdded: () => Promise<void> }) {
+  const [text, setText] = useState("");
+  const [why, setWhy] = useState("");
+  const [busy, setBusy] = useState(false);
+  const add = async (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    try {
+      await vaultApi.addFilter({
+        text,
+        action: "hide",
+        audiences: [],
+        path: "",
+        section: "",
+        field: "",
+        pattern: "",
+      });
+      setText("");
+      setWhy("");
+      await onAdded();
+    } catch (error) {
+      setWhy(asProblem(error).detail);
+    }
+    setBusy(false);
+  };
+  return (
+    <form className="filter-form" aria-label="Ask the model" onSubmit={(event) => void add(event)}>
+      <h2>Ask the model</h2>
+      <p id="asked-only">
+        What you say here in your own words is told to every model that answers from your memory. It
+        may not heed it: nothing is hidden by it. To be sure, add a filter above.
+      </p>
+      <div className="fields">
+        <label className="field">
+          In your words
+          <input
+            className="input"
+            value={text}
+            maxLength={2000}
+            aria-describedby="asked-only"
+            placeholder="Do not speak of my health"
+            onChange={(event) => {
+              setText(event.target.value);
+              setWhy("");
+            }}
+          />
+        </label>
+      </div>
+      {why && (
+        <p className="fault" role="alert">
+          {why}
+        </p>
+      )}
+      <div className="actions">
+        <Button type="submit" disabled={!text.trim() || busy}>
+          Tell it
+        </Button>
+      </div>
+    </form>
+  );
+}

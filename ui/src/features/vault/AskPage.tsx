@@ -1,0 +1,97 @@
+// A question to the vault: the agent that keeps it reads the pages and answers, step by step.
+import { Send, Square } from "lucide-react";
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { Button } from "../../kit/Button";
+import { Link } from "../../kit/pieces";
+import { useStore } from "../../services/store";
+import { AskAnswer } from "./AskAnswer";
+import type { Asking } from "./asking";
+import type { Pages } from "./wikilinks";
+import "../../styles/vault-ask.css";
+
+const MOST_CHARS = 20_000;
+
+type AskProps = { asking: Asking; pages: Pages; onChanged: () => Promise<void> };
+
+export function AskPage({ asking, pages, onChanged }: AskProps) {
+  const asked = useStore(asking.store);
+  const { run, running } = asked;
+  const state = running ? "The vault is being read" : run?.end === "answered" ? "Answered" : "";
+  return (
+    <div className="vault-page scroll">
+      <div className="page-inner vault-ask">
+        <header className="page-head">
+          <h1>Ask the vault</h1>
+        </header>
+        <p className="lead">
+          The agent that keeps your pages reads them and answers, and notes what you tell it. An
+          answer stays here until you leave the vault; for a talk with a history, use the{" "}
+          <Link to="/">chat</Link>.
+        </p>
+        <AskForm asking={asking} running={running} />
+        <p className="visually-hidden" role="status">
+          {state}
+        </p>
+        {run && (
+          <AskAnswer
+            asked={asked}
+            run={run}
+            pages={pages}
+            onChanged={onChanged}
+            onAgain={() => void asking.ask(asked.question)}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function AskForm({ asking, running }: { asking: Asking; running: boolean }) {
+  const [text, setText] = useState(asking.draft);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    asking.draft = text;
+  }, [asking, text]);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) field.current?.focus();
+  }, []);
+  const ask = (event?: FormEvent) => {
+    event?.preventDefault();
+    const question = text.trim();
+    if (!question) return;
+    setText("");
+    void asking.ask(question);
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    ask();
+  };
+  return (
+    <form className="ask-form" onSubmit={ask}>
+      <label className="field">
+        Question
+        <textarea
+          ref={field}
+          className="input"
+          rows={2}
+          maxLength={MOST_CHARS}
+          value={text}
+          placeholder="What do you want to know, or to have noted?"
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={press}
+        />
+      </label>
+      <div className="actions">
+        {running && (
+          <Button icon={Square} onClick={asking.stop}>
+            Stop
+          </Button>
+        )}
+        <Button look="primary" icon={Send} type="submit" disabled={!text.trim()}>
+          Ask
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,161 @@
+// What is hidden in the vault and from whom: added, removed, and tried out.
+import { EyeOff, ShieldCheck, Trash2 } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { asProblem } from "../../api/client";
+import type { VaultFilter } from "../../api/types";
+import { vaultApi } from "../../api/vault";
+import { Button, IconButton } from "../../kit/Button";
+import { ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { useRead } from "../../services/useRead";
+import { AskModel } from "./AskModel";
+import { actions, audiences, patterns, told } from "./filterWords";
+import { Seen } from "./Seen";
+
+const ask = (signal: AbortSignal) => vaultApi.filters(signal);
+
+export function FiltersPage({ paths }: { paths: readonly string[] }) {
+  const { toasts } = useApp();
+  const { value, problem, read } = useRead(ask);
+  const items = value?.items;
+  const remove = async (filter: VaultFilter) => {
+    try {
+      const { id, ...body } = await vaultApi.removeFilter(filter.id);
+      const back = () => vaultApi.addFilter(body).then(() => read(), toasts.fault);
+      toasts.show(
+        filter.text ? "Removed: it is no longer told" : "Removed: it is no longer hidden",
+        { label: "Undo", run: () => void back() },
+      );
+      await read();
+    } catch (error) {
+      toasts.fault(error);
+    }
+  };
+  return (
+    <div className="vault-page scroll">
+      <div className="page-inner vault-filters">
+        <header className="page-head">
+          <h1>Filters</h1>
+        </header>
+        <p className="lead">
+          Bethink itself leaves out what you hide here before anything is read by a model or a
+          program. You see everything, always.
+        </p>
+        {problem && <ProblemNotice problem={problem} onRetry={() => void read()} />}
+        {!items && !problem && <Skeleton lines={3} label="Reading the filters" />}
+        {items?.length === 0 && (
+          <p className="none-yet">
+            <ShieldCheck size={16} aria-hidden /> Nothing is hidden from anybody.
+          </p>
+        )}
+        {items && items.length > 0 && (
+          <ul className="filter-list" aria-label="Filters">
+            {items.map((filter) => (
+              <li key={filter.id}>
+                <EyeOff size={16} aria-hidden />
+                <span>
+                  {told(filter)}
+                  {filter.note && <small>{filter.note}</small>}
+                </span>
+                <IconButton
+                  icon={Trash2}
+                  size={16}
+                  label={`Remove: ${told(filter)}`}
+                  onClick={() => void remove(filter)}
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+        {items && <AddFilter onAdded={read} />}
+        {items && <AskModel onAdded={read} />}
+        {items && <Seen paths={paths} filters={items} />}
+      </div>
+    </div>
+  );
+}
+
+const empty = { action: "hide", audience: "", path: "", section: "", field: "", pattern: "" };
+
+function AddFilter({ onAdded }: { onAdded: () => Promise<void> }) {
+  const [draft, setDraft] = useState(empty);
+  const [why, setWhy] = useState("");
+  const [busy, setBusy] = useState(false);
+  const { action, audience, ...places } = draft;
+  const isEmpty = Object.values(places).every((value) => !value.trim());
+  const set = (patch: Partial<typeof empty>) => {
+    setDraft({ ...draft, ...patch });
+    setWhy("");
+  };
+  const add = async (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    try {
+      await vaultApi.addFilter({
+        ...places,
+        action: actions.find(({ value }) => value === action)?.value ?? "hide",
+        audiences: audience ? [audience] : [],
+      });
+      setDraft(empty);
+      await onAdded();
+    } catch (error) {
+      setWhy(asProblem(error).detail);
+    }
+    setBusy(false);
+  };
+  const field = (name: "path" | "section" | "field", label: string, hint: string) => (
+    <label className="field">
+      {label}
+      <input
+        className="input"
+        value={draft[name]}
+        placeholder={hint}
+        onChange={(event) => set({ [name]: event.target.value })}
+      />
+    </label>
+  );
+  const select = (
+    name: "action" | "pattern" | "audience",
+    label: string,
+    options: readonly { value: string; label: string }[],
+  ) => (
+    <label className="field">
+      {label}
+      <select
+        className="input"
+        value={draft[name]}
+        onChange={(event) => set({ [name]: event.target.value })}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <form className="filter-form" aria-label="Add a filter" onSubmit={(event) => void add(event)}>
+      <h2>Add a filter</h2>
+      <div className="fields">
+        {select("action", "What to do", actions)}
+        {select("pattern", "With", patterns)}
+        {select("audience", "From whom", audiences)}
+        {field("path", "On pages", "entities/*")}
+        {field("section", "In the section", "Health")}
+        {field("field", "In the field", "salary")}
+      </div>
+      {why && (
+        <p className="fault" role="alert">
+          {why}
+        </p>
+      )}
+      <div className="actions">
+        <Button look="primary" type="submit" disabled={isEmpty || busy}>
+          Add
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,125 @@
+// The pages near one page, drawn, and the same as a list.
+import { FileText, Shrink } from "lucide-react";
+import { useCallback, useMemo, useState } from "react";
+import { vaultApi } from "../../api/vault";
+import { IconButton } from "../../kit/Button";
+import { Link, Notice, ProblemNotice, Segmented, Skeleton } from "../../kit/pieces";
+import { useApp } from "../../services/context";
+import { addressOfPage } from "../../services/router";
+import { remember, remembered } from "../../services/store";
+import { useRead } from "../../services/useRead";
+import { count } from "../../services/words";
+import { addressOfSpot, Graph } from "./Graph";
+import { drawn, type Spot } from "./graphLayout";
+import { PageHead } from "./PageHead";
+import "../../styles/vault-graph.css";
+
+const KEY = "bethink.vault.graph";
+const depths = ["1", "2", "3"] as const;
+type Depth = (typeof depths)[number];
+
+/** `news` is another value whenever pages changed. */
+export function GraphPage({ path, news }: { path: string; news: unknown }) {
+  const { router } = useApp();
+  const [look, setLook] = useState(() => remembered(KEY, { depth: "1" as Depth, isWhole: false }));
+  const { depth, isWhole } = look;
+  const ask = useCallback(
+    async (signal: AbortSignal) => ({
+      graph: await vaultApi.graph(path, Number(depth), signal),
+      depth: Number(depth),
+    }),
+    [path, depth],
+  );
+  // What was there before stays until the newer is.
+  const { value: near, problem } = useRead(ask, news);
+  const drawing = useMemo(() => near && drawn(near.graph, path, near.depth), [near, path]);
+  const choose = (patch: Partial<typeof look>) => {
+    const next = { ...look, ...patch };
+    setLook(next);
+    remember(KEY, next);
+  };
+  return (
+    <div className="vault-page">
+      <PageHead path={path}>
+        <Segmented
+          label="Links away"
+          value={depth}
+          options={depths.map((value) => ({ value, label: value }))}
+          onChange={(next) => choose({ depth: next })}
+        />
+        <IconButton
+          icon={Shrink}
+          label="All of it in view"
+          aria-pressed={isWhole}
+          onClick={() => choose({ isWhole: !isWhole })}
+        />
+        <Link
+          to={addressOfPage(path)}
+          className="icon-button"
+          aria-label="Open the page"
+          title="Open the page"
+        >
+          <FileText size={18} aria-hidden />
+        </Link>
+      </PageHead>
+      {problem && (
+        <div className="vault-notices">
+          <ProblemNotice problem={problem} />
+        </div>
+      )}
+      {!near && !problem && <Skeleton lines={6} label="Reading the links" />}
+      {drawing && drawing.spots.length > 0 && (
+        <>
+          {drawing.total > drawing.spots.length && (
+            <div className="vault-notices">
+              <Notice>
+                {drawing.spots.length.toLocaleString()} of {count(drawing.total, "page")} are shown:
+                those that are nearest.{" "}
+                {depth === "1"
+                  ? "The others are in the page’s links."
+                  : "Fewer links away there are fewer."}
+              </Notice>
+            </div>
+          )}
+          {drawing.spots.length === 1 && (
+            <p className="graph-note">No page links here or from here.</p>
+          )}
+          <Graph
+            drawing={drawing}
+            isWhole={isWhole}
+            onOpen={(spot) => router.go(addressOfSpot(spot))}
+          />
+          <SpotList spots={drawing.spots} />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** The drawing in words: by distance, and with whom each is linked. */
+function SpotList({ spots }: { spots: readonly Spot[] }) {
+  const names = new Map(spots.map(({ id, name }) => [id, name]));
+  const said = (ids: readonly string[]) => ids.flatMap((id) => names.get(id) ?? []).join(", ");
+  return (
+    <details className="graph-list">
+      <summary>As a list</summary>
+      <ul className="vault-links scroll">
+        {spots.map((spot) => (
+          <li key={spot.id}>
+            <Link to={addressOfSpot(spot)} className={spot.path === null ? "missing" : undefined}>
+              <span>
+                {spot.name}
+                {spot.path === null && " (not made yet)"}
+              </span>
+              <small>
+                {spot.distance === 0 ? "This page" : `${count(spot.distance, "link")} away`}
+                {spot.to.length > 0 && `; links to ${said(spot.to)}`}
+                {spot.from.length > 0 && `; linked from ${said(spot.from)}`}
+              </small>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,121 @@
+// "What would this client see?": a page as somebody else gets it.
+import { useEffect, useId, useRef, useState } from "react";
+import { asProblem } from "../../api/client";
+import type { VaultFilter, VaultPage, VaultSeen } from "../../api/types";
+import { vaultApi } from "../../api/vault";
+import { Button } from "../../kit/Button";
+import { readers } from "./filterWords";
+
+type Place = { path: string; audience: string };
+type Shown = Place & { seen: VaultSeen; page: VaultPage };
+
+export function Seen(props: { paths: readonly string[]; filters: readonly VaultFilter[] }) {
+  const { paths, filters } = props;
+  const known = useId();
+  const [path, setPath] = useState("");
+  const [audience, setAudience] = useState<string>(readers[0].value);
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [why, setWhy] = useState("");
+  const asked = useRef(0);
+  const look = async ({ path, audience }: Place) => {
+    asked.current += 1;
+    const mine = asked.current;
+    try {
+      const [seen, page] = await Promise.all([
+        vaultApi.seenBy(path, audience),
+        vaultApi.page(path),
+      ]);
+      if (mine !== asked.current) return;
+      setShown({ path, audience, seen, page });
+      setWhy("");
+    } catch (error) {
+      if (mine !== asked.current) return;
+      setShown(null);
+      setWhy(asProblem(error).detail);
+    }
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was looked at is looked at again when filters or pages change
+  useEffect(() => {
+    if (shown) void look(shown);
+  }, [filters, paths]);
+  return (
+    <form
+      className="filter-form"
+      aria-label="What would this client see?"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void look({ path, audience });
+      }}
+    >
+      <h2>What would this client see?</h2>
+      <div className="fields">
+        <label className="field">
+          Page
+          <input
+            className="input"
+            list={known}
+            value={path}
+            placeholder="user.md"
+            onChange={(event) => setPath(event.target.value)}
+          />
+          <datalist id={known}>
+            {paths.slice(0, 200).map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+        </label>
+        <label className="field">
+          Seen by
+          <select
+            className="input"
+            value={audience}
+            onChange={(event) => setAudience(event.target.value)}
+          >
+            {readers.map(({ value, label }) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Button type="submit" disabled={!path.trim()}>
+          Show
+        </Button>
+      </div>
+      {why && (
+        <p className="fault" role="alert">
+          {why}
+        </p>
+      )}
+      {shown && <Page shown={shown} />}
+    </form>
+  );
+}
+
+function Page({ shown: { seen, page } }: { shown: Shown }) {
+  if (seen.is_hidden) return <p role="status">They see no such page.</p>;
+  // A mark counts characters, of which an emoji is one; a string's own indices count it as two.
+  const characters = Array.from(page.text);
+  const cut = (start: number, end?: number) => characters.slice(start, end).join("");
+  const ends = seen.marks.map(({ end }) => end);
+  return (
+    <>
+      <p role="status">
+        {seen.marks.length
+          ? "Struck out is what they do not see; what stands for it is marked."
+          : "They see all of this page."}
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long page is scrolled with the keyboard */}
+      <section className="seen scroll" tabIndex={0} aria-label="The page as they see it">
+        {seen.marks.map(({ start, end, shown }, i) => (
+          <span key={start}>
+            {cut(ends[i - 1] ?? 0, start)}
+            <del>{cut(start, end)}</del>
+            {shown && <ins>{shown}</ins>}
+          </span>
+        ))}
+        {cut(ends.at(-1) ?? 0)}
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,114 @@
+// All pages of the vault, followed as they change: told by the server as it happens, asked for where it does not tell.
+import { asProblem, type Problem } from "../../api/client";
+import type { VaultEntry, VaultNews, VaultTree } from "../../api/types";
+import { Store } from "../../services/store";
+
+/** How often the server is asked while no stream tells. */
+export const EVERY_MS = 2000;
+
+export type Entries = ReadonlyMap<string, VaultEntry>;
+export type Followed = {
+  /** Pages and folders by path; null until they were read. What changed is another object. */
+  entries: Entries | null;
+  problem: Problem | null;
+};
+
+type Api = { tree: () => Promise<VaultTree>; news: (after: number) => Promise<VaultNews> };
+/** As much of an `EventSource` as is needed. */
+export type Source = Pick<EventSource, "close" | "readyState"> & {
+  onmessage: ((event: MessageEvent<string>) => void) | null;
+};
+
+const OPEN = 1;
+
+function taken(entries: Entries, news: VaultNews): Entries {
+  if (!news.items.length && !news.gone.length) return entries;
+  const next = new Map(entries);
+  for (const path of news.gone) next.delete(path);
+  for (const entry of news.items) next.set(entry.path, entry);
+  return next;
+}
+
+export class Following {
+  readonly store = new Store<Followed>({ entries: null, problem: null });
+  #change: number | null = null;
+  #looking: Promise<void> | null = null;
+  #source: Source | null = null;
+  /** It is wanted that the server tells. */
+  #isHeard = false;
+
+  constructor(
+    readonly api: Api,
+    readonly open: (address: string) => Source,
+  ) {}
+
+  read = async (): Promise<void> => {
+    try {
+      const { items, change } = await this.api.tree();
+      // What is known may be newer by now than what was asked for.
+      if (change < (this.#change ?? 0)) return;
+      this.#change = change;
+      this.store.set({ entries: new Map(items.map((item) => [item.path, item])), problem: null });
+    } catch (error) {
+      this.store.change({ problem: asProblem(error) });
+    }
+  };
+
+  /** Asks what changed until now; what changed after an earlier question was asked is asked for again. */
+  look = async (): Promise<void> => {
+    await this.#looking;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    await this.#looking;
+  };
+
+  /** Asks where no stream tells; for all where nothing is known yet. */
+  lookUnlessTold = async (): Promise<void> => {
+    if (this.#change === null && this.store.get().problem) await this.#begin();
+    else if (this.#source?.readyState !== OPEN) await this.look();
+  };
+
+  async #begin(): Promise<void> {
+    await this.read();
+    if (this.#change !== null && this.#isHeard) this.listen();
+  }
+
+  /** Has the server tell, from what is known on, or as soon as something is. */
+  listen = (): void => {
+    this.hush();
+    this.#isHeard = true;
+    if (this.#change === null) return;
+    const source = this.open(`/vault/changes?after=${this.#change}`);
+    source.onmessage = ({ data }) => this.#hear(data);
+    this.#source = source;
+  };
+
+  hush = (): void => {
+    this.#isHeard = false;
+    this.#source?.close();
+    this.#source = null;
+  };
+
+  async #look(): Promise<void> {
+    if (this.#change === null) return;
+    try {
+      this.#take(await this.api.news(this.#change));
+    } catch {
+      // The banner of the whole interface tells when the server is away; the next look goes on from here.
+    }
+  }
+
+  #hear(data: string): void {
+    // The stream ends with a word that is no news.
+    if (data.startsWith("{")) this.#take(JSON.parse(data) as VaultNews);
+  }
+
+  #take(news: VaultNews): void {
+    const { entries } = this.store.get();
+    // Told twice, by the stream and in answer to a question: the later one is known already.
+    if (!entries || news.change < (this.#change ?? 0)) return;
+    this.#change = news.change;
+    this.store.change({ entries: taken(entries, news) });
+  }
+}
