@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import anyio.lowlevel
 import pytest
 
+from bethink.across.importing.records import Import
+from bethink.across.importing.service import Importing
+from bethink.across.importing.staging import Staging
+from bethink.errors import StorageError
 from bethink.memory import NewFact
+from bethink.principal import Principal
 from bethink.web.security import MAX_BODY_BYTES
 from tests.door import Door, open_door
 from tests.exports import asked_and_answered, packed
@@ -59,6 +65,47 @@ async def test_an_export_is_uploaded_looked_at_taken_in_and_taken_back() -> None
         assert (await door.http.get("/conversations")).json()["items"] == []
         (listed,) = (await door.http.get("/import")).json()["items"]
         assert listed["state"] == "undone"
+
+
+async def test_an_import_ends_with_its_file_and_nothing_else_begins_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held, remove = threading.Event(), Staging.remove
+
+    def later(self: Staging, owner: str, id: str) -> None:
+        assert held.wait(30)
+        remove(self, owner, id)
+
+    async with open_door() as door:
+        ready = await uploaded(door)
+        monkeypatch.setattr(Staging, "remove", later)
+        await door.http.post(f"/import/{ready['id']}/apply", json={})
+        importing = door.house.app.importing
+        while (await importing.get(door.house.me, ready["id"])).state != "done":
+            await anyio.lowlevel.checkpoint()
+        now = (await door.http.get(f"/import/{ready['id']}")).json()
+        assert (now["state"], now["staged"], len(staged(door))) == ("applying", True, 1)
+        assert (await door.http.post(f"/import/{ready['id']}/undo")).status_code == 409
+        held.set()
+        done = await ended(door, ready["id"])
+        assert (done["state"], done["staged"], staged(door)) == ("done", False, [])
+
+
+async def test_what_cannot_be_kept_takes_no_other_import_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_door() as door:
+        kept, keep = 0, type(door.house.app.importing).keep
+
+        async def fails(self: Importing, principal: Principal, record: Import) -> None:
+            nonlocal kept
+            kept += 1
+            if kept == 2:
+                message = "the disk is full"
+                raise StorageError(message)
+            await keep(self, principal, record)
+
+        monkeypatch.setattr(type(door.house.app.importing), "keep", fails)
+        assert (await uploaded(door))["state"] == "failed"
+        assert (await uploaded(door))["state"] == "ready"
 
 
 @pytest.mark.parametrize("is_form", [True, False])

@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.across.importing.records import WORKING, Import, Report
+from bethink.across.importing.records import Import, Report
 from bethink.across.importing.service import Choice
 from bethink.errors import BadInput, BethinkError, Conflict
 from bethink.telemetry import log, recorded
@@ -47,7 +47,7 @@ class Desk:
 
     importing: Importing
     _tasks: TaskGroup | None = None
-    _live: dict[str, Report] = field(default_factory=dict[str, Report])
+    _live: dict[str, Import] = field(default_factory=dict[str, Import])
     _scopes: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope])
     _limit: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE))
 
@@ -165,12 +165,8 @@ class Desk:
         return [self._shown(one) for one in await self.importing.list(principal)]
 
     def _shown(self, held: Import) -> Import:
-        report = self._live.get(held.id)
-        if held.state not in WORKING or report is None:
-            return held
-        if held.state == "reading":
-            return msgspec.structs.replace(held, preview=report)
-        return msgspec.structs.replace(held, report=report)
+        # What is at work has not ended before its file is gone too, whatever its record says.
+        return self._live.get(held.id, held)
 
     async def _path(self, principal: Principal, held: Import) -> Path:
         path = await anyio.to_thread.run_sync(self.importing.staging.path, principal.owner, held.id)
@@ -180,7 +176,8 @@ class Desk:
 
     def _teller(self, id: str) -> Callable[[Report], None]:
         def tell(report: Report) -> None:
-            self._live[id] = report
+            if now := self._live.get(id):
+                self._live[id] = _so_far(now, report)
 
         return tell
 
@@ -197,7 +194,8 @@ class Desk:
             raise Conflict(message)
         with ExitStack() as stack:
             stack.enter_context(self.importing.working(record.id))
-            self._live[record.id] = Report()
+            stack.callback(self._live.pop, record.id, None)
+            self._live[record.id] = _so_far(record, Report())
             await self.importing.keep(principal, record)
             working = stack.pop_all()
             self._tasks.start_soon(
@@ -213,18 +211,16 @@ class Desk:
         failing: State,
         working: ExitStack,
     ) -> None:
-        with working, anyio.CancelScope() as scope:
+        with working, anyio.CancelScope() as scope, recorded(_log, "an import could not be kept"):
+            working.callback(self._scopes.pop, record.id, None)
             self._scopes[record.id] = scope
             now, fault = None, _FAULT
-            try:
-                with recorded(_log, "an import failed"):
-                    now, fault = await self._done(work)
-            finally:
-                del self._scopes[record.id]
+            with recorded(_log, "an import failed"):
+                now, fault = await self._done(work)
             if now is None:
-                now = msgspec.structs.replace(record, state=failing, error=fault, report=self._so_far(record))
+                report = record.report if record.state == "reading" else self._live[record.id].report
+                now = msgspec.structs.replace(record, state=failing, error=fault, report=report)
             await self.importing.keep(principal, now)
-        self._live.pop(record.id, None)
 
     async def _done(self, work: Callable[[], Awaitable[Import]]) -> tuple[Import | None, str]:
         """What the work made of an import; without it, why not."""
@@ -234,5 +230,9 @@ class Desk:
         except BethinkError as error:
             return None, error.message
 
-    def _so_far(self, record: Import) -> Report | None:
-        return record.report if record.state == "reading" else self._live.get(record.id, record.report)
+
+def _so_far(record: Import, report: Report) -> Import:
+    """An import at work, and how far it is."""
+    if record.state == "reading":
+        return msgspec.structs.replace(record, preview=report)
+    return msgspec.structs.replace(record, report=report)

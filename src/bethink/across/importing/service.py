@@ -143,6 +143,7 @@ class Importing:
                     report=report,
                     preview=kept.preview,
                     at=kept.at,
+                    staged=kept.staged,
                 )
                 await self.keep(principal, now)
             self.on_written(principal.owner)
