@@ -273,9 +273,10 @@ async def test_a_model_that_fails_is_told_and_not_asked_again() -> None:
     failure = RateLimited("Slow down.", retry_after_s=600)
     async with client_of(ScriptedLlm([failure, failure])) as client:
         again = client.openai.with_options(max_retries=3)
-        with pytest.raises(openai.InternalServerError) as refused:
+        with pytest.raises(openai.RateLimitError) as refused:
             await again.chat.completions.create(model="bethink", messages=[{"role": "user", "content": "Hi"}])
         assert "Slow down" in str(refused.value)
+        assert (refused.value.type, refused.value.code) == ("rate_limit_error", "rate_limit_exceeded")
         assert len(await stored(client)) == 2
         stream = await ask(client, [user("Hi")], stream=True)
         with pytest.raises(openai.APIError, match="Slow down"):

@@ -10,7 +10,7 @@ import pytest
 
 from bethink.agent.repeated import Told, said_by
 from bethink.agent.threads import REPEATABLE_US, THREADS, Threads
-from bethink.errors import Busy
+from bethink.errors import Busy, ContextTooLong
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import ToolMessage
@@ -186,6 +186,13 @@ async def test_a_call_of_the_clients_is_found_behind_any_number_of_bethinks_own(
         body = {"model": "bethink", "messages": messages, **offered}
         answer = await client.door.http.post("/v1/chat/completions", json=body)
     assert answer.json()["choices"][0]["message"]["content"] == "Done."
+
+
+async def test_what_is_too_long_for_the_model_is_told_as_the_requests_own_fault() -> None:
+    async with client_of(ScriptedLlm([ContextTooLong()] * 3)) as client:
+        with pytest.raises(openai.BadRequestError) as refused:
+            await ask(client, "Hi")
+    assert (refused.value.type, refused.value.code) == ("invalid_request_error", "context_too_long")
 
 
 async def test_a_key_whose_request_never_began_is_free_after_ten_minutes_and_none_is_kept_for_long() -> None:

@@ -240,7 +240,7 @@ async def test_a_call_that_waits_is_named_and_the_conversation_goes_on() -> None
 async def test_a_model_that_fails_is_told_and_a_stream_ends_as_failed() -> None:
     failure = RateLimited("Slow down.", retry_after_s=600)
     async with client_of(ScriptedLlm([failure, failure])) as client:
-        with pytest.raises(openai.InternalServerError, match="Slow down"):
+        with pytest.raises(openai.RateLimitError, match="Slow down"):
             await ask(client)
         events = [event async for event in await ask(client, stream=True)]
         fetched = await client.openai.responses.retrieve(events[-1].response.id)

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 _SECOND_US: Final = 1_000_000
 _FAILED: Final = 502
-_NO_MODEL: Final = 404
+_STATUS: Final = {"no_model": 404, "rate_limited": 429, "context_too_long": 400}
+"""Of runs that failed, where OpenAI has a status of its own for that; others failed behind Bethink."""
 _STOPPED: Final = 409
 _LENGTHS: Final = (
     *("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds", "repeated_calls"),
@@ -176,10 +177,8 @@ class Telling:
 
     @property
     def failed_with(self) -> int:
-        """The status of what ended it early: a model that is not there is the client's to choose."""
-        if self.error is None:
-            return _STOPPED
-        return _NO_MODEL if self.error.code == "no_model" else _FAILED
+        """The status of what ended it early."""
+        return _STOPPED if self.error is None else _STATUS.get(self.error.code, _FAILED)
 
 
 class ChatFrames:
