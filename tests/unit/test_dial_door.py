@@ -342,7 +342,9 @@ async def test_a_file_that_cannot_be_put_back_is_told_in_its_stage() -> None:
 
 
 @pytest.mark.requirement("C30")
-async def test_a_reader_that_leaves_ends_the_run_and_what_was_stored_is_kept() -> None:
+async def test_a_reader_that_leaves_ends_the_run_and_what_was_stored_is_kept(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     slow = Rule(after_tool=True, text="Slowly. " * 100, delay_ms=50)
     async with open_dial_house(STORE, slow) as way:
         body = {"messages": [user("My name is Alice")], "stream": True}
@@ -353,6 +355,7 @@ async def test_a_reader_that_leaves_ends_the_run_and_what_was_stored_is_kept() -
         async with asyncio.timeout(120):
             while await way.memory() is None:  # noqa: ASYNC110 - a file of another server
                 await asyncio.sleep(0.01)
+    assert "Traceback" not in caplog.text
 
 
 async def test_where_bethink_is_no_application_it_says_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from aidial_sdk import DIALApp
@@ -24,7 +25,7 @@ _STATUS: Final = {"rate_limited": 429, "context_too_long": 400, "no_model": 500}
 """Of runs that failed as a whole. Core repeats a request after 429, 502, 503 and 504: where that helps
 nobody it is 500."""
 _BAD_REQUEST, _SERVER_ERROR = 400, 500
-_CONFLICT: Final = 409
+_LEFT: Final = "Nobody reads this answer any more."
 
 
 class Application(ChatCompletion):
@@ -48,6 +49,9 @@ class Application(ChatCompletion):
             raise DialProtocolError("Bethink gives one choice: n is 1.", status_code=422)
         try:
             telling = await self._door.answer(asked, open_choice)
+        except asyncio.CancelledError as left:
+            # The SDK's `CancelScope` cannot take a task that was cancelled: it would break, into the log.
+            raise _protocol(_LEFT, "left", _SERVER_ERROR) from left
         except RefusedError as error:
             raise _protocol(str(error), error.code, _STATUS.get(error.code, _SERVER_ERROR)) from error
         except BethinkError as error:
