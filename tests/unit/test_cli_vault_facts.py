@@ -20,3 +20,20 @@ def test_vanished_lines_are_told_and_answered_for(plain: CommandLine) -> None:
     assert "1 vanished lines: written again" in plain("vault", "facts", "--restore").err
     assert "- Likes tea ^fact-" in page.read_text()
     assert plain("vault", "facts", "--json").documents[0]["problems"] == []
+
+
+def test_a_folder_that_is_gone_is_told_and_brought_back(plain: CommandLine) -> None:
+    plain("vault", "init")
+    plain("memory", "add", "Likes tea")
+    folder = plain.data / "vault"
+    folder.rename(plain.data / "elsewhere")
+    told = plain("vault", "facts")
+    assert told.out == "0 memories are lines of pages\n"
+    assert "folder is gone" in told.err
+    checked = plain("vault", "check")
+    assert "folder is gone" in checked.err
+    assert "Nothing is wrong" not in checked.err
+    plain("vault", "init")
+    assert "vanished" in plain("vault", "facts").out
+    assert "1 vanished lines: written again" in plain("vault", "facts", "--restore").err
+    assert "Likes tea" in (folder / "memories" / "general.md").read_text()

@@ -154,7 +154,7 @@ def _check(session: Session, screen: Screen, options: argparse.Namespace) -> int
             screen.line(msgspec.json.encode(problem).decode())
     else:
         tell(screen, lines)
-    if not report.findings and not lines.problems:
+    if not (report.findings or lines.problems or lines.trouble):
         screen.note("Nothing is wrong.")
     if options.repair:
         return repair(session, screen, report, is_sure=options.yes)

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from bethink.vault import Change as PageChange
     from bethink.vault import Vault
 
-_LEASE_S: Final = 300.0
+_LEASE_S: Final = 86_400.0
+"""However long a comparison takes; the bus knows at once of a process that died."""
 _WAIT_S: Final = 10.0
 _PAUSE_S: Final = 0.05
 _QUIET_S: Final = 0.2
@@ -55,6 +56,7 @@ _CONFLICT: Final = (
     "The line and its memory were both changed: have the line say what is so, and delete the note below it."
 )
 _HELD: Final = "The line vanished with others: bring its file back, or say what is meant."
+_NO_FOLDER: Final = "The vault's folder is gone. Bring it back, or make it anew: `bethink vault init`."
 _log = log("mirror")
 
 
@@ -160,6 +162,8 @@ class Mirror:
         """How lines and facts stand, as they were compared last."""
         state = (await self._looking.state(owner)).record
         lines = [one.record for one in await self._looking.all_lines(owner)]
+        if any(line.state != "gone" for line in lines) and not await self.vault.exists(owner):
+            return Report(trouble=_NO_FOLDER)
         problems = [found for line in lines if (found := _problem(line)) is not None]
         page = await self.memory.store.scan(owner, Scan(REFUSALS, limit=1_000))
         problems += [Problem("no_fact", one.record.path, "", "", one.record.why) for one in page.items]
