@@ -243,3 +243,20 @@ async def test_a_copy_that_a_sync_client_left_is_no_second_word_on_a_memory(
     (both.kept.root / "memories" / name).replace(both.kept.root / "memories" / "general.md")
     await both.settle()
     assert await both.facts() == ["Likes tea", "Lives in Rome", "Plays chess"]
+
+
+async def test_a_line_on_another_page_is_not_written_again_where_the_memory_once_stood(
+    tmp_path: Path,
+) -> None:
+    both = await mirrored_in(tmp_path)
+    fact = await both.stored("Plays the violin")
+    both.cut("violin")
+    await both.memory.edit(ME, fact.id, NewFact("Plays the viola"))
+    await both.settle()
+    moved = both.kept.file("entities/me.md", both.cut("viola"))
+    # What was written just now is read again, and would be known for that.
+    os.utime(moved, (1, 1))
+    await both.settle()
+    both.kept.file("memories/general.md", f"{both.text()}- Has a dog\n")
+    await both.settle()
+    assert both.lines() == ["Has a dog", "Plays the viola"]

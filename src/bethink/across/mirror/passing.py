@@ -98,7 +98,7 @@ class Passing:
         """What there is of a line; None where its page cannot be read."""
         look = self.ledger.look
         fact = await self.looking.current(self.ledger.owner, look, line.fact)
-        if fact is not None and fact.id != line.fact and self.ledger.shows(fact.id, but=line.id):
+        if fact is not None and fact.id != line.fact and await self._has_another(fact, line):
             fact = None
         found = look.marked.pop(line.id, [])
         notes = [one for one in found if one[1].is_note]
@@ -117,6 +117,12 @@ class Passing:
             return Case(line, fact, *mains[0], note, note_on)
         seen = look.pages.get(line.path) or Seen(line.path, odd=line.state != "gone")
         return None if seen.odd else Case(line, fact, seen, None, note, note_on)
+
+    async def _has_another(self, fact: Fact, line: Line) -> bool:
+        """Whether a line of its own shows what the line's fact became, on whichever page."""
+        if not self.ledger.shows(fact.id, but=line.id):
+            self.ledger.know(await self.looking.lines_of(self.ledger.owner, [fact.id]))
+        return self.ledger.shows(fact.id, but=line.id)
 
     # --- what follows from a verdict ------------------------------------------
 
