@@ -1,5 +1,5 @@
 import { Compass } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { ChatRoom } from "../features/chat/ChatRoom";
 import { LoginPage } from "../features/login/LoginPage";
 import { useKey } from "../keys/keys";
@@ -82,6 +82,13 @@ export function App() {
   useEffect(() => {
     document.title = name && route.room !== "chat" ? `${name} · Bethink` : "Bethink";
   }, [name, route.room]);
+  const shown = useRef(path);
+  useEffect(() => {
+    // What had the focus may be gone with the page that was left.
+    const isLost = document.activeElement === document.body;
+    if (shown.current !== path && isLost) document.getElementById("main")?.focus();
+    shown.current = path;
+  }, [path]);
   if (session?.needed && !session.user) return <LoginPage />;
   return (
     <div className="shell">

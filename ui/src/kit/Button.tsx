@@ -4,6 +4,7 @@ import type { ButtonHTMLAttributes, Ref } from "react";
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   look?: "plain" | "primary" | "quiet" | "fault";
   icon?: LucideIcon;
+  ref?: Ref<HTMLButtonElement>;
 };
 
 export function Button({ look = "plain", icon: Icon, children, ...rest }: ButtonProps) {

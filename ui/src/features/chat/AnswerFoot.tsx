@@ -55,7 +55,10 @@ export function AnswerFoot({ turn, session, undone, busy, last, text }: FootProp
           size={15}
           label="Answer again"
           disabled={busy}
-          onClick={() => void session.regenerate(turn)}
+          onClick={() => {
+            void session.regenerate(turn);
+            if (matchMedia("(pointer: fine)").matches) keys.run("focus-composer");
+          }}
         />
       )}
       {text && (

@@ -1,6 +1,7 @@
 import { Ghost, PanelRight, SlidersHorizontal, TextAlignStart } from "lucide-react";
 import { useState } from "react";
 import { IconButton } from "../../kit/Button";
+import { useFocusAfter } from "../../kit/useFocusAfter";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
@@ -58,6 +59,7 @@ function ModelButton({ view, onOpen }: { view: SessionView; onOpen: () => void }
 export function ChatHead(props: HeadProps) {
   const { session, view, panelOpen, panelUseful, onPanel, onList } = props;
   const [renaming, setRenaming] = useState(false);
+  const heading = useFocusAfter<HTMLHeadingElement>(renaming);
   const [choosing, setChoosing] = useState(false);
   const { conversations } = useApp();
   const { items } = useStore(conversations.store);
@@ -70,7 +72,9 @@ export function ChatHead(props: HeadProps) {
       {conversation && renaming ? (
         <TitleField item={conversation} onDone={() => setRenaming(false)} />
       ) : (
-        <h1 className="clip">{title}</h1>
+        <h1 ref={heading} tabIndex={-1} className="clip">
+          {title}
+        </h1>
       )}
       {temporary && <TemporaryMark />}
       {conversation?.origin && <span className="origin-mark">From {conversation.origin}</span>}

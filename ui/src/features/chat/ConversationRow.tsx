@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import type { Conversation } from "../../api/types";
 import { Link } from "../../kit/pieces";
+import { useFocusAfter } from "../../kit/useFocusAfter";
 import { count } from "../../services/words";
 import { ConversationMenu, titleOf } from "./ConversationMenu";
 import { useConversationActions } from "./useConversationActions";
@@ -43,6 +44,7 @@ type RowProps = {
 };
 
 export function ConversationRow({ item, current, renaming, onRename }: RowProps) {
+  const link = useFocusAfter<HTMLAnchorElement>(renaming);
   if (renaming) {
     return (
       <li className="conversation">
@@ -53,6 +55,7 @@ export function ConversationRow({ item, current, renaming, onRename }: RowProps)
   return (
     <li className={`conversation ${current ? "current" : ""}`} data-row={item.id}>
       <Link
+        ref={link}
         to={`/c/${item.id}`}
         className="clip"
         aria-current={current ? "page" : undefined}

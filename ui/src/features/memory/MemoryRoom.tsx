@@ -4,6 +4,7 @@ import { useCallback, useState } from "react";
 import { api } from "../../api/client";
 import { Button } from "../../kit/Button";
 import { Empty, ProblemNotice, Skeleton } from "../../kit/pieces";
+import { useFocusAfter } from "../../kit/useFocusAfter";
 import { useApp } from "../../services/context";
 import { useNews } from "../../services/news";
 import { useRead } from "../../services/useRead";
@@ -105,6 +106,7 @@ export default function MemoryRoom({ memory }: { memory: string | null }) {
 function AllMemories() {
   const [filter, setFilter] = useState<Filter>({ query: "", category: "", state: "active" });
   const [adding, setAdding] = useState(false);
+  const opener = useFocusAfter<HTMLButtonElement>(adding);
   const { memories, more, read } = useMemories(filter);
   const actions = useMemoryActions();
   const { items, total, status, problem } = memories;
@@ -114,7 +116,7 @@ function AllMemories() {
     <div className="page memory-room">
       <div className="page-inner">
         <MemoryHead>
-          <Button icon={Plus} onClick={add}>
+          <Button ref={opener} icon={Plus} onClick={add}>
             Add
           </Button>
           <Keeping />

@@ -1,0 +1,80 @@
+"""Where the keyboard is after something was done: at what it was done to, never nowhere."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.acts import answered, composer, say
+from tests.ui.running import Served, imported
+from tests.ui.vaulted import Vaulted, saved
+
+pytestmark = pytest.mark.timeout(90)
+
+
+def test_what_opened_a_dialog_has_the_focus_again(served: Served, page: Page) -> None:
+    imported(served, "Trams", ["Which tram?", "The 28."])
+    page.goto(served.url)
+    page.get_by_role("link", name="Trams").click()
+    page.get_by_role("textbox", name="Message").focus()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Find anything")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(composer(page)).to_be_focused()
+    more = page.locator(".chat-head").get_by_role("button", name="More for Trams")
+    more.click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(page.get_by_role("button", name="Keep")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(more).to_be_focused()
+
+
+def test_a_conversation_that_was_renamed_has_the_focus(served: Served, page: Page) -> None:
+    imported(served, "Trams", ["Which tram?", "The 28."])
+    page.goto(served.url)
+    page.get_by_role("link", name="Trams").focus()
+    page.keyboard.press("e")
+    page.get_by_role("textbox", name="Title of the conversation").fill("Trains")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Trains")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.locator(".chat-head").get_by_role("button", name="More for Trains").click()
+    page.get_by_role("menuitem", name="Rename").click()
+    page.get_by_role("textbox", name="Title of the conversation").fill("Ferries")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="Ferries")).to_be_focused()
+
+
+def test_a_memory_that_was_written_leaves_the_focus_where_it_began(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/memory")
+    served.post("/memories", {"content": "Rows on Sundays"})
+    page.reload()
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_label("What should be remembered").fill("Has a red bicycle")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("article", name="Has a red bicycle")).to_be_visible()
+    expect(page.get_by_role("button", name="Add", exact=True)).to_be_focused()
+    page.get_by_role("article", name="Rows on Sundays").focus()
+    page.keyboard.press("e")
+    expect(page.get_by_label("What is true")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("article", name="Rows on Sundays")).to_be_focused()
+
+
+def test_an_answer_that_is_made_anew_leaves_the_keyboard_at_the_composer(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    say(page, "Which train should I take?")
+    answered(page).wait_for()
+    page.get_by_role("button", name="Answer again").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("group", name="Versions of this answer")).to_be_visible()
+    expect(composer(page)).to_be_focused()
+
+
+def test_a_page_that_was_deleted_leaves_the_keyboard_in_the_room(vault: Vaulted, page: Page) -> None:
+    vault.open(page, "user.md")
+    expect(saved(page)).to_be_visible()
+    page.get_by_role("button", name="More for user").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(page.get_by_text("user is deleted; its history stays")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
