@@ -139,7 +139,8 @@ function useFound(query: string, onShortcuts: () => void) {
       return { key: each.id, group: "Memory", icon: Brain, text: each.content, hint, run };
     });
     const going = places(app, onShortcuts).filter((each) => has(each.name));
-    return wanted ? [...chats, ...said, ...more, ...remembered, ...going] : [...going, ...chats];
+    // What is at hand comes first: what is found later moves none of it from under the Enter key.
+    return [...going, ...chats, ...said, ...more, ...remembered];
   }, [query, items, memories, messages, app, open, onShortcuts]);
   return { found, problem: messages.problem };
 }
