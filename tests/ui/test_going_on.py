@@ -8,7 +8,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Page, Request, Route, expect
+from playwright.sync_api import Dialog, FilePayload, Page, Request, Route, expect
 
 from bethink.llm.scripted_process import scripted_process
 from tests.ui.acts import answered, composer, faults, kept, say
@@ -54,6 +54,29 @@ def test_a_message_waits_for_its_file_and_can_be_taken_back(served: Served, page
     messages = served.get(f"/conversations/{talk['id']}")["messages"]
     said = [message for message in messages if message["role"] == "user"]
     assert [len(message["attachments"]) for message in said] == [1, 0]
+
+
+def test_what_was_not_sent_yet_asks_before_a_reload(served: Served, page: Page) -> None:
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    page.goto(served.url)
+    say(page, "Count without end")
+    expect(page.get_by_text("One, two, three")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    assert asked == []
+    say(page, "And then?")
+    expect(page.get_by_role("button", name="Do not send: And then?")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    assert asked == ["beforeunload"]
+    page.get_by_role("button", name="Stop the answer").click()
+    expect(page.get_by_text("You stopped this answer")).to_be_visible()
 
 
 def test_a_file_that_does_not_arrive_holds_its_message_until_it_is_tried_again(

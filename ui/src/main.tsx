@@ -51,6 +51,9 @@ const services: Services = {
 services.account.start(services.health.store);
 services.health.start();
 services.keys.start();
+addEventListener("beforeunload", (event) => {
+  if (services.sessions.holdUnsent) event.preventDefault();
+});
 
 const root = document.getElementById("root");
 if (root) {

@@ -277,9 +277,14 @@ export class Session {
 
   /** Nothing is lost where it is let go of: it can be read again. */
   get isStored(): boolean {
-    const { running, queue, turns } = this.store.get();
-    const waits = running || queue.length > 0 || this.uploads.store.get().length > 0;
-    return !waits && !this.draft && !turns.some(({ unsent }) => unsent);
+    return !this.store.get().running && !this.holdsUnsent;
+  }
+
+  /** Something was written or given that the server does not have as said. */
+  get holdsUnsent(): boolean {
+    const { queue, turns } = this.store.get();
+    const waits = queue.length > 0 || this.uploads.store.get().length > 0;
+    return waits || this.draft.trim() !== "" || turns.some(({ unsent }) => unsent);
   }
 
   close(): void {

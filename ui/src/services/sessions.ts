@@ -50,6 +50,11 @@ export class SessionsService {
     this.#open.delete(id);
   }
 
+  /** Some conversation holds what was written in it and not sent. */
+  get holdUnsent(): boolean {
+    return [...this.#open.values(), ...this.#drafts.values()].some((each) => each.holdsUnsent);
+  }
+
   #make(id: string | null, start: SessionStart): Session {
     const onCreated = (created: string, temporary: boolean) => {
       this.#open.set(created, session);
