@@ -111,6 +111,28 @@ def test_two_uploads_of_one_name_are_chosen_for_apart(served: Served, page: Page
         expect(card.get_by_role("radio", name="Both")).to_be_checked()
 
 
+def test_a_file_that_is_given_during_an_upload_waits_for_it(served: Served, page: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "POST":
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(f"{served.url}/import", hold)
+    page.goto(f"{served.url}/settings/import")
+    field = page.get_by_label("An export", exact=True)
+    field.set_input_files({"name": "one.md", "mimeType": "text/markdown", "buffer": b"# One\n"})
+    expect(page.get_by_text("Uploading one.md")).to_be_visible()
+    field.set_input_files({"name": "two.md", "mimeType": "text/markdown", "buffer": b"# Two\n"})
+    drawn(page)
+    expect(page.get_by_text("Uploading one.md")).to_be_visible()
+    for number, name in enumerate(("one.md", "two.md")):
+        kept(page, held, number).continue_()
+        expect(page.get_by_role("article", name=name)).to_be_visible()
+
+
 def test_the_page_works_by_keyboard_on_a_phone_and_in_the_dark(served: Served, new_page: NewPage) -> None:
     page = new_page(width=390, height=844, has_touch=True, is_mobile=True, color_scheme="dark")
     upload(page, served, "phone.zip", export())

@@ -102,6 +102,25 @@ def test_earlier_calls_are_not_waited_for_when_those_of_another_tool_are_wanted(
     expect(rows).to_have_count(1)
 
 
+def test_the_rule_that_was_chosen_last_is_kept(served: Served, page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/tools/search_memory/rule", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks what it is given
+    page.goto(f"{served.url}/settings/tools")
+    rule = page.get_by_label("Rule for search_memory")
+    rule.select_option("ask")
+    rule.select_option("deny")
+    first = kept(page, held)
+    drawn(page)
+    assert [route.request.post_data_json for route in held] == [{"rule": "ask"}]
+    first.continue_()
+    with page.expect_response("**/tools"):
+        kept(page, held, 1).continue_()
+    expect(rule).to_have_value("deny")
+    page.reload()
+    expect(rule).to_have_value("deny")
+    served.ask("PUT", "/tools/search_memory/rule", {"rule": None})
+
+
 def test_what_would_be_forgotten_is_what_was_asked_for_last(served: Served, page: Page) -> None:
     held: list[Route] = []
     found = {"memories": [], "versions": [], "messages": [], "conversations": [], "pages": [], "people": []}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.ui.acts import faults
+from tests.ui.acts import faults, kept
 from tests.ui.running import PICTURES
 from tests.ui.vaulted import Vaulted, editor
 
@@ -132,6 +132,28 @@ def test_filters_are_added_tried_and_removed(vault: Vaulted, page: Page) -> None
     page.screenshot(path=PICTURES / "vault-filters.png")
     page.get_by_role("button", name=f"Remove: {told}").click()
     expect(page.get_by_text("They see all of this page.")).to_be_visible()
+    expect(page.get_by_text("Nothing is hidden from anybody.")).to_be_visible()
+
+
+def test_a_filter_that_is_sent_twice_is_added_once(vault: Vaulted, page: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "POST":
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/vault/filters", hold)
+    page.goto(f"{vault.served.url}/vault/filters")
+    page.get_by_role("form", name="Add a filter").get_by_label("In the field").fill("salary")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    kept(page, held).continue_()
+    hidden = page.get_by_role("list", name="Filters").get_by_role("listitem")
+    expect(hidden).to_have_count(1)
+    assert len(held) == 1
+    hidden.get_by_role("button").click()
     expect(page.get_by_text("Nothing is hidden from anybody.")).to_be_visible()
 
 
