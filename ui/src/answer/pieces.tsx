@@ -13,6 +13,7 @@ export const pieces: Components = {
   img: ({ src, alt }) => (
     <Abroad href={typeof src === "string" ? src : undefined}>{alt || "Image"}</Abroad>
   ),
+  input: ({ node: _, ...box }) => <input {...box} aria-label={box.checked ? "Done" : "To do"} />,
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard
     <section className="table" aria-label="Table" tabIndex={0}>
