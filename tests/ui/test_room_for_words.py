@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.ui.acts import faults
 from tests.ui.conftest import NewPage
@@ -39,3 +41,19 @@ def test_tables_and_lists_of_tasks_are_read_on_a_phone(served: Served, new_page:
     expect(page.get_by_role("checkbox", name="Done")).to_be_checked()
     expect(page.get_by_role("checkbox", name="To do")).not_to_be_checked()
     assert faults(page) == []
+
+
+def test_every_part_has_a_name_in_words(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/settings")
+    names = page.locator(".parts dt")
+    expect(names.first).to_be_visible()
+    assert [name for name in names.all_inner_texts() if re.match("[a-z_]+$", name)] == []
+
+
+def test_what_is_asked_about_files_counts_them(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    notes = [FilePayload(name=name, mimeType="text/plain", buffer=b"x") for name in ("a.txt", "b.txt")]
+    page.get_by_label("Files to attach").set_input_files(notes[:1])
+    expect(page.get_by_text("Say what to do with it", exact=True)).to_be_visible()
+    page.get_by_label("Files to attach").set_input_files(notes[1:])
+    expect(page.get_by_text("Say what to do with them", exact=True)).to_be_visible()

@@ -44,7 +44,7 @@ function useGrowing(text: string) {
 function hintOf(uploads: readonly Upload[], text: string): string | null {
   const mine = uploads.filter(({ claimed, problem }) => !claimed && !problem);
   if (!mine.length) return null;
-  if (!text.trim()) return "Say what to do with it";
+  if (!text.trim()) return `Say what to do with ${mine.length === 1 ? "it" : "them"}`;
   return mine.every(({ file }) => file) ? null : "Goes when the files are there";
 }
 

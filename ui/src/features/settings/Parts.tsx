@@ -22,6 +22,9 @@ const partNames: Record<string, string> = {
   web: "Web",
   sandbox: "Running code",
   mcp: "Tool servers",
+  redis: "Conversations in Redis",
+  vault: "Vault",
+  memory_agent: "Asking the vault",
 };
 export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
   return (
