@@ -7,9 +7,10 @@ import re
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.ui.acts import faults
+from tests.ui.acts import composer, faults, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import Served, imported
+from tests.ui.vaulted import Vaulted, look_away, saved, write_at_end
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -41,6 +42,57 @@ def test_tables_and_lists_of_tasks_are_read_on_a_phone(served: Served, new_page:
     expect(page.get_by_role("checkbox", name="Done")).to_be_checked()
     expect(page.get_by_role("checkbox", name="To do")).not_to_be_checked()
     assert faults(page) == []
+
+
+def test_a_long_title_leaves_the_ring_its_number(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    say(page, "Which train should I take?")
+    ring = page.get_by_role("button", name=re.compile("window is"))
+    expect(ring).to_be_visible()
+    wide = _box(ring)
+    (talk,) = served.get("/conversations")["items"]
+    served.patch(f"/conversations/{talk['id']}", {"title": "Trains that run at night and " * 6})
+    page.reload()
+    expect(page.get_by_role("heading", level=1, name=re.compile("run at night"))).to_be_visible()
+    narrow = _box(ring)
+    assert narrow[2] - narrow[0] == pytest.approx(wide[2] - wide[0])
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_a_note_does_not_lie_over_the_composer(
+    served: Served, new_page: NewPage, size: tuple[int, int]
+) -> None:
+    talk = imported(served, "Trams", ["Which tram?", "The 28."])
+    page = new_page(width=size[0], height=size[1])
+    page.goto(f"{served.url}/c/{talk}")
+    page.locator(".chat-head").get_by_role("button", name="More for Trams").click()
+    page.get_by_role("menuitem", name="Archive").click()
+    note = page.get_by_role("region", name="Notes").get_by_text("Conversation archived")
+    expect(note).to_be_visible()
+    expect(page).to_have_url(f"{served.url}/")
+    assert _box(note)[3] < _box(composer(page))[1]
+
+
+def test_a_page_keeps_its_name_beside_what_is_wrong_with_it(vault: Vaulted, new_page: NewPage) -> None:
+    page = new_page(width=1280, height=800)
+    look_away(page)
+    vault.open(page, "user.md")
+    expect(saved(page)).to_be_visible()
+    vault.file("user.md", "# About me\ntheirs\n")
+    write_at_end(page, "mine\n")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_role("status").get_by_text("Not saved: changed elsewhere")).to_be_visible()
+    left, _, right, _ = _box(page.get_by_role("heading", level=1, name="user"))
+    assert right - left > 60
+
+
+def test_what_a_check_offers_is_read_on_a_phone(vault: Vaulted, new_page: NewPage) -> None:
+    vault.file("a folder/Another page with a name that is quite long.md", "# Page\n")
+    page = new_page(width=390, height=844)
+    page.goto(f"{vault.served.url}/vault/check")
+    offer = page.get_by_role("button", name=re.compile("Rename it to"))
+    expect(offer).to_be_visible()
+    assert _box(offer)[2] <= 390
 
 
 def test_every_part_has_a_name_in_words(served: Served, page: Page) -> None:
