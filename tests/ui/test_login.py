@@ -32,6 +32,10 @@ def test_who_has_a_key_signs_in_where_they_wanted_to_go_and_out_again(page: Page
         page.goto(f"{served.url}/memory")
         expect(page.get_by_role("heading", name="Sign in to Bethink")).to_be_visible()
         assert faults(page) == []
+        field = page.get_by_label("Key", exact=True).bounding_box()
+        assert field is not None
+        assert field["width"] < 480
+        assert field["x"] + field["width"] / 2 == pytest.approx(680, abs=8)
         page.get_by_label("Key", exact=True).fill("bk_wrong")
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("This opens nothing")

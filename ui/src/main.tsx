@@ -24,6 +24,7 @@ import "./styles/rooms.css";
 import "./styles/tools.css";
 import "./styles/keys.css";
 import "./styles/import.css";
+import "./styles/login.css";
 
 const router = new Router();
 const conversations = new ConversationsService();
