@@ -260,3 +260,14 @@ async def test_a_line_on_another_page_is_not_written_again_where_the_memory_once
     both.kept.file("memories/general.md", f"{both.text()}- Has a dog\n")
     await both.settle()
     assert both.lines() == ["Has a dog", "Plays the viola"]
+
+
+async def test_a_folder_where_a_page_was_stops_no_other_memory(tmp_path: Path) -> None:
+    both = await mirrored_in(tmp_path)
+    await both.stored("Likes tea")
+    page = both.kept.root / "memories" / "general.md"
+    page.unlink()
+    page.mkdir()
+    await both.stored("Sails", category="goals")
+    assert both.text("memories/goals.md").startswith("# Goals\n\n- Sails ^fact-")
+    assert await both.facts() == ["Likes tea", "Sails"]

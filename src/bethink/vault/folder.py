@@ -338,10 +338,11 @@ def _content(parent: int, name: str, *, path: str, most: int | None) -> Content 
         if error.errno == errno.ELOOP:
             raise BadInput(_LINK.format(path=path)) from error
         raise
+    found = os.fstat(descriptor)
+    if not modes.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise BadInput(f"{path} is no ordinary file.")
     with os.fdopen(descriptor, "rb", buffering=0) as file:
-        found = os.fstat(descriptor)
-        if not modes.S_ISREG(found.st_mode):
-            raise BadInput(f"{path} is no ordinary file.")
         if most is not None and found.st_size > most:
             raise TooLarge(f"{path} has {found.st_size:,} bytes; a page may have {most:,}.")
         body = file.readall() or b""
