@@ -54,9 +54,6 @@ def test_signing_out_says_what_failed_and_is_no_error_for_who_is_out_already(
     with bethink(tmp_path, None) as served:
         command(tmp_path, "users", "add", "ann")
         key = command(tmp_path, "users", "key", "add", "ann").strip()
-        page.goto(f"{served.url}/settings")
-        page.get_by_label("Key", exact=True).fill(key)
-        page.keyboard.press("Enter")
         leave = page.get_by_role("button", name="Sign out")
         full = '{"title": "The disk is full", "detail": "Make room."}'
         answers = [(503, full), (401, '{"title": "Not signed in"}')]
@@ -69,6 +66,9 @@ def test_signing_out_says_what_failed_and_is_no_error_for_who_is_out_already(
             route.fulfill(status=status, content_type="application/problem+json", body=body)
 
         page.route("**/session", answer)
+        page.goto(f"{served.url}/settings")
+        page.get_by_label("Key", exact=True).fill(key)
+        page.keyboard.press("Enter")
         leave.click()
         expect(page.get_by_text("Make room.")).to_be_visible()
         with page.expect_navigation(url=f"{served.url}/"):
