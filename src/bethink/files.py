@@ -19,10 +19,11 @@ import msgspec
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.messages import Attachment
 from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan
+from bethink.store.reading import records_of
 from bethink.tool import HeldFile, NewFile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from bethink.blobs import Blobs
@@ -184,7 +185,7 @@ class Files:
     async def forget(self, owner: str, says: Callable[[str], bool]) -> list[Change]:
         """The changes by which every file goes whose text `says` it, and every name that does."""
         changes: list[Change] = []
-        async for file in self._all(owner):
+        async for file in records_of(self.store, owner, Scan(FILES)):
             path = self.blobs.path(owner, file.id)
             if await anyio.to_thread.run_sync(_says, path, says):
                 changes.append(Delete(FILES, file.id))
@@ -201,16 +202,6 @@ class Files:
         kept = await self.blobs.ids(owner)
         known = await self.store.get(FILES, owner, kept) if kept else ()
         await self.blobs.delete(owner, {*kept} - {item.record.id for item in known if item is not None})
-
-    async def _all(self, owner: str) -> AsyncGenerator[File]:
-        scan = Scan(FILES)
-        while True:
-            page = await self.store.scan(owner, scan)
-            for item in page.items:
-                yield item.record
-            if page.cursor is None:
-                return
-            scan = Scan(FILES, after=page.cursor)
 
 
 def text_of(content: bytes) -> str | None:

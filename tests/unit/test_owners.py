@@ -6,13 +6,13 @@ import anyio.lowlevel
 import pytest
 
 from bethink.across.forgettings import INTENTS, Intent
-from bethink.across.owners import owners_of
 from bethink.index.memory import MemoryIndex
 from bethink.memory import NewFact
 from bethink.memory.steps import STEPS, Step
 from bethink.principal import Principal
 from bethink.store import Put, Scan
 from bethink.store.memory import MemoryStore
+from bethink.store.reading import owners_of
 from tests.fakes import NoEmbeddings
 from tests.house import House, open_house, ports_of
 

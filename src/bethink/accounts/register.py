@@ -37,6 +37,7 @@ from bethink.accounts.rights import USUAL, checked_scopes
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Delete, DeleteAll, Put, Scan
+from bethink.store.reading import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -325,13 +326,7 @@ class Register:
         raise Conflict
 
     async def _all(self, collection: Collection[R]) -> list[R]:
-        found: list[R] = []
-        cursor: str | None = None
-        while True:
-            page = await self.store.scan(OWNER, Scan(collection, limit=_PAGE, after=cursor))
-            found += [item.record for item in page.items]
-            if (cursor := page.cursor) is None:
-                return found
+        return [one async for one in records_of(self.store, OWNER, Scan(collection, limit=_PAGE))]
 
 
 def _user(known: Known, id: str) -> User:

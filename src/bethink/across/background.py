@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from bethink.across.owners import owners_of
 from bethink.conversations import MESSAGES
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.memory import FACTS
+from bethink.store.reading import owners_of
 from bethink.telemetry import log
 from bethink.vault import PAGES
 

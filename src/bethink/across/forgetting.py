@@ -19,7 +19,6 @@ from bethink.across.erasure import cut_out, erase_of, rename_of, told_to
 from bethink.across.forgettings import INTENTS, Intent
 from bethink.across.mirror.traces import lines_of
 from bethink.across.mirror.traces import parting as parting_of
-from bethink.across.owners import owners_of
 from bethink.across.receipt import Preview, Receipt, Said, Told, ToldPage, outside
 from bethink.across.redaction import redaction_of
 from bethink.across.traces import texts_of
@@ -29,6 +28,7 @@ from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.principal import OWN_EYES
 from bethink.store import Delete, Put, Scan
+from bethink.store.reading import owners_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bethink.people import PEOPLE
 from bethink.store import Put, Scan, Versioned
+from bethink.store.reading import items_of
 
 if TYPE_CHECKING:
     from bethink.across.redaction import Redaction
@@ -39,13 +40,9 @@ class Retold:
 
 async def retold(store: Store, owner: str, gone: Redaction) -> tuple[Retold, ...]:
     """The records that say something of it: in what is told about somebody, or with a field by their name."""
-    scan, found = Scan(PEOPLE, limit=_PAGE), list[Retold]()
-    while True:
-        page = await store.scan(owner, scan)
-        found += [one for one in (_retold(item, gone) for item in page.items) if one.gone]
-        if page.cursor is None:
-            return tuple(found)
-        scan = replace(scan, after=page.cursor)
+    everybody = items_of(store, owner, Scan(PEOPLE, limit=_PAGE))
+    found = [_retold(item, gone) async for item in everybody]
+    return tuple(one for one in found if one.gone)
 
 
 def _retold(was: Versioned[Person], gone: Redaction) -> Retold:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bethink.memory import FACTS, STEPS, Fact
 from bethink.store import Delete, Scan
+from bethink.store.reading import pages_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -65,17 +66,10 @@ class Retention:
         if self.keep.days is None:
             return
         before = self.clock.now_us() - self.keep.days * _DAY_US
-        cursor: str | None = None
-        while True:
-            scan = Scan(
-                FACTS, {"state": "active"}, order="created_at", high=before, limit=_PAGE, after=cursor
-            )
-            page = await self.store.scan(principal.owner, scan)
-            facts = [item.record for item in page.items]
-            if old := [fact for fact in facts if self._may_go(fact, before)]:
+        scan = Scan(FACTS, {"state": "active"}, order="created_at", high=before, limit=_PAGE)
+        async for page in pages_of(self.store, principal.owner, scan):
+            if old := [item.record for item in page if self._may_go(item.record, before)]:
                 yield old
-            if (cursor := page.cursor) is None:
-                return
 
     async def expire(self, principal: Principal) -> int:
         """Retract what is too old; how many facts."""
@@ -90,15 +84,11 @@ class Retention:
             return 0
         before = self.clock.now_us() - self.keep.forget_days * _DAY_US
         gone: list[str] = []
-        cursor: str | None = None
-        while True:
-            scan = Scan(STEPS, {"change": "expired"}, order="at", high=before, after=cursor)
-            page = await self.store.scan(principal.owner, scan)
-            touched = {one.id: one.version for item in page.items for one in item.record.facts}
+        scan = Scan(STEPS, {"change": "expired"}, order="at", high=before)
+        async for page in pages_of(self.store, principal.owner, scan):
+            touched = {one.id: one.version for item in page for one in item.record.facts}
             found = [one for one in await self.store.get(FACTS, principal.owner, list(touched)) if one]
             gone += [one.record.id for one in found if one.version == touched[one.record.id]]
-            if (cursor := page.cursor) is None:
-                break
         if gone:
             await self.forgetting.forget(principal, gone)
         return len(gone)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import anyio
 
 from bethink.across.forgettings import INTENTS
-from bethink.across.owners import owners_of
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import BethinkError
 from bethink.memory import FACTS
+from bethink.store.reading import owners_of
 from bethink.telemetry import log, recorded
 from bethink.vault import VAULTS
 

@@ -23,6 +23,7 @@ from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, SUMMARIES,
 from bethink.memory import FACTS
 from bethink.messages import UserMessage
 from bethink.store import Delete, DeleteAll, Put, Scan
+from bethink.store.reading import items_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bethink.index import IndexItem
     from bethink.memory import Fact
     from bethink.messages import Message
-    from bethink.store import Change, R, Store, Versioned
+    from bethink.store import Change, Store, Versioned
 
 _PAGE = 500
 _MANY = 200
@@ -173,7 +174,7 @@ class Traces:
             known=await self._known(owner, by_id, said),
             cuts={cut.message: cut for cut in cuts},
         )
-        found = new = await _among(sought, self._pages(owner, Scan(MESSAGES, limit=_PAGE)))
+        found = new = await _among(sought, pages_of(self.store, owner, Scan(MESSAGES, limit=_PAGE)))
         while more := await self._more_known(owner, sought, new, said=said):
             sought = replace(sought, known={**sought.known, **more})
             new = await _among(sought, self._whole(owner, more))
@@ -182,11 +183,8 @@ class Traces:
         messages = tuple(item for item in found.values() if item.now.branch != SUMMARIES)
         retold_in = frozenset(item.now.conversation for item in found.values())
         places = {*sought.known, *(item.now.conversation for item in messages)}
-        held = {
-            one.record.id: one
-            async for page in self._pages(owner, Scan(CONVERSATIONS, limit=_PAGE))
-            for one in page
-        }
+        conversations = items_of(self.store, owner, Scan(CONVERSATIONS, limit=_PAGE))
+        held = {one.record.id: one async for one in conversations}
         renamed = _renamed([one.record for one in held.values()], sought, messages)
         places |= {one.id for one in renamed}
         kept = {id: one for id, one in held.items() if id in places}
@@ -254,14 +252,15 @@ class Traces:
         return [
             sighting
             for where in ([{}] if len(ids) > _MANY else [{"fact": id} for id in ids])
-            async for sighting in self._all(owner, Scan(SIGHTINGS, where, limit=_PAGE))
+            async for sighting in records_of(self.store, owner, Scan(SIGHTINGS, where, limit=_PAGE))
             if sighting.fact in ids
         ]
 
     async def _staying(self, owner: str, conversation: str, going: Mapping[str, Fact]) -> list[Fact]:
         """The other facts that were shown in a conversation."""
         scan = Scan(SIGHTINGS, {"conversation": conversation}, limit=_PAGE)
-        ids = [sighting.fact async for sighting in self._all(owner, scan) if sighting.fact not in going]
+        shown = records_of(self.store, owner, scan)
+        ids = [sighting.fact async for sighting in shown if sighting.fact not in going]
         return [fact.record for fact in await self.store.get(FACTS, owner, ids) if fact is not None]
 
     async def _whole(
@@ -269,21 +268,8 @@ class Traces:
     ) -> AsyncGenerator[Sequence[Versioned[StoredMessage]]]:
         for conversation in conversations:
             scan = Scan(MESSAGES, {"conversation": conversation}, order="position", limit=_PAGE)
-            async for page in self._pages(owner, scan):
+            async for page in pages_of(self.store, owner, scan):
                 yield page
-
-    async def _all(self, owner: str, scan: Scan[R]) -> AsyncGenerator[R]:
-        async for page in self._pages(owner, scan):
-            for item in page:
-                yield item.record
-
-    async def _pages(self, owner: str, scan: Scan[R]) -> AsyncGenerator[Sequence[Versioned[R]]]:
-        while True:
-            page = await self.store.scan(owner, scan)
-            yield page.items
-            if page.cursor is None:
-                return
-            scan = replace(scan, after=page.cursor)
 
 
 async def _among(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bethink.across.erasure import PageCut
@@ -18,6 +18,7 @@ from bethink.errors import BadInput
 from bethink.memory import FACTS, KIND, PAST_KIND
 from bethink.messages import ToolMessage
 from bethink.store import Scan
+from bethink.store.reading import records_of
 from bethink.vault import KIND as PAGE
 from bethink.vault.folder import version_of
 
@@ -186,18 +187,12 @@ class Choosing:
             if _is_answered(asked, " ".join((fact.content, *fact.topics)))
         ]
 
-    async def _facts(
+    def _facts(
         self, owner: str, *, since: int = 0, until: int, where: Mapping[str, Key] | None = None
     ) -> AsyncGenerator[Fact]:
         """The facts learnt in a time, oldest first."""
         scan = Scan(FACTS, where or {}, order="created_at", low=since, high=until, limit=_PAGE)
-        while True:
-            page = await self.store.scan(owner, scan)
-            for item in page.items:
-                yield item.record
-            if page.cursor is None:
-                return
-            scan = replace(scan, after=page.cursor)
+        return records_of(self.store, owner, scan)
 
 
 def _is_answered(asked: Redaction, text: str) -> bool:

@@ -28,6 +28,7 @@ from bethink.files import FILES
 from bethink.memory import FACTS, STEPS
 from bethink.people import EMAILS, PEOPLE
 from bethink.store import Collection, Delete, DeleteAll, Scan
+from bethink.store.reading import records_of
 from bethink.vault.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.rules import RULE_SETS
 
@@ -131,16 +132,11 @@ class Erasing:
 
     async def _erase_records(self, principal: Principal) -> None:
         ids: list[str] = []
-        cursor: str | None = None
-        while True:
-            page = await self._store.scan(principal.owner, Scan(CONVERSATIONS, limit=_PAGE, after=cursor))
-            for item in page.items:
-                if item.record.active_run is not None:
-                    await self.runs.delete_conversation(principal, item.record.id)
-                else:
-                    ids.append(item.record.id)
-            if (cursor := page.cursor) is None:
-                break
+        async for held in records_of(self._store, principal.owner, Scan(CONVERSATIONS, limit=_PAGE)):
+            if held.active_run is not None:
+                await self.runs.delete_conversation(principal, held.id)
+            else:
+                ids.append(held.id)
         # By their ids, so that what copies them elsewhere hears of each.
         changes: list[Change] = [Delete(CONVERSATIONS, id) for id in ids]
         changes += [DeleteAll(one) for one in ERASED if one is not CONVERSATIONS]

@@ -25,6 +25,7 @@ from bethink.events import (
 )
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.store import Delete, Put, Scan
+from bethink.store.reading import pages_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,14 +126,14 @@ class Responses:
         conversations = self.stored.conversations
         (asked,) = await conversations.said(principal, [record.message])
         said: list[StoredMessage] = []
-        cursor: str | None = None
-        while asked is not None:
-            where, low = {"conversation": record.conversation}, asked.position
-            scan = Scan(MESSAGES, where, order="position", low=low, limit=_PAGE, after=cursor)
-            page = await conversations.store.scan(principal.owner, scan)
-            mine = [item.record for item in page.items if item.record.run == record.id]
+        if asked is None:
+            return said
+        where, low = {"conversation": record.conversation}, asked.position
+        scan = Scan(MESSAGES, where, order="position", low=low, limit=_PAGE)
+        async for page in pages_of(conversations.store, principal.owner, scan):
+            mine = [item.record for item in page if item.record.run == record.id]
             said += mine
-            if (cursor := page.cursor) is None or (said and not mine):
+            if said and not mine:
                 break
         return said
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from bethink.across.owners import owners_of
 from bethink.agent.citations import unlabelled
 from bethink.agent.context import tokens_of, unknown_outcome
 from bethink.agent.hush import Hush
@@ -29,6 +28,7 @@ from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.store import DeleteAll, Put, Scan
+from bethink.store.reading import items_of, owners_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.1
 _PAGE = 50
+_WAITING = Scan(RUNS, {"state": "waiting"}, limit=_PAGE)
 _LEAST_SUMMARISED = 4
 """Messages of a conversation: a shorter one has no summary to look for."""
 _SECOND_US = 1_000_000
@@ -128,16 +129,11 @@ class StoredRuns:
     async def events(self, principal: Principal, run: str, after: Place) -> list[Numbered]:
         """The run's stored events behind a place."""
         found: list[Numbered] = []
-        cursor: str | None = None
-        while True:
-            scan = Scan(
-                JOURNAL, {"run": run}, order="sequence", low=after.sequence, limit=_PAGE, after=cursor
-            )
-            page = await self.conversations.store.scan(principal.owner, scan)
-            entries = sorted((item.record for item in page.items), key=lambda entry: entry.events[-1].place)
+        scan = Scan(JOURNAL, {"run": run}, order="sequence", low=after.sequence, limit=_PAGE)
+        async for page in pages_of(self.conversations.store, principal.owner, scan):
+            entries = sorted((item.record for item in page), key=lambda entry: entry.events[-1].place)
             found += behind([numbered for entry in entries for numbered in entry.events], after)
-            if (cursor := page.cursor) is None:
-                return found
+        return found
 
     async def follow(
         self, principal: Principal, run: str, after: Place
@@ -210,14 +206,8 @@ class StoredRuns:
     async def waiting(self) -> AsyncGenerator[tuple[str, Run]]:
         """The runs of all owners that wait for decisions, each with its owner."""
         async for owner in owners_of(self.conversations.store, RUNS):
-            cursor: str | None = None
-            while True:
-                scan = Scan(RUNS, {"state": "waiting"}, limit=_PAGE, after=cursor)
-                page = await self.conversations.store.scan(owner, scan)
-                for item in page.items:
-                    yield owner, item.record
-                if (cursor := page.cursor) is None:
-                    break
+            async for run in records_of(self.conversations.store, owner, _WAITING):
+                yield owner, run
 
     async def purge(self, principal: Principal) -> None:
         """Drop journals of the owner's runs that ended more than a day ago: some, at most once an hour."""
@@ -242,25 +232,15 @@ class StoredRuns:
     async def forget(self, owner: str, gone: Redaction) -> list[Change]:
         """The changes after which neither journals nor calls that wait tell what is forgotten."""
         changes: list[Change] = [DeleteAll(JOURNAL)]
-        cursor: str | None = None
-        while True:
-            scan = Scan(RUNS, {"state": "waiting"}, limit=_PAGE, after=cursor)
-            page = await self.conversations.store.scan(owner, scan)
-            changes += [Put(RUNS, item.record.without(gone), if_version=item.version) for item in page.items]
-            if (cursor := page.cursor) is None:
-                return changes
+        waiting = items_of(self.conversations.store, owner, _WAITING)
+        changes += [Put(RUNS, item.record.without(gone), if_version=item.version) async for item in waiting]
+        return changes
 
     async def delete(self, principal: Principal, conversation: str) -> None:
         """Remove a conversation, its messages, its runs and their journals; none of them is alive."""
-        runs: list[str] = []
-        cursor: str | None = None
-        while True:
-            scan = Scan(RUNS, {"conversation": conversation}, limit=_PAGE, after=cursor)
-            page = await self.conversations.store.scan(principal.owner, scan)
-            runs += [item.record.id for item in page.items]
-            if (cursor := page.cursor) is None:
-                break
-        journals = [DeleteAll(JOURNAL, {"run": run}) for run in runs]
+        scan = Scan(RUNS, {"conversation": conversation}, limit=_PAGE)
+        runs = records_of(self.conversations.store, principal.owner, scan)
+        journals = [DeleteAll(JOURNAL, {"run": run.id}) async for run in runs]
         dropped = [
             *journals,
             DeleteAll(RUNS, {"conversation": conversation}),
@@ -272,15 +252,8 @@ class StoredRuns:
 
     async def processes(self, owner: str) -> set[str]:
         """The other processes that run something of the owner now."""
-        running: set[str] = set()
-        cursor: str | None = None
-        while True:
-            scan = Scan(RUNS, {"state": "running"}, limit=_PAGE, after=cursor)
-            page = await self.conversations.store.scan(owner, scan)
-            running |= {item.record.process for item in page.items}
-            if (cursor := page.cursor) is None:
-                break
-        others = running - {self.bus.process}
+        runs = records_of(self.conversations.store, owner, Scan(RUNS, {"state": "running"}, limit=_PAGE))
+        others = {run.process async for run in runs} - {self.bus.process}
         return {process for process in others if await self.bus.is_alive(process)}
 
     def _is_late(self, run: Run) -> bool:

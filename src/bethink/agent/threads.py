@@ -31,9 +31,10 @@ from bethink.conversations import (
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Collection, Delete, Put, Record, Scan
+from bethink.store.reading import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Sequence
 
     from bethink.across.forgettings import Announced
     from bethink.agent.forks import Fork
@@ -346,16 +347,6 @@ async def without_digests(store: Store, owner: str, conversation: str) -> list[C
         Put(THREADS, msgspec.structs.replace(thread, request=""))
         if thread.request
         else Delete(THREADS, thread.id)
-        async for thread in _threads_of(store, owner, conversation)
+        async for thread in records_of(store, owner, Scan(THREADS, {"conversation": conversation}))
         if thread.request or thread.message
     ]
-
-
-async def _threads_of(store: Store, owner: str, conversation: str) -> AsyncGenerator[Thread]:
-    cursor: str | None = None
-    while True:
-        page = await store.scan(owner, Scan(THREADS, {"conversation": conversation}, after=cursor))
-        for item in page.items:
-            yield item.record
-        if (cursor := page.cursor) is None:
-            return

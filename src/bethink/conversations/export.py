@@ -7,7 +7,6 @@ branches, and the branches' shape, so that nothing that was said is missing.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
 import msgspec
@@ -17,6 +16,7 @@ from bethink.conversations.branches import is_on_line, line
 from bethink.conversations.records import MESSAGES
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.store import Scan
+from bethink.store.reading import pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -69,8 +69,8 @@ async def _markdown(store: Store, principal: Principal, held: Conversation) -> A
     for stretch in reversed(line(held)):
         where = {"conversation": held.id, "branch": stretch.branch}
         scan = Scan(MESSAGES, where, order="position", low=stretch.start, high=stretch.end, limit=_PAGE)
-        async for page in _pages(store, principal, scan):
-            yield "".join(_as_markdown(stored, held.origin) for stored in page)
+        async for page in pages_of(store, principal.owner, scan):
+            yield "".join(_as_markdown(item.record, held.origin) for item in page)
 
 
 def _as_markdown(stored: StoredMessage, origin: str) -> str:
@@ -128,10 +128,9 @@ async def _json(store: Store, principal: Principal, held: Conversation) -> Async
     between = "\n"
     for number in range(len(held.branches) or 1):
         scan = Scan(MESSAGES, {"conversation": held.id, "branch": number}, order="position", limit=_PAGE)
-        async for page in _pages(store, principal, scan):
-            for stored in page:
-                yield between + msgspec.json.encode(_as_json(held, stored)).decode()
-                between = ",\n"
+        async for stored in records_of(store, principal.owner, scan):
+            yield between + msgspec.json.encode(_as_json(held, stored)).decode()
+            between = ",\n"
     yield "\n]}\n"
 
 
@@ -154,17 +153,6 @@ def _as_json(held: Conversation, stored: StoredMessage) -> dict[str, Any]:
     if stored.usage:
         told["usage"] = msgspec.to_builtins(stored.usage)
     return told | msgspec.to_builtins(stored.message)
-
-
-async def _pages(
-    store: Store, principal: Principal, scan: Scan[StoredMessage]
-) -> AsyncGenerator[list[StoredMessage]]:
-    while True:
-        page = await store.scan(principal.owner, scan)
-        yield [item.record for item in page.items]
-        if page.cursor is None:
-            return
-        scan = replace(scan, after=page.cursor)
 
 
 def _moment(us: int) -> str:

@@ -22,6 +22,7 @@ from bethink.memory.compare import Reading, compared, reading
 from bethink.memory.facts import FACTS, MAX_TOPICS, Fact, anew, holds, said_at
 from bethink.memory.steps import STEPS
 from bethink.store import Scan
+from bethink.store.reading import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -133,14 +134,8 @@ class Consolidation:
         return Consolidated(planned.facts, merges, planned.waiting, undo if merges else None)
 
     async def _active(self, owner: str) -> dict[str, Versioned[Fact]]:
-        found: dict[str, Versioned[Fact]] = {}
-        cursor: str | None = None
-        while True:
-            scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE, after=cursor)
-            page = await self.writing.store.scan(owner, scan)
-            found |= {item.record.id: item for item in page.items}
-            if (cursor := page.cursor) is None:
-                return found
+        scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
+        return {item.record.id: item async for item in items_of(self.writing.store, owner, scan)}
 
     async def _vectors(self, owner: str, ids: Sequence[str]) -> dict[str, Vector]:
         model = self.writing.embeddings.model

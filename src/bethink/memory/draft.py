@@ -10,6 +10,7 @@ import msgspec
 from bethink.memory.facts import FACTS, Doubt, Fact
 from bethink.memory.steps import STEPS, Step, Touched
 from bethink.store import Collection, Put, Record, Scan
+from bethink.store.reading import pages_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -192,13 +193,12 @@ class Draft:
         return [one for one in resting.values() if one.state == "active" and one.id != id]
 
     async def _read_derived(self) -> None:
-        cursor: str | None = None
-        while not self._knows_derived:
-            scan = Scan(FACTS, where={"derived": 1, "state": "active"}, limit=_PAGE, after=cursor)
-            page = await self.store.scan(self.owner, scan)
-            self.saw(*page.items)
-            cursor = page.cursor
-            self._knows_derived = cursor is None
+        if self._knows_derived:
+            return
+        scan = Scan(FACTS, where={"derived": 1, "state": "active"}, limit=_PAGE)
+        async for page in pages_of(self.store, self.owner, scan):
+            self.saw(*page)
+        self._knows_derived = True
 
 
 def _is_shaken(fact: Fact) -> bool:

@@ -16,6 +16,7 @@ from bethink.errors import UnknownId
 from bethink.memory.facts import Changed, Fact, anew
 from bethink.memory.steps import STEPS, Step, Touched
 from bethink.store import Scan
+from bethink.store.reading import records_of
 
 if TYPE_CHECKING:
     from bethink.memory.draft import Draft
@@ -47,16 +48,11 @@ class Reversal:
         undone = f"undone:{self.writing.new_id()}"
         shown: list[Fact] = []
         count = 0
-        cursor: str | None = None
-        while True:
-            scan = Scan(STEPS, where={"undo": token}, order="at", reverse=True, limit=1, after=cursor)
-            page = await self.writing.store.scan(principal.owner, scan)
-            for item in page.items:
-                back = await self.writing.repeated(principal, partial(self._reversed, item.record, undone))
-                count += len(back)
-                shown += back[: _SHOWN - len(shown)]
-            if (cursor := page.cursor) is None:
-                break
+        scan = Scan(STEPS, where={"undo": token}, order="at", reverse=True, limit=1)
+        async for step in records_of(self.writing.store, principal.owner, scan):
+            back = await self.writing.repeated(principal, partial(self._reversed, step, undone))
+            count += len(back)
+            shown += back[: _SHOWN - len(shown)]
         if not shown:
             message = (
                 "There is nothing to take back: it was undone already, or each memory was changed since."

@@ -25,6 +25,7 @@ from bethink.memory.steps import STEPS, Step, StepKind, import_token
 from bethink.memory.undoing import Undoing
 from bethink.memory.writing import Writing, text_of
 from bethink.store import Page, Scan
+from bethink.store.reading import pages_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -183,14 +184,10 @@ class Memory:
         self, principal: Principal, where: Mapping[str, Key] | None = None
     ) -> AsyncGenerator[list[Fact]]:
         """All facts with these keys, oldest first, by the page."""
-        cursor: str | None = None
-        while True:
-            scan = Scan(FACTS, where=where or {}, order="created_at", limit=_PAGE, after=cursor)
-            page = await self.store.scan(principal.owner, scan)
-            if page.items:
-                yield [item.record for item in page.items]
-            if (cursor := page.cursor) is None:
-                return
+        scan = Scan(FACTS, where=where or {}, order="created_at", limit=_PAGE)
+        async for page in pages_of(self.store, principal.owner, scan):
+            if page:
+                yield [item.record for item in page]
 
     async def count(self, principal: Principal, where: Mapping[str, Key] | None = None) -> int:
         """How many facts have these keys."""

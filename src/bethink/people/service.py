@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +12,7 @@ from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
 from bethink.people.fields import checked
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, email_id
 from bethink.store import Delete, Put, Scan
+from bethink.store.reading import records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -109,16 +110,10 @@ class People:
             found.append(person)
         return Listed(tuple(found))
 
-    async def all(self, principal: Principal, *, since: int = 0) -> AsyncGenerator[Person]:
+    def all(self, principal: Principal, *, since: int = 0) -> AsyncGenerator[Person]:
         """Everybody who came `since` a moment, in microseconds UTC, in the order in which they came."""
         scan = Scan(PEOPLE, order="created_at", low=since, limit=_PAGE)
-        while True:
-            page = await self.store.scan(principal.owner, scan)
-            for item in page.items:
-                yield item.record
-            if page.cursor is None:
-                return
-            scan = replace(scan, after=page.cursor)
+        return records_of(self.store, principal.owner, scan)
 
     async def count(self, principal: Principal) -> int:
         """How many people there are."""

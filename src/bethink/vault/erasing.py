@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
@@ -17,6 +17,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.store import Delete, Put, Scan
+from bethink.store.reading import pages_of, records_of
 from bethink.vault.draft import Seen, seen
 from bethink.vault.folder import Content as FileContent
 from bethink.vault.folder import version_of
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from bethink.store import Change as StoreChange
-    from bethink.store import R
     from bethink.vault.draft import Draft
     from bethink.vault.folder import Folder
     from bethink.vault.records import PageRecord, PageVersion
@@ -113,7 +113,8 @@ class Erasing:
             return
         await Syncing(self.shop).sync(owner)
         async with self.shop.alone(owner) as draft:
-            versions = [version async for version in self._all(owner, Scan(VERSIONS, limit=_PAGE))]
+            kept = records_of(self.shop.store, owner, Scan(VERSIONS, limit=_PAGE))
+            versions = [version async for version in kept]
             contents = await self._contents(owner, erase, versions)
             work = _Work(draft, self.shop.folder(owner), erase, rename, contents)
             pages = await self._pages(work)
@@ -168,22 +169,10 @@ class Erasing:
         paths = {one.content: one.path for one in versions if one.content is not None}
         paths |= {version: min(at) for version, at in known.by_version.items()}
         found: dict[str, _Now] = {}
-        async for page in self._pages_of(owner, Scan(CONTENTS, limit=_PAGE)):
-            found |= await anyio.to_thread.run_sync(_among, page, paths, erase)
+        async for page in pages_of(self.shop.store, owner, Scan(CONTENTS, limit=_PAGE)):
+            contents = [item.record for item in page]
+            found |= await anyio.to_thread.run_sync(_among, contents, paths, erase)
         return found
-
-    async def _all(self, owner: str, scan: Scan[R]) -> AsyncGenerator[R]:
-        async for page in self._pages_of(owner, scan):
-            for record in page:
-                yield record
-
-    async def _pages_of(self, owner: str, scan: Scan[R]) -> AsyncGenerator[list[R]]:
-        while True:
-            page = await self.shop.store.scan(owner, scan)
-            yield [item.record for item in page.items]
-            if page.cursor is None:
-                return
-            scan = replace(scan, after=page.cursor)
 
 
 def _among(page: Sequence[Content], paths: dict[str, str], erase: Erase) -> dict[str, _Now]:

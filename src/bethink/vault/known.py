@@ -7,10 +7,11 @@ the same commit: who knows the number reads only what came since.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from bethink.store import Scan
+from bethink.store.reading import records_of
 from bethink.vault.paths import folder_of
 from bethink.vault.records import ONE, PAGES, VAULTS, VaultRecord
 
@@ -110,16 +111,11 @@ class Knowing:
         if known.vault.change < now.record.floor:
             known = self._known[owner] = Known()
         scan = Scan(PAGES, order="change", low=known.vault.change + 1, limit=_PAGE)
-        while True:
-            page = await self._store.scan(owner, scan)
-            # In the order of their changes: a path that two pages had in turn ends as the later one's.
-            for item in page.items:
-                held = known.ids.get(item.record.id)
-                # What was committed here while this was read is newer.
-                if held is None or held.change < item.record.change:
-                    known.put(item.record)
-            if page.cursor is None:
-                break
-            scan = replace(scan, after=page.cursor)
+        # In the order of their changes: a path that two pages had in turn ends as the later one's.
+        async for record in records_of(self._store, owner, scan):
+            held = known.ids.get(record.id)
+            # What was committed here while this was read is newer.
+            if held is None or held.change < record.change:
+                known.put(record)
         if known.version < now.version:
             known.vault, known.version = now.record, now.version

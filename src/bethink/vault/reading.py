@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from bethink.errors import BadInput, NoSuchPage
 from bethink.store import Scan
+from bethink.store.reading import records_of
 from bethink.vault.folder import version_of
 from bethink.vault.parts import Part, part_of, said_in, title_of
 from bethink.vault.records import CONTENTS, PARTS, PLACES, TROUBLES, Entry, Page
@@ -118,12 +119,9 @@ class Reading:
         """Whether each part of each page has the items by which it is found, and there are no others."""
         wanted = 0
         scan = Scan(PLACES, limit=_PAGE)
-        while True:
-            page = await self.shop.store.scan(owner, scan)
-            wanted += sum(len(place.kinds) for item in page.items for place in item.record.places)
-            if page.cursor is None:
-                return wanted == await self.shop.store.count(owner, PARTS, {})
-            scan = replace(scan, after=page.cursor)
+        async for record in records_of(self.shop.store, owner, scan):
+            wanted += sum(len(place.kinds) for place in record.places)
+        return wanted == await self.shop.store.count(owner, PARTS, {})
 
     async def parts(self, owner: str, ids: Sequence[str]) -> Sequence[FoundPart | None]:
         """The parts with these ids; see `Vault.parts`."""

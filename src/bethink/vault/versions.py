@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from bethink.clock import to_datetime
 from bethink.errors import NoSuchPage, UnknownId
 from bethink.store import Delete, Scan
+from bethink.store.reading import records_of
 from bethink.vault.records import CONTENTS, VERSIONS, Page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Sequence
 
     from bethink.vault.records import PageRecord, PageVersion
     from bethink.vault.workshop import Workshop
@@ -106,9 +107,8 @@ class Versions:
         high = self.shop.clock.now_us() - days * _DAY_US
         kept: set[tuple[str, int]] = set()
         gone: list[PageVersion] = []
-        async for version in self._all(
-            owner, Scan(VERSIONS, order="at", high=high, reverse=True, limit=_PAGE)
-        ):
+        scan = Scan(VERSIONS, order="at", high=high, reverse=True, limit=_PAGE)
+        async for version in records_of(self.shop.store, owner, scan):
             day = (version.page, version.at // _DAY_US)
             if day in kept:
                 gone.append(version)
@@ -138,15 +138,6 @@ class Versions:
         if version is not None and body is None:
             raise UnknownId(_GONE)
         return "" if body is None else body.decode()
-
-    async def _all(self, owner: str, scan: Scan[PageVersion]) -> AsyncGenerator[PageVersion]:
-        while True:
-            page = await self.shop.store.scan(owner, scan)
-            for item in page.items:
-                yield item.record
-            if page.cursor is None:
-                return
-            scan = replace(scan, after=page.cursor)
 
 
 def unified(old: str, new: str, *, path: str, names: tuple[str, str] = ("", "")) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,13 +9,14 @@ import msgspec
 from bethink.across.importing.records import GROWN, IMPORTS, TAKEN
 from bethink.across.redaction import FORGOTTEN
 from bethink.store import Delete, Put, Scan
+from bethink.store.reading import items_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Sequence
 
     from bethink.across.importing.records import Problem, Report, Taken, Topic
     from bethink.across.redaction import Redaction
-    from bethink.store import Change, R, Store, Versioned
+    from bethink.store import Change, Store
 
 _PAGE = 500
 
@@ -24,7 +24,7 @@ _PAGE = 500
 async def forgotten(store: Store, owner: str, gone: Redaction) -> Sequence[Change]:
     """The changes by which nothing that is kept of imports says it any more."""
     changes: list[Change] = []
-    async for held in _all(store, owner, Scan(IMPORTS, limit=_PAGE)):
+    async for held in items_of(store, owner, Scan(IMPORTS, limit=_PAGE)):
         record = held.record
         now = msgspec.structs.replace(
             record,
@@ -37,12 +37,12 @@ async def forgotten(store: Store, owner: str, gone: Redaction) -> Sequence[Chang
     # A page whose name says it is not known again: its name here must not stay.
     changes += [
         Delete(TAKEN, taken.record.id, taken.version)
-        async for taken in _all(store, owner, Scan(TAKEN, limit=_PAGE))
+        async for taken in items_of(store, owner, Scan(TAKEN, limit=_PAGE))
         if _is_named(taken.record, gone)
     ]
     changes += [
         Delete(GROWN, grown.record.id, grown.version)
-        async for grown in _all(store, owner, Scan(GROWN, limit=_PAGE))
+        async for grown in items_of(store, owner, Scan(GROWN, limit=_PAGE))
         if _is_named(grown.record.before, gone)
     ]
     return changes
@@ -76,13 +76,3 @@ def _text(text: str, gone: Redaction) -> str:
 
 def _says(text: str, gone: Redaction) -> bool:
     return gone.says_in(text.replace("_", " ").replace("/", " "), close=False)
-
-
-async def _all(store: Store, owner: str, scan: Scan[R]) -> AsyncGenerator[Versioned[R]]:
-    while True:
-        page = await store.scan(owner, scan)
-        for item in page.items:
-            yield item
-        if page.cursor is None:
-            return
-        scan = replace(scan, after=page.cursor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,15 +15,16 @@ from bethink.across.importing.telling import Telling
 from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.errors import BethinkError, Busy, Conflict, NoSuchPage, StorageError, UnknownId
 from bethink.store import Delete, Put, Scan
+from bethink.store.reading import pages_of, records_of
 from bethink.vault import Unwanted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from bethink.across.importing.records import Grown, Marks, Taken
     from bethink.conversations import Conversation
     from bethink.principal import Principal
-    from bethink.store import R, Store, Versioned
+    from bethink.store import Store, Versioned
     from bethink.vault import Vault
 
 _PAGE = 100
@@ -48,13 +49,13 @@ class Undoing:
 
         Safe to repeat: what has gone is not looked for.
         """
-        telling = Telling()
-        async for grown in self._all(Scan(GROWN, {"batch": self.batch}, limit=_PAGE)):
-            outcome = await self._shrunk(grown.record)
-            telling.became(outcome, pages=grown.record.before.kind == "page")
+        telling, owner = Telling(), self.principal.owner
+        async for grown in records_of(self.store, owner, Scan(GROWN, {"batch": self.batch}, limit=_PAGE)):
+            outcome = await self._shrunk(grown)
+            telling.became(outcome, pages=grown.before.kind == "page")
             self.tell(telling.report)
         folders: set[str] = set()
-        async for page in self._pages(Scan(TAKEN, {"batch": self.batch}, limit=_PAGE)):
+        async for page in pages_of(self.store, owner, Scan(TAKEN, {"batch": self.batch}, limit=_PAGE)):
             taken = [one.record for one in page]
             for outcome in await self._sheets_gone([one for one in taken if one.kind == "page"], folders):
                 telling.became(outcome, pages=True)
@@ -178,16 +179,3 @@ class Undoing:
     async def _held(self, conversation: str) -> Versioned[Conversation] | None:
         (held,) = await self.store.get(CONVERSATIONS, self.principal.owner, [conversation])
         return held
-
-    async def _all(self, scan: Scan[R]) -> AsyncGenerator[Versioned[R]]:
-        async for page in self._pages(scan):
-            for item in page:
-                yield item
-
-    async def _pages(self, scan: Scan[R]) -> AsyncGenerator[Sequence[Versioned[R]]]:
-        while True:
-            page = await self.store.scan(self.principal.owner, scan)
-            yield page.items
-            if page.cursor is None:
-                return
-            scan = replace(scan, after=page.cursor)

@@ -21,6 +21,7 @@ from bethink.errors import BadInput, NoSuchPage, TooLarge
 from bethink.memory import FACTS, STEPS
 from bethink.memory.draft import REVISION, REVISIONS
 from bethink.store import Scan, Versioned
+from bethink.store.reading import items_of, records_of
 from bethink.vault.paths import is_conflict_copy
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from bethink.across.mirror.lines import Shown
     from bethink.memory import Fact
-    from bethink.store import R, Store
+    from bethink.store import Store
     from bethink.vault import Vault
 
 FOLDER: Final = "memories/"
@@ -184,7 +185,7 @@ class Looking:
 
     async def refusals(self, owner: str, path: str) -> list[Versioned[Refusal]]:
         """The lines of a page that became no facts."""
-        return [one async for one in self._all(owner, Scan(REFUSALS, {"path": path}, limit=_PAGE))]
+        return [one async for one in items_of(self.store, owner, Scan(REFUSALS, {"path": path}, limit=_PAGE))]
 
     async def lines_of(self, owner: str, facts: Sequence[str]) -> list[Versioned[Line]]:
         """The lines of these facts."""
@@ -192,12 +193,12 @@ class Looking:
 
     async def all_lines(self, owner: str, **where: str) -> list[Versioned[Line]]:
         """The lines with these keys."""
-        return [one async for one in self._all(owner, Scan(LINES, {**where}, limit=_PAGE))]
+        return [one async for one in items_of(self.store, owner, Scan(LINES, {**where}, limit=_PAGE))]
 
     async def _first_lines(self, owner: str, look: Look) -> AsyncGenerator[Versioned[Line]]:
         """All, or those of facts that changed, and those that wait for their owner."""
         if look.is_whole:
-            async for one in self._all(owner, Scan(LINES, limit=_PAGE)):
+            async for one in items_of(self.store, owner, Scan(LINES, limit=_PAGE)):
                 yield one
             return
         wheres = [{"fact": id} for id in dict.fromkeys(look.touched)]
@@ -233,16 +234,16 @@ class Looking:
         for scan, page in zip(scans, await self.store.scan_many(owner, scans), strict=True):
             found += page.items
             if page.cursor is not None:
-                found += [one async for one in self._all(owner, replace(scan, after=page.cursor))]
+                found += [one async for one in items_of(self.store, owner, replace(scan, after=page.cursor))]
         return found
 
     async def _touched(self, owner: str, since: int) -> tuple[list[str], int]:
         """The facts of the steps since a moment, and the moment of the last one."""
         ids: dict[str, None] = {}
         last = 0
-        async for step in self._all(owner, Scan(STEPS, order="at", low=since, limit=_PAGE)):
-            ids |= dict.fromkeys(one.id for one in step.record.facts)
-            last = step.record.at
+        async for step in records_of(self.store, owner, Scan(STEPS, order="at", low=since, limit=_PAGE)):
+            ids |= dict.fromkeys(one.id for one in step.facts)
+            last = step.at
         return [*ids], last
 
     async def _last_step(self, owner: str) -> int:
@@ -250,9 +251,10 @@ class Looking:
         return page.items[0].record.at if page.items else 0
 
     async def _active(self, owner: str, look: Look) -> AsyncGenerator[Fact]:
-        async for one in self._all(owner, Scan(FACTS, {"state": "active"}, order="created_at", limit=_PAGE)):
-            look.facts[one.record.id] = one.record
-            yield one.record
+        scan = Scan(FACTS, {"state": "active"}, order="created_at", limit=_PAGE)
+        async for fact in records_of(self.store, owner, scan):
+            look.facts[fact.id] = fact
+            yield fact
 
     async def _read_facts(self, owner: str, look: Look, ids: Iterable[str]) -> None:
         missing = [id for id in dict.fromkeys(ids) if id not in look.facts]
@@ -260,12 +262,3 @@ class Looking:
             for one in await self.store.get(FACTS, owner, missing[start : start + _PAGE]):
                 if one is not None:
                     look.facts[one.record.id] = one.record
-
-    async def _all(self, owner: str, scan: Scan[R]) -> AsyncGenerator[Versioned[R]]:
-        while True:
-            page = await self.store.scan(owner, scan)
-            for item in page.items:
-                yield item
-            if page.cursor is None:
-                return
-            scan = replace(scan, after=page.cursor)

@@ -23,9 +23,9 @@ from bethink.across.mirror.looking import Looking
 from bethink.across.mirror.passing import Passing
 from bethink.across.mirror.placing import Placing
 from bethink.across.mirror.records import LINES, REFUSALS, Line
-from bethink.across.owners import owners_of
 from bethink.errors import BethinkError, Busy, Conflict
 from bethink.store import Put, Scan
+from bethink.store.reading import owners_of
 from bethink.telemetry import log
 from bethink.vault import VAULTS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,6 +13,7 @@ from bethink.people import EMAILS, PEOPLE, Email, Person
 from bethink.people.fields import checked
 from bethink.people.records import email_id
 from bethink.store import Put, Scan
+from bethink.store.reading import pages_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -31,12 +31,8 @@ _LAST = 4
 async def people_lines(store: Store, principal: Principal) -> AsyncGenerator[list[dict[str, Any]]]:
     """Everybody whose record the owner keeps, in the order in which they came; some lines at a time."""
     scan = Scan(PEOPLE, order="created_at", limit=_PAGE)
-    while True:
-        page = await store.scan(principal.owner, scan)
-        yield [_document(item.record) for item in page.items]
-        if page.cursor is None:
-            return
-        scan = replace(scan, after=page.cursor)
+    async for page in pages_of(store, principal.owner, scan):
+        yield [_document(item.record) for item in page]
 
 
 def person_from(line: int, document: Mapping[str, Any]) -> Line:

@@ -6,7 +6,7 @@ again and answers still name it. Only what runs were doing stays behind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -38,13 +38,14 @@ from bethink.conversations import (
 )
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.store import Put, Scan
+from bethink.store.reading import pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from bethink.across.portability.records import Line
     from bethink.principal import Principal
-    from bethink.store import Change, R, Store
+    from bethink.store import Change, Store
 
 _PAGE = 200
 _TRIES = 5
@@ -61,21 +62,18 @@ Kept = KeptConversation | KeptMessage
 
 async def documents(store: Store, principal: Principal) -> AsyncGenerator[list[dict[str, Any]]]:
     """All conversations of the owner, oldest first, each before its messages; some lines at a time."""
-    async for page in _pages(store, principal, Scan(CONVERSATIONS, limit=_PAGE)):
-        for conversation in page:
-            if conversation.temporary:
-                continue
-            where = {"conversation": conversation.id}
-            shown = [
-                one.fact
-                async for some in _pages(store, principal, Scan(SIGHTINGS, where, limit=_PAGE))
-                for one in some
-            ]
-            yield [_document("conversation", conversation, but=_LEFT) | ({"shown": shown} if shown else {})]
-            for branch in range(len(conversation.branches) or 1):
-                said = Scan(MESSAGES, where | {"branch": branch}, order="position", limit=_PAGE)
-                async for messages in _pages(store, principal, said):
-                    yield [_document("message", message) for message in messages]
+    owner = principal.owner
+    async for conversation in records_of(store, owner, Scan(CONVERSATIONS, limit=_PAGE)):
+        if conversation.temporary:
+            continue
+        where = {"conversation": conversation.id}
+        sightings = records_of(store, owner, Scan(SIGHTINGS, where, limit=_PAGE))
+        shown = [sighting.fact async for sighting in sightings]
+        yield [_document("conversation", conversation, but=_LEFT) | ({"shown": shown} if shown else {})]
+        for branch in range(len(conversation.branches) or 1):
+            said = Scan(MESSAGES, where | {"branch": branch}, order="position", limit=_PAGE)
+            async for page in pages_of(store, owner, said):
+                yield [_document("message", item.record) for item in page]
 
 
 def conversation_from(line: int, document: Mapping[str, Any]) -> Line:
@@ -247,12 +245,3 @@ def _document(
         if name not in but and value is not None and value != ()
     }
     return {"kind": kind, **with_times(kept, rfc3339)}
-
-
-async def _pages(store: Store, principal: Principal, scan: Scan[R]) -> AsyncGenerator[list[R]]:
-    while True:
-        page = await store.scan(principal.owner, scan)
-        yield [item.record for item in page.items]
-        if page.cursor is None:
-            return
-        scan = replace(scan, after=page.cursor)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import time
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
-from math import inf
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from bethink.across.owners import owners_of
 from bethink.across.sharing.records import HOMES, NOBODY, SHARED, Home
 from bethink.across.sharing.writing import is_shared
 from bethink.conversations import CONVERSATIONS
@@ -23,6 +21,7 @@ from bethink.errors import BethinkError, Conflict, StorageError, UnknownId
 from bethink.events import Warned
 from bethink.store import Delete, Put, Scan
 from bethink.store.outgoing import EVERYTHING, OUTGOING, Outgoing
+from bethink.store.reading import owners_of, pages_of, records_of
 from bethink.store.redis import RefusedByRedis
 from bethink.telemetry import log, recorded
 
@@ -51,6 +50,7 @@ HOLD_S = 5.0
 _CLOSING_S = 3.0
 _REMOVED_S, _ELSEWHERE_POLL_S = 10.0, 0.1
 _PAGE = 200
+_NOTES = Scan(OUTGOING, limit=_PAGE)
 _MOST_NOTES = 5_000
 _MOST_REFUSED = 3
 _ELSEWHERE = "Another process brings conversations to Redis and has not deleted there yet; repeat."
@@ -283,18 +283,14 @@ class Sharing:
         """Note whatever is not in Redis as it was written, and take over what is there and not here."""
         async for owner in owners_of(self.store, CONVERSATIONS):
             listed = await self.redis.listed(owner)
-            cursor: str | None = None
-            while True:
-                page = await self.store.scan(owner, Scan(CONVERSATIONS, limit=_PAGE, after=cursor))
-                ids = [item.record.id for item in page.items if is_shared(item.record)]
+            async for page in pages_of(self.store, owner, Scan(CONVERSATIONS, limit=_PAGE)):
+                ids = [item.record.id for item in page if is_shared(item.record)]
                 lost = await self._lost(owner, ids, listed)
                 # Of one that drops keys nobody can tell whether it did, or whether somebody deleted them.
                 is_sure = self.state is not None and self.state.evicts is None and not self.state.evicted
                 deleted = await self.redis.deleted(owner, lost) if is_sure else ()
                 for id in lost:
                     await (self.taking.withdraw if id in deleted else self._note_whole)(owner, id)
-                if (cursor := page.cursor) is None:
-                    break
         await self.taking.look()
 
     async def _lost(self, owner: str, ids: Sequence[str], listed: Mapping[str, float]) -> list[str]:
@@ -346,19 +342,14 @@ class Sharing:
     async def _notes(self, owner: str) -> dict[str, list[Outgoing]]:
         """The owner's oldest notes, oldest first, by root."""
         by_root: dict[str, list[Outgoing]] = {}
-        async for note in self._each_note(owner, most=_MOST_NOTES):
-            by_root.setdefault(note.root, []).append(note)
+        left = _MOST_NOTES
+        async for page in pages_of(self.store, owner, _NOTES):
+            for item in page:
+                by_root.setdefault(item.record.root, []).append(item.record)
+            left -= _PAGE
+            if left <= 0:
+                break
         return by_root
-
-    async def _each_note(self, owner: str, *, most: float = inf) -> AsyncGenerator[Outgoing]:
-        cursor: str | None = None
-        while most > 0:
-            page = await self.store.scan(owner, Scan(OUTGOING, limit=_PAGE, after=cursor))
-            for item in page.items:
-                yield item.record
-            most -= _PAGE
-            if (cursor := page.cursor) is None:
-                return
 
     async def _held_back(self, owner: str, root: str, hold_s: float) -> float:
         """How many seconds a conversation that is being answered still waits for the answer's end."""
@@ -373,23 +364,19 @@ class Sharing:
 
     async def _note_everything(self, owner: str) -> None:
         every: tuple[Scan[Any], ...] = (Scan(CONVERSATIONS, limit=_PAGE), Scan(SHARED, limit=_PAGE))
-        for each in every:
-            scan = each
-            while True:
-                page = await self.store.scan(owner, scan)
-                for item in page.items:
-                    await self._note_whole(owner, item.record.id)
-                if page.cursor is None:
-                    break
-                scan = replace(scan, after=page.cursor)
+        for scan in every:
+            async for record in records_of(self.store, owner, scan):
+                await self._note_whole(owner, record.id)
 
     async def _noted(self) -> set[str]:
-        return {note.id async for owner in self._owners() async for note in self._each_note(owner)}
+        return {
+            note.id async for owner in self._owners() async for note in records_of(self.store, owner, _NOTES)
+        }
 
     async def _is_left(self, noted: Collection[str]) -> bool:
         """Whether one of these is left to be worked off, or a removal that was noted since."""
         async for owner in self._owners():
-            async with aclosing(self._each_note(owner)) as notes:
+            async with aclosing(records_of(self.store, owner, _NOTES)) as notes:
                 async for note in notes:
                     if note.id in noted or note.changed or note.whole:
                         return True

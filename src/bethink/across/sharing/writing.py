@@ -19,6 +19,7 @@ from bethink.across.sharing.records import (
 from bethink.across.sharing.shape import read, score_of, value_of
 from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage
 from bethink.store import Delete, Put, Scan
+from bethink.store.reading import records_of
 from bethink.store.redis import Entry, Fingerprint
 
 if TYPE_CHECKING:
@@ -187,14 +188,8 @@ class Writing:
 
     async def _all(self, owner: str, root: str) -> list[StoredMessage]:
         """The messages of all lines."""
-        found: list[StoredMessage] = []
-        cursor: str | None = None
-        while True:
-            scan = Scan(MESSAGES, {"conversation": root}, limit=_PAGE, after=cursor)
-            page = await self.conversations.store.scan(owner, scan)
-            found += [item.record for item in page.items]
-            if (cursor := page.cursor) is None:
-                return found
+        scan = Scan(MESSAGES, {"conversation": root}, limit=_PAGE)
+        return [stored async for stored in records_of(self.conversations.store, owner, scan)]
 
 
 def is_shared(conversation: Conversation) -> bool:

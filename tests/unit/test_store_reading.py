@@ -1,0 +1,40 @@
+"""What a store holds is read to its end, page by page, as it is when a page is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from bethink.index.memory import MemoryIndex
+from bethink.memory.steps import STEPS, Step
+from bethink.store import Delete, Put, Scan
+from bethink.store.memory import MemoryStore
+from bethink.store.reading import items_of, pages_of, records_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def stored(count: int) -> MemoryStore:
+    store = MemoryStore(MemoryIndex())
+    steps = [Put(STEPS, Step(id=f"{number:03}", at=-number, change="added")) for number in range(count)]
+    await store.commit("ann", steps)
+    return store
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 25])
+async def test_every_record_is_met_once_and_in_the_order_of_the_scan(count: int) -> None:
+    store, scan = await stored(count), Scan(STEPS, order="at", limit=10)
+    expected = [f"{number:03}" for number in reversed(range(count))]
+    assert [one.id async for one in records_of(store, "ann", scan)] == expected
+    assert [(one.record.id, one.version) async for one in items_of(store, "ann", scan)] == [
+        (id, 1) for id in expected
+    ]
+    assert [item.record.id async for page in pages_of(store, "ann", scan) for item in page] == expected
+    assert [one async for one in records_of(store, "bob", scan)] == []
+
+
+async def test_what_goes_while_it_is_read_is_not_met_on_a_later_page() -> None:
+    store, met = await stored(25), list[str]()
+    async for one in records_of(store, "ann", Scan(STEPS, limit=10)):
+        met.append(one.id)
+        await store.commit("ann", [Delete(STEPS, one.id), Delete(STEPS, "015")])
+    assert met == [f"{number:03}" for number in range(25) if number != 15]
