@@ -281,7 +281,7 @@ class Access(BaseModel):
     cors_origins: _Origins = Field(
         default=[],
         description="Pages of other sites that may send requests with a key, such as `https://app.example`"
-        " (comma-separated).",
+        " (comma-separated). Needs a user with a key.",
     )
     trusted_proxies: Annotated[list[str], BeforeValidator(as_list)] = Field(
         default=[],

@@ -195,6 +195,15 @@ async def test_what_is_too_long_for_the_model_is_told_as_the_requests_own_fault(
     assert (refused.value.type, refused.value.code) == ("invalid_request_error", "context_too_long")
 
 
+async def test_a_format_of_a_schema_needs_the_schema() -> None:
+    async with client_of(ScriptedLlm([])) as client:
+        lacking: Any = {"type": "json_schema"}
+        with pytest.raises(openai.BadRequestError, match="json_schema is missing"):
+            await ask(client, "Hi", response_format=lacking)
+        with pytest.raises(openai.BadRequestError, match="schema is missing"):
+            await client.openai.responses.create(model="bethink", input="Hi", text={"format": lacking})
+
+
 async def test_a_key_whose_request_never_began_is_free_after_ten_minutes_and_none_is_kept_for_long() -> None:
     async with client_of(ScriptedLlm(["One."])) as client:
         house = client.door.house

@@ -333,6 +333,7 @@ async def test_no_page_of_another_site_is_let_in_while_there_are_no_users() -> N
     async with open_house(cors_origins="https://app.example") as house, called(house) as http:
         answer = await http.get("/memories", headers={"Origin": "https://app.example"})
         assert (answer.status_code, "access-control-allow-origin" in answer.headers) == (403, False)
+        assert "once there is a user with a key" in answer.json()["detail"]
 
 
 @pytest.mark.requirement("C17")

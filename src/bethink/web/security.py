@@ -124,9 +124,10 @@ class _House:
 
 async def _house(scope: Scope) -> _House:
     app: App | None = scope.get("state", {}).get("app")
-    if app is None or not await app.accounts.needs_key():
+    if app is None:
         return _House()
-    return _House(True, app.settings.public_urls, app.settings.cors_origins)
+    has_users, settings = await app.accounts.needs_key(), app.settings
+    return _House(has_users, settings.public_urls if has_users else (), settings.cors_origins)
 
 
 async def _admitted(scope: Scope) -> str | None:
@@ -165,7 +166,7 @@ def _checked(headers: Headers, scheme: str, house: _House) -> str | None:
         raise NotAllowed(message)
     host = _checked_host(headers, house)
     named = {url for url in house.public_urls if urlsplit(url).netloc == host.lower()}
-    return _foreign(headers, named or {f"{scheme}://{host}".lower()}, house.cors_origins)
+    return _foreign(headers, named or {f"{scheme}://{host}".lower()}, house)
 
 
 @dataclass(slots=True)
@@ -232,7 +233,7 @@ def _is_ours(host: str, house: _House) -> bool:
     return house.has_users and (is_named or is_address(name))
 
 
-def _foreign(headers: Headers, own: AbstractSet[str], allowed: Sequence[str]) -> str | None:
+def _foreign(headers: Headers, own: AbstractSet[str], house: _House) -> str | None:
     """The origin of another site's page, if it is one that may send requests.
 
     Raises:
@@ -242,8 +243,13 @@ def _foreign(headers: Headers, own: AbstractSet[str], allowed: Sequence[str]) ->
     for origin in headers.getlist("origin"):
         if origin.lower() in own:
             continue
-        if origin.lower() not in allowed:
+        if origin.lower() not in house.cors_origins:
             message = f"The page {origin} is not Bethink's own: it may not send requests here."
+            raise NotAllowed(message)
+        if not house.has_users:
+            message = (
+                f"The page {origin} may send requests once there is a user with a key: `bethink users add`."
+            )
             raise NotAllowed(message)
         foreign = origin
     if foreign is not None:

@@ -107,4 +107,9 @@ def _asked(body: Completion, talk: Talk) -> Asked:
 
 
 def _format(given: Format | None) -> dict[str, Any] | None:
-    return None if given is None or given.type == "text" else given.model_dump(exclude_none=True)
+    if given is None or given.type == "text":
+        return None
+    if given.type == "json_schema" and given.json_schema is None:
+        message = "response_format: json_schema is missing; it takes a name and a schema."
+        raise BadInput(message)
+    return given.model_dump(exclude_none=True)

@@ -203,4 +203,9 @@ def _format(given: TextConfig | None) -> dict[str, Any] | None:
         return None
     written = given.format.model_dump(exclude_none=True, by_alias=True)
     kind = written.pop("type")
+    if kind == "json_schema" and given.format.schema_ is None:
+        message = (
+            "text.format: schema is missing; a format of the type json_schema takes a name and a schema."
+        )
+        raise BadInput(message)
     return {"type": kind, kind: written} if kind == "json_schema" else {"type": kind}
