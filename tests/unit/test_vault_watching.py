@@ -127,6 +127,27 @@ async def test_what_could_not_be_taken_in_is_tried_again(
     assert store.refused == ""
 
 
+async def test_a_name_that_is_no_text_keeps_no_change_from_being_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # No look at what is watched is waited for.
+    monkeypatch.setattr("bethink.vault.watching._LOOK_S", 3_600.0)
+    kept = kept_in(tmp_path)
+    kept.file("a.md", "one")
+    heard = Heard(kept)
+    async with watched(kept) as watching:
+        await heard.until({"a.md"})
+        bad = os.path.join(os.fsencode(kept.root), b"bad\xff.md")  # noqa: PTH118 - no text
+        for count in range(3):
+            with open(bad, "wb") as file:  # noqa: PTH123 - no text
+                file.write(b"two" * count)
+            kept.file(f"b{count}.md", str(count))
+            await heard.until({"a.md", *(f"b{one}.md" for one in range(count + 1))})
+        assert watching.fault is None
+    assert [path for path, _ in (await kept.vault.state(LOCAL_OWNER)).troubles] == ["bad?.md"]
+    assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
+
+
 class BusyStore(MemoryStore):
     """A store that refuses a page once."""
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from bethink.errors import BethinkError
@@ -25,6 +24,8 @@ from bethink.vault.records import VAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from anyio.abc import TaskGroup
 
     from bethink.bus import Bus
     from bethink.vault.service import Vault
@@ -39,6 +40,8 @@ _DEBOUNCE_MS: Final = 500
 _COMPARE_S: Final = 5.0
 _SURE_S: Final = 300.0
 """How often all files are compared all the same: a swamped system does not tell everything (inotify(7))."""
+_ANEW_S: Final = 0.2
+"""What follows a change that could not be told is waited for so long, then all is compared."""
 _MANY: Final = 1_000
 """Of so many changes at once some may not have been told."""
 _OWNERS: Final = 1_000
@@ -86,12 +89,8 @@ class Watching:
         self._roots = roots
         ended = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._follow, roots, ended)
-            # The watcher is made before the files are compared: no change falls in between.
-            await anyio.lowlevel.checkpoint()
+            tasks.start_soon(self._follow, roots, ended, tasks)
             tasks.start_soon(self._keep, roots, ended)
-            for owner in roots.values():
-                await self._sync(owner, None)
 
     async def _keep(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
         """Hold the lease, take in what could not be before, and end when others are to be watched."""
@@ -109,34 +108,50 @@ class Watching:
         finally:
             ended.set()
 
-    async def _follow(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
+    async def _follow(self, roots: Mapping[Path, str], ended: anyio.Event, tasks: TaskGroup) -> None:
         """Take in what the system tells of."""
-        from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - names trio's types
-
         try:
-            changes = awatch(
-                *roots,
-                watch_filter=None,
-                debounce=_DEBOUNCE_MS,
-                step=_STEP_MS,
-                stop_event=ended,
-                recursive=True,
-                ignore_permission_denied=True,
-            )
-            async for some in changes:
-                self.fault = None
-                await self._take_in(roots, [path for _, path in some])
+            while not ended.is_set():
+                # It begins when the watcher is made: no change falls in between.
+                tasks.start_soon(self._sync_all, roots)
+                await self._listen(roots, ended)
         except (OSError, RuntimeError) as error:
             # inotify's watches are used up, or the file system has none (inotify(7)).
             self.fault = f"Changes of files are seen only every {_COMPARE_S:g} seconds: {error}"
             _log.warning("%s", self.fault)
             await self._compare(roots, ended)
 
+    async def _listen(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
+        """Take in what is told, until there is something that cannot be told: a name that is not UTF-8."""
+        from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - names trio's types
+
+        changes = awatch(
+            *roots,
+            watch_filter=None,
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            stop_event=ended,
+            recursive=True,
+            ignore_permission_denied=True,
+        )
+        try:
+            async for some in changes:
+                self.fault = None
+                await self._take_in(roots, [path for _, path in some])
+        except ExceptionGroup as group:
+            if group.split(RuntimeError)[1] is not None:
+                raise
+            _log.info("a change of files could not be told, and all are compared: %s", group.exceptions[0])
+            await anyio.sleep(_ANEW_S)
+
     async def _compare(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
         while not ended.is_set():
             await anyio.sleep(_COMPARE_S)
-            for owner in roots.values():
-                await self._sync(owner, None)
+            await self._sync_all(roots)
+
+    async def _sync_all(self, roots: Mapping[Path, str]) -> None:
+        for owner in roots.values():
+            await self._sync(owner, None)
 
     async def _take_in(self, roots: Mapping[Path, str], changed: Iterable[str]) -> None:
         told: defaultdict[Path, set[str]] = defaultdict(set)
