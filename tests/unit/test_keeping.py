@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bethink.app import Ports
+from bethink.bus.memory import MemoryBus, MemoryHub
 from bethink.memory import NewFact, Source
+from bethink.principal import Principal
 from bethink.settings import Settings
 from tests.facts import active, the
 from tests.fakes import NoEmbeddings
@@ -244,3 +246,27 @@ def test_the_settings_of_expiry_are_checked() -> None:
     assert Settings().memory_retention_days is None
     with pytest.raises(ValueError, match="memory_retention_days"):
         Settings(memory_retention_days=0)
+
+
+async def test_however_long_it_takes_nobody_else_begins_it() -> None:
+    ports, hub = ports_of(), MemoryHub()
+    first = replace(ports, bus=MemoryBus(hub, clock=ports.clock))
+    other = replace(ports, bus=MemoryBus(hub, clock=ports.clock))
+    begun = list[str]()
+
+    async with open_house(ports=first) as house, open_house(ports=other) as beside:
+
+        async def slow(principal: Principal) -> None:
+            begun.append(principal.owner)
+            house.clock.advance(1_000)
+            await beside.app.tidying.tidy(beside.me)
+
+        async def again(principal: Principal) -> None:
+            begun.append(principal.owner)
+
+        at_first = replace(house.app.tidying, let_go=slow)
+        object.__setattr__(beside.app.tidying, "let_go", again)
+        await at_first.tidy(house.me)
+        assert len(begun) == 1
+        await beside.app.tidying.tidy(beside.me)
+        assert len(begun) == 2

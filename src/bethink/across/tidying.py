@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.vault import Vault
 
-_LEASE_S = 600.0
-"""Longer than a consolidation of 100,000 facts takes."""
+_LEASE_S = 86_400.0
+"""However long it takes; the bus knows of a process that died."""
 _FIRST_S = 60.0
 """Commands that end sooner put nothing in order."""
 _EVERY_S = 3600.0
