@@ -33,6 +33,12 @@ def test_a_folder_that_is_gone_is_told_and_brought_back(plain: CommandLine) -> N
     checked = plain("vault", "check")
     assert "folder is gone" in checked.err
     assert "Nothing is wrong" not in checked.err
+    listed = plain("vault", "list")
+    assert "folder is gone" in listed.err
+    assert "no pages" not in listed.err
+    told = {one["part"]: (one["state"], one["message"]) for one in plain("doctor", "--json").documents}
+    assert told["vault"][0] == "broken"
+    assert "folder is gone" in told["vault"][1]
     plain("vault", "init")
     assert "vanished" in plain("vault", "facts").out
     assert "1 vanished lines: written again" in plain("vault", "facts", "--restore").err

@@ -137,10 +137,9 @@ async def test_a_name_that_is_no_text_keeps_no_change_from_being_seen(
     heard = Heard(kept)
     async with watched(kept) as watching:
         await heard.until({"a.md"})
-        bad = os.path.join(os.fsencode(kept.root), b"bad\xff.md")  # noqa: PTH118 - no text
+        bad = kept.root / os.fsdecode(b"bad\xff.md")
         for count in range(3):
-            with open(bad, "wb") as file:  # noqa: PTH123 - no text
-                file.write(b"two" * count)
+            bad.write_bytes(b"two" * count)
             kept.file(f"b{count}.md", str(count))
             await heard.until({"a.md", *(f"b{one}.md" for one in range(count + 1))})
         assert watching.fault is None

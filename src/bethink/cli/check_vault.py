@@ -8,7 +8,7 @@ from bethink.cli.check import Check, broken, off, ok
 from bethink.cli.session import opened
 from bethink.cli.terminal import counted
 from bethink.errors import BethinkError
-from bethink.vault.workshop import OFF
+from bethink.vault.workshop import GONE, OFF
 
 if TYPE_CHECKING:
     import argparse
@@ -24,6 +24,8 @@ def vault(options: argparse.Namespace) -> Check:
             pages, owner = session.app.vault, session.principal.owner
             if not pages.settings.enabled:
                 return off(_PART, OFF)
+            if session.call(pages.is_lost, owner):
+                return broken(_PART, GONE)
             if not session.call(pages.exists, owner):
                 return ok(_PART, "none yet: `bethink vault init` makes one")
             faults = session.call(pages.faults, owner)

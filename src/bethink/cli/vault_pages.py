@@ -13,6 +13,7 @@ from bethink.cli.session import opened
 from bethink.cli.terminal import Screen, counted, one_line
 from bethink.clock import shown_in, to_datetime
 from bethink.errors import BadInput, NoSuchPage
+from bethink.vault.workshop import GONE
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +61,9 @@ def _list(session: Session, screen: Screen, options: argparse.Namespace) -> int:
             _json(screen, msgspec.to_builtins(entry))
         else:
             screen.line(_listed(entry, session.principal.time_zone))
-    if not entries:
+    if not entries and session.call(vault.is_lost, owner):
+        screen.note(GONE)
+    elif not entries:
         screen.note("There are no pages here yet: `bethink vault init` makes the first one.")
     return Exit.OK
 

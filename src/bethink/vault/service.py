@@ -100,6 +100,11 @@ class Vault:
         """Whether the owner has a vault."""
         return self.settings.enabled and await anyio.to_thread.run_sync(self.shop.folder(owner).exists)
 
+    async def is_lost(self, owner: str) -> bool:
+        """Whether there are pages, as far as is known, and their folder is gone."""
+        is_known = self.settings.enabled and bool(await self.pages(owner))
+        return is_known and not await self.exists(owner)
+
     async def begin(self, principal: Principal) -> bool:
         """Have the folder and `user.md` be there; whether anything was made."""
         folder = self.shop.folder(principal.owner)

@@ -19,7 +19,7 @@ from bethink.errors import StorageError
 from bethink.llm.chosen import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
-from bethink.vault.workshop import OFF
+from bethink.vault.workshop import GONE, OFF
 from bethink.web.caller import Anybody, Served
 
 if TYPE_CHECKING:
@@ -249,6 +249,8 @@ async def _vault(app: App, caller: Principal) -> VaultPart:
     """No vault yet is no fault, nor is a file that cannot be read; not to hear of changes is one."""
     if not app.vault.settings.enabled:
         return VaultPart(status="off", message=OFF)
+    if await app.vault.is_lost(caller.owner):
+        return VaultPart(status="degraded", message=GONE)
     if not await app.vault.exists(caller.owner):
         return VaultPart(status="off", message="There is no vault yet: `bethink vault init` makes one.")
     state = await app.vault.state(caller.owner)

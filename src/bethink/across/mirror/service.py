@@ -28,6 +28,7 @@ from bethink.store import Put, Scan
 from bethink.store.reading import owners_of
 from bethink.telemetry import log
 from bethink.vault import VAULTS
+from bethink.vault.workshop import GONE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -56,7 +57,6 @@ _CONFLICT: Final = (
     "The line and its memory were both changed: have the line say what is so, and delete the note below it."
 )
 _HELD: Final = "The line vanished with others: bring its file back, or say what is meant."
-_NO_FOLDER: Final = "The vault's folder is gone. Bring it back, or make it anew: `bethink vault init`."
 _log = log("mirror")
 
 
@@ -163,7 +163,7 @@ class Mirror:
         state = (await self._looking.state(owner)).record
         lines = [one.record for one in await self._looking.all_lines(owner)]
         if any(line.state != "gone" for line in lines) and not await self.vault.exists(owner):
-            return Report(trouble=_NO_FOLDER)
+            return Report(trouble=GONE)
         problems = [found for line in lines if (found := _problem(line)) is not None]
         page = await self.memory.store.scan(owner, Scan(REFUSALS, limit=1_000))
         problems += [Problem("no_fact", one.record.path, "", "", one.record.why) for one in page.items]
