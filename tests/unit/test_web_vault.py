@@ -285,3 +285,34 @@ async def test_the_check_tells_of_lines_of_memories_that_wait_for_their_owner(
         ]
         assert (found["path"], found["line"]) == ("memories/general.md", 3)
         assert "delete the note below it" in found["said"]
+
+
+async def test_a_folder_where_a_page_was_is_no_page(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await put(door, "thing.md", "one")
+        (tmp_path / "vault/thing.md").unlink()
+        (tmp_path / "vault/thing.md").mkdir()
+        refused = await door.http.get("/vault/pages/thing.md")
+        assert refused.status_code == 422
+        assert "no ordinary file" in refused.json()["detail"]
+        other = await door.http.put("/vault/pages/thing.md", json={"text": "two"})
+        assert other.status_code == 422
+
+
+async def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await put(door, "thing.md", "one")
+        (tmp_path / "vault").rename(tmp_path / "elsewhere")
+        part = (await door.http.get("/health")).json()["parts"]["vault"]
+        assert (part["status"], "folder is gone" in part["message"]) == ("degraded", True)
+
+
+async def test_a_way_without_its_beginning_is_refused(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await put(door, "a.md", "[[b]]")
+        await put(door, "b.md", "two")
+        refused = await door.http.get("/vault/graph", params={"to": "b.md"})
+        assert refused.status_code == 422
+        assert "around" in refused.json()["detail"]
+        found = await door.http.get("/vault/graph", params={"around": "a.md", "to": "b.md"})
+        assert found.json()["way"] == ["a.md", "b.md"]

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
+from bethink.errors import BadInput
 from bethink.vault.graph import MAX_DEPTH, Net
 from bethink.vault.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
 from bethink.web.caller import Caller, Served
@@ -187,6 +188,8 @@ async def get_vault_graph(
     ] = None,
 ) -> VaultGraph:
     """The pages and the links among them, or those near one page, or the way between two."""
+    if to and not around:
+        raise BadInput("Say in `around` where the way to this page begins.")
     graph = await app.vault_tools.graphs.of(caller)
     way = graph.way(around, to) if around and to else None
     net = graph.around(around, depth) if around else graph.net()
