@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.across.guarded import Guarded
-from bethink.errors import BethinkError, Conflict
+from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.checking import Checking
 from bethink.vault.encodings import DAMAGED, detected, read_as
+from bethink.vault.folder import Folder
 from bethink.vault.format import parse
 from bethink.vault.front_mending import as_text, mended
 from bethink.vault.frontmatter import front_matter
@@ -24,6 +25,7 @@ from bethink.vault.merging import merged
 from bethink.vault.repairs import Choice, Made
 from bethink.vault.searching import Searching
 from bethink.vault.splitting import contents, snake, split
+from bethink.vault.walking import Stat
 from tests.vaults import Kept, kept_in
 
 pytestmark = pytest.mark.timeout(60)
@@ -226,13 +228,23 @@ async def test_a_repair_that_was_shown_for_other_pages_is_not_made(tmp_path: Pat
 
 
 @pytest.mark.anyio
-async def test_a_repair_that_breaks_off_leaves_nothing_of_it(tmp_path: Path) -> None:
+async def test_a_repair_that_breaks_off_leaves_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = f"## One\n{'a' * 700}\n## Two\n{'b' * 700}\n"
-    at = mender(tmp_path, {"big.md": text, "big/two.md": "taken"}, max_file_bytes=1_000)
+    at = mender(tmp_path, {"big.md": text}, max_file_bytes=1_000)
     (choice,) = [one for one in await at.choices() if one.way == "split"]
     before = at.files()
     plan = await at.checking.mending.plan(LOCAL_OWNER, choice)
-    with pytest.raises(BethinkError):
+    write = Folder.write
+
+    def broken(self: Folder, path: str, body: bytes, *, before: str | None, flush: bool = True) -> Stat:
+        if path == "big/two.md":
+            raise StorageError
+        return write(self, path, body, before=before, flush=flush)
+
+    monkeypatch.setattr(Folder, "write", broken)
+    with pytest.raises(StorageError):
         await at.checking.mending.make(OWN, choice, plan.id)
     assert at.files() == before
 

@@ -316,3 +316,40 @@ async def test_a_way_without_its_beginning_is_refused(tmp_path: Path) -> None:
         assert "around" in refused.json()["detail"]
         found = await door.http.get("/vault/graph", params={"around": "a.md", "to": "b.md"})
         assert found.json()["way"] == ["a.md", "b.md"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "status"),
+    [
+        ({"way": "rename", "path": "a.md", "to": "../../x.md"}, 422),
+        ({"way": "rename", "path": "a.md", "to": "con.md"}, 422),
+        ({"way": "rename", "path": "a.md", "to": "b.md"}, 409),
+        ({"way": "rename", "path": "a.md", "to": "B.md"}, 409),
+        ({"way": "rename", "path": "a.md", "to": "odd.md"}, 409),
+        ({"way": "create", "path": "a.md", "target": "x", "to": "/x.md"}, 422),
+        ({"way": "create", "path": "a.md", "target": "x", "to": "b.md"}, 409),
+        ({"way": "convert", "path": "../outside.md", "to": "cp1252"}, 422),
+        ({"way": "split", "path": "big.md"}, 409),
+    ],
+)
+async def test_a_repair_that_cannot_be_made_is_not_planned(
+    tmp_path: Path, choice: dict[str, str], status: int
+) -> None:
+    async with open_door(data_dir=tmp_path, vault={"max_file_bytes": 1_000}) as door:
+        await put(door, "a.md", "[[x]]")
+        await put(door, "b.md", "two")
+        await put(door, "big/two.md", "taken")
+        (tmp_path / "outside.md").write_bytes(b"secret \xe9")
+        (tmp_path / "vault/odd.md").write_bytes(b"\xff")
+        (tmp_path / "vault/big.md").write_text(f"## One\n{'a' * 700}\n## Two\n{'b' * 700}\n")
+        await door.house.app.vault.sync(door.house.me.owner)
+        refused = await door.http.post("/vault/check/plan", json=choice)
+        assert refused.status_code == status, refused.text
+        assert "secret" not in refused.text
+
+
+async def test_a_name_may_change_in_its_capitals_alone(tmp_path: Path) -> None:
+    async with open_door(data_dir=tmp_path) as door:
+        await put(door, "A.md", "one")
+        plan = await door.http.post("/vault/check/plan", json={"way": "rename", "path": "A.md", "to": "a.md"})
+        assert plan.status_code == 200, plan.text

@@ -18,7 +18,7 @@ import anyio.to_thread
 from bethink.errors import BadInput, BethinkError, Conflict
 from bethink.vault.changing import How
 from bethink.vault.encodings import read_as
-from bethink.vault.folder import version_of
+from bethink.vault.folder import EXISTS, version_of
 from bethink.vault.format import parse
 from bethink.vault.front_mending import as_text, mended
 from bethink.vault.frontmatter import set_field
@@ -26,14 +26,17 @@ from bethink.vault.graph import aliases_of
 from bethink.vault.links import SUFFIX, Moves, Resolver, key_of, relinked, resectioned, retargeted, unlinked
 from bethink.vault.merging import merged
 from bethink.vault.moving import moves_of, touched
+from bethink.vault.paths import checked, checked_new, folder_of, twin_key
 from bethink.vault.repairs import Aside, Made, Move, Remove, Repair, Write
 from bethink.vault.splitting import contents, snake, split
+from bethink.vault.walking import Walked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bethink.principal import Principal
     from bethink.vault.catalogue import Told
+    from bethink.vault.folder import Folder
     from bethink.vault.records import Change
     from bethink.vault.repairs import Choice, Step
     from bethink.vault.searching import Searching
@@ -56,9 +59,10 @@ class Mending:
         """All that a choice would do to the pages as they are now.
 
         Raises:
-            Conflict: there is nothing to mend in this way any more.
+            Conflict: there is nothing to mend in this way any more, or something is where a page would be.
             BadInput: it cannot be done; the sentence says why.
         """
+        checked(choice.path)
         told = await self.searching.told(owner)
         plan = _Plan(self.searching, owner, told, choice)
         steps = [
@@ -66,6 +70,8 @@ class Mending:
         ]
         if not steps or (choice.way == "split" and len(steps) == 1):
             raise Conflict(_CHANGED)
+        folder = self.searching.vault.shop.folder(owner)
+        await anyio.to_thread.run_sync(_check_places, folder, steps)
         return Repair(choice, tuple(steps))
 
     async def make(self, principal: Principal, choice: Choice, id: str) -> Made:
@@ -99,7 +105,7 @@ class Mending:
         vault = self.searching.vault
         most = vault.settings.max_file_bytes * _TIMES
         with suppress(BethinkError):
-            content = await anyio.to_thread.run_sync(vault.shop.folder(owner).read, path, most)
+            content = await anyio.to_thread.run_sync(vault.shop.folder(owner).read, checked(path), most)
             return None if content is None else content.body
         return None
 
@@ -275,6 +281,28 @@ class _Plan:
             placed = (link for link in page.info.links if link.target and (link.section or link.block))
             if any(resolver.resolve_link(link, page.path) == path for link in placed):
                 yield page.path
+
+
+def _check_places(folder: Folder, steps: Sequence[Step]) -> None:
+    """Refuse a page where there is something already, or where none can be.
+
+    Raises:
+        BadInput: no page can have this path.
+        Conflict: there is something, or a name differs from it in case only.
+    """
+    new = [step.path for step in steps if isinstance(step, Write) and not step.version]
+    leaving = {step.path for step in steps if isinstance(step, Move | Aside)}
+    taken: dict[str, set[str]] = {}
+    for path in [*new, *(step.to for step in steps if isinstance(step, Move))]:
+        if path in leaving:
+            continue
+        parent = folder_of(checked_new(path))
+        if parent not in taken:
+            found = folder.look(parent) or Walked()
+            there = [*found.pages, *found.folders, *(odd.path for odd in found.odd)]
+            taken[parent] = {twin_key(one) for one in there if one not in leaving}
+        if twin_key(path) in taken[parent]:
+            raise Conflict(EXISTS.format(path=path))
 
 
 async def _linked(text: str, path: str, moves: Moves, *, was_at: str) -> str:
