@@ -8,12 +8,13 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bethink.across.guarded import Guarded
 from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
+from bethink.store.memory import MemoryStore
 from bethink.vault.checking import Checking
 from bethink.vault.encodings import DAMAGED, detected, read_as
 from bethink.vault.folder import Folder
@@ -60,8 +61,14 @@ class Mender:
         }
 
 
-def mender(directory: Path, pages: Mapping[str, str | bytes], *, max_file_bytes: int = 1_000_000) -> Mender:
-    kept = kept_in(directory, max_file_bytes=max_file_bytes)
+def mender(
+    directory: Path,
+    pages: Mapping[str, str | bytes],
+    *,
+    max_file_bytes: int = 1_000_000,
+    store: MemoryStore | None = None,
+) -> Mender:
+    kept = kept_in(directory, store=store, max_file_bytes=max_file_bytes)
     for path, text in pages.items():
         kept.file(path, text)
     return Mender(kept, Checking(Searching(kept.vault, Guarded.over(kept.vault).views)))
@@ -149,6 +156,23 @@ async def test_a_page_is_renamed_and_its_links_follow(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_link_that_would_lead_to_a_namesake_meanwhile_follows_behind_the_move(tmp_path: Path) -> None:
+    pages = {
+        "a/my_day.md": "other",
+        "notes/My Day.md": "one",
+        "notes/x.md": "[[My Day]]",
+        "y.md": "[[My Day]]",
+    }
+    at = mender(tmp_path, pages)
+    (choice,) = [one for one in await at.choices() if one.way == "rename"]
+    plan = await at.checking.mending.plan(LOCAL_OWNER, choice)
+    assert [step.path for step in plan.steps] == ["y.md", "notes/My Day.md", "notes/x.md"]
+    await at.checking.mending.make(OWN, choice, plan.id)
+    assert at.files()["notes/x.md"] == b"[[my_day]]"
+    assert at.files()["y.md"] == b"[[notes/my_day]]"
+
+
+@pytest.mark.anyio
 async def test_a_repair_whose_asker_leaves_in_its_middle_is_not_half_done(tmp_path: Path) -> None:
     pages = {"notes/My Day.md": "one", "a.md": "[[notes/My Day]]", "b.md": "[[notes/My Day]]"}
     at = mender(tmp_path, pages)
@@ -228,8 +252,9 @@ async def test_a_repair_that_was_shown_for_other_pages_is_not_made(tmp_path: Pat
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("at_last", ["big/two.md", "big.md.original", "big.md"])
 async def test_a_repair_that_breaks_off_leaves_nothing_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_last: str
 ) -> None:
     text = f"## One\n{'a' * 700}\n## Two\n{'b' * 700}\n"
     at = mender(tmp_path, {"big.md": text}, max_file_bytes=1_000)
@@ -239,7 +264,7 @@ async def test_a_repair_that_breaks_off_leaves_nothing_of_it(
     write = Folder.write
 
     def broken(self: Folder, path: str, body: bytes, *, before: str | None, flush: bool = True) -> Stat:
-        if path == "big/two.md":
+        if path == at_last:
             raise StorageError
         return write(self, path, body, before=before, flush=flush)
 
@@ -298,6 +323,13 @@ def test_what_is_merged_says_all_that_either_said(one: list[str], other: list[st
     assert {line.strip() for line in "".join(one + other).splitlines()} - {"# A"} <= {
         line.strip() for line in text.splitlines()
     } | {""}
+
+
+@given(LINES, LINES)
+def test_what_is_merged_already_is_not_merged_again(one: list[str], other: list[str]) -> None:
+    assume(not any(lines.count("```\n") % 2 for lines in (one, other)))
+    text = merged("".join(one), "".join(other), ("Jane",))
+    assert merged(text, "".join(other), ("Jane",)) == text
 
 
 @pytest.mark.parametrize("name", ["utf-16", "utf-16-le", "cp1252"])

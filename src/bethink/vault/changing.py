@@ -75,6 +75,15 @@ class Changing:
             path = checked_new(path)
         return await self._put(draft, path, body, now=now, how=how)
 
+    async def replace(self, draft: Draft, path: str, body: bytes, *, version: str, how: How) -> Change:
+        """Have a page be where a file of this version is, which is no page; see `Vault.replace`."""
+        if (page := draft.known.pages.get(path)) is not None:
+            if page.state == "there":
+                raise Conflict(EXISTS.format(path=path))
+            draft.lose(page, by="outside")
+            await draft.commit()
+        return await self._put(draft, path, body, now=None, how=how, before=version)
+
     async def delete(self, draft: Draft, path: str, *, if_version: str | None, how: How) -> Change:
         """Delete a page; see `Vault.delete`."""
         now = await self._now(draft, path)
@@ -162,14 +171,23 @@ class Changing:
             await draft.fetch([draft.known.pages[path]])
         return now
 
-    async def _put(self, draft: Draft, path: str, body: bytes, *, now: Seen | None, how: How) -> Change:
+    async def _put(
+        self,
+        draft: Draft,
+        path: str,
+        body: bytes,
+        *,
+        now: Seen | None,
+        how: How,
+        before: str | None = None,
+    ) -> Change:
         if now is not None and now.body == body:
             return Change(path, now.version, now.version, None)
         if (trouble := draft.room(path, len(body))) is not None:
             raise too_large(path, len(body), trouble, sizes=draft.sizes)
         if now is None and (gone := draft.known.gone.get(path)) is not None:
             await draft.fetch([gone])
-        before = None if now is None else now.version
+        before = before if now is None else now.version
         folder = self._folder(draft)
         if how.untrusted:
             # Should the process end between the file and its record, nobody takes it for the owner's words.

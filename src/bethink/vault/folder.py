@@ -183,18 +183,16 @@ class Folder:
             os.fsync(old[0])
             return stat_of(os.stat(new[1], dir_fd=new[0], follow_symlinks=False))
 
-    def rename(self, path: str, name: str, *, before: str | None = None) -> None:
-        """Give a file another name in its folder, if it still is of the version `before`, where that is told.
+    def rename(self, path: str, name: str) -> None:
+        """Give a file another name in its folder.
 
         Raises:
             NoSuchPage: it is not there.
-            Conflict: it is of another version, or there is something of that name.
+            Conflict: there is something of that name.
         """
         with _translated(path), self._parent(path) as found:
             if found is None or (actual := _actual(*found)) is None:
                 raise NoSuchPage
-            if before is not None:
-                _check(*found, path=path, before=before)
             _placed(found[0], actual, name, path=name, is_new=True)
             os.fsync(found[0])
 

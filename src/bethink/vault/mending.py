@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +27,7 @@ from bethink.vault.links import SUFFIX, Moves, Resolver, key_of, relinked, resec
 from bethink.vault.merging import merged
 from bethink.vault.moving import moves_of, touched
 from bethink.vault.paths import checked, checked_new, folder_of, twin_key
-from bethink.vault.repairs import Aside, Made, Move, Remove, Repair, Write
+from bethink.vault.repairs import Aside, Made, Move, Remove, Repair, Replace, Write
 from bethink.vault.splitting import contents, snake, split
 from bethink.vault.walking import Walked
 
@@ -122,6 +122,8 @@ class Mending:
                 return await vault.move(principal, step.path, step.to, by="person", note=how.note)
             case Aside():
                 return await vault.set_aside(principal, step.path, step.version)
+            case Replace():
+                return await vault.replace(principal, step.path, step.text, version=step.version, how=how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +216,14 @@ class _Plan:
         page, to = await self._read(self.choice.path), self.choice.to
         moves = moves_of(self.told, {page.path: to})
         text = await _linked(page.text, to, moves, was_at=page.path)
-        own = [] if text == page.text else [Write(to, page.version, page.text, text)]
-        return [Move(page.path, page.version, to), *own, *await self._relinked(moves, but={page.path, to})]
+        own = Write(page.path, page.version, page.text, text)
+        early, late = list[Write](), list[Write]()
+        for one in (own, *await self._relinked(moves, but={page.path, to})):
+            # Before the move where doing it once more changes nothing: then it may end in between.
+            place = to if one is own else one.path
+            is_final = await _linked(one.text, place, moves, was_at=one.path) == one.text
+            (early if is_final else late).append(one if is_final else replace(one, path=place))
+        return [*early, Move(page.path, page.version, to), *late]
 
     async def _relinked(self, moves: Moves, *, but: set[str]) -> list[Write]:
         """The pages whose links would mean something else, with links that mean what they meant."""
@@ -235,25 +243,31 @@ class _Plan:
         text = await anyio.to_thread.run_sync(read_as, body, choice.to or "utf-8")
         if text is None:
             raise BadInput(f"{path} cannot be read as {choice.to or 'UTF-8'}.")
-        aside = Aside(path, version_of(body))
-        if len(text.encode()) <= self.searching.vault.settings.max_file_bytes:
-            return [aside, Write(path, "", "", text)]
-        return [aside, *await self._split(path, text)]
+        version, writes = version_of(body), list[Write]()
+        if len(text.encode()) > self.searching.vault.settings.max_file_bytes:
+            writes, text = await self._split(path, text)
+        return [*writes, Aside(path, version), Replace(path, version, text)]
 
-    async def _split(self, path: str, text: str) -> list[Write]:
-        """Pages of the pieces, the page of contents, and the pages whose links led to a piece."""
+    async def _split(self, path: str, text: str) -> tuple[list[Write], str]:
+        """Pages of the pieces and the pages whose links led to a piece; and the page of contents."""
         most = self.searching.vault.settings.max_file_bytes
         others = [await self._read(one) for one in self._sectioned(path)]
         head, pieces = await anyio.to_thread.run_sync(split, text, most * _FULL // 100)
-        return await anyio.to_thread.run_sync(self._placed, head, pieces, others)
+        writes, text = await anyio.to_thread.run_sync(self._placed, head, pieces, others)
+        return [one for one in writes if one.version or not await self._says(one)], text
 
-    def _placed(self, head: str, pieces: Sequence[Piece], others: Sequence[Write]) -> list[Write]:
+    async def _says(self, write: Write) -> bool:
+        """Whether a page says this already: an earlier repair came no further."""
+        return write.path in self.paths and (await self._read(write.path)).old == write.text
+
+    def _placed(self, head: str, pieces: Sequence[Piece], others: Sequence[Write]) -> tuple[list[Write], str]:
         path = self.choice.path
         stem = posixpath.basename(path).removesuffix(SUFFIX)
         folder = snake(stem) or stem
         beside = posixpath.join(posixpath.dirname(path), folder)
         places = {piece.name: f"{beside}/{piece.name}{SUFFIX}" for piece in pieces}
-        whole, aliases = {*self.paths, path}, aliases_of(self.told)
+        told = [page for page in self.told if page.path not in places.values()]
+        whole, aliases = {*(page.path for page in told), path}, aliases_of(told)
         behind = Resolver({*whole, *places.values()}, aliases)
         moves = Moves({}, Resolver(whole, aliases), behind)
         lies: dict[str, str] = {}
@@ -268,11 +282,11 @@ class _Plan:
             return resectioned(relinked(text, at, moves, was_at=was_at), at, path, places=lies, behind=behind)
 
         made = [(places[one.name], one.text) for one in pieces]
-        return [
+        writes = [
             *(Write(at, "", "", led(said, at, path)) for at, said in made),
-            Write(path, "", "", contents(led(head, path, path), folder, pieces)),
             *(Write(one.path, one.version, one.old, led(one.text, one.path, one.path)) for one in others),
         ]
+        return writes, contents(led(head, path, path), folder, pieces)
 
     def _sectioned(self, path: str) -> Iterable[str]:
         """The pages with links to a section or block of this one."""

@@ -26,12 +26,15 @@ _UNITED: Final = {"aliases": "aliases", "alias": "aliases", "tags": "tags", "tag
 
 
 def merged(text: str, other: str, names: Iterable[str]) -> str:
-    """The page `text` with all that `other` says beside it; `names` are other names that it gets."""
+    """The page `text` with all that `other` says beside it; `names` are other names that it gets.
+
+    Done once more, it adds nothing, unless there is code without an end.
+    """
     text, left = _with_fields(text, other, names)
     found = parse(other)
     for section in sections(found):
         text = _with_section(text, found, section)
-    if left:
+    if left and not _stands("\n".join(left), text):
         new_line = new_line_of(text)
         text = f"{_closed(text, new_line)}{new_line}{new_line.join(left)}{new_line}"
     return text
@@ -95,10 +98,15 @@ def _with_section(text: str, other: Document, section: Section) -> str:
     own = next((one for one in sections(document) if _key(document, one) == wanted), None)
     if own is None:
         whole = other.text[section.start : section.end]
-        return f"{_closed(text, new_line)}{new_line}{whole}" if whole.strip() else text
+        is_new = whole.strip() and not _stands(whole, text)
+        return f"{_closed(text, new_line)}{new_line}{whole}" if is_new else text
     there = text[own.body : own.end]
     known = {chunk.strip() for chunk in _chunks(there)}
-    new = [chunk.strip("\r\n") for chunk in _chunks(said) if chunk.strip() not in known]
+    new = [
+        chunk.strip("\r\n")
+        for chunk in _chunks(said)
+        if chunk.strip() not in known and not _stands(chunk, there)
+    ]
     if not new:
         return text
     at = own.body + len(there.rstrip())
@@ -137,6 +145,12 @@ def _chunks(text: str) -> Iterator[str]:
         chunk += line
     if chunk.strip():
         yield chunk
+
+
+def _stands(said: str, text: str) -> bool:
+    """Whether these lines stand in the text, one behind the other."""
+    lines, own = ("\n".join(map(str.rstrip, one.splitlines())) for one in (said, text))
+    return "\n{}\n".format(lines.strip("\n")) in f"\n{own}\n"
 
 
 def _closed(text: str, new_line: str) -> str:

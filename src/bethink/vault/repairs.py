@@ -68,18 +68,30 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A file that cannot be a page is kept beside, by a name that is none of a page's."""
+    """A file that cannot be a page is kept beside, too, by a name that is none of a page's."""
 
     path: str
     version: str
 
 
-Step = Write | Remove | Move | Aside
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """A page with this text takes the place of a file that was kept beside."""
+
+    path: str
+    version: str
+    text: str
+
+
+Step = Write | Remove | Move | Aside | Replace
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """All that a choice would do, in order. `id` stands for exactly this, on pages as they are."""
+    """All that a choice would do, in order. `id` stands for exactly this, on pages as they are.
+
+    Wherever the steps end, nothing is lost, and the same choice does the rest.
+    """
 
     choice: Choice
     steps: Sequence[Step]
@@ -115,6 +127,8 @@ def _said(step: Step) -> str:
     match step:
         case Write():
             return f"{step.path} changes" if step.version else f"{step.path} is made"
+        case Replace():
+            return f"{step.path} is made"
         case Remove():
             return f"{step.path} goes; its history stays"
         case Move():
@@ -128,6 +142,8 @@ def _diff(step: Step) -> str:
         case Write():
             diff = unified(step.old, step.text, path=step.path)
             return diff if step.version else _clipped(diff)
+        case Replace():
+            return _clipped(unified("", step.text, path=step.path))
         case Remove():
             return _clipped(unified(step.old, "", path=step.path))
         case Move() | Aside():

@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict, NoSuchPage, UnknownId
 from bethink.principal import OWN_EYES
+from bethink.vault.beside import brought_back, kept_beside
 from bethink.vault.bulk import Bulk
 from bethink.vault.changing import Changing, How, encoded
 from bethink.vault.draft import UNDO
@@ -322,30 +323,34 @@ class Vault:
             return await self._changing.take_back(draft, version, how=How(by, "Taken back"))
 
     async def set_aside(self, principal: Principal, path: str, version: str) -> Change:
-        """Have a file that cannot be read make room for its page; it lies beside, by a name of its own.
+        """Have a file that cannot be read be kept beside, too, by a name of its own; see `replace`.
 
         Raises:
             Conflict: it is of another version, or not there any more.
         """
         path = checked(path)
-        name = path.rpartition("/")[2]
-        files = self.shop.folder(principal.owner)
         async with self._draft(principal.owner):
-            try:
-                aside = f"{name}{ASIDE}"
-                await anyio.to_thread.run_sync(lambda: files.rename(path, aside, before=version))
-            except Conflict:
-                aside = f"{name}{ASIDE}-{version[:8]}"
-                await anyio.to_thread.run_sync(lambda: files.rename(path, aside, before=version))
-        await self.sync(principal.owner, [path])
-        return Change(path, version, None, f"{_ASIDE}{path.removesuffix(name)}{aside}")
+            aside = await anyio.to_thread.run_sync(
+                kept_beside, self.shop.folder(principal.owner), path, version
+            )
+        return Change(path, version, None, f"{_ASIDE}{aside}")
+
+    async def replace(self, principal: Principal, path: str, text: str, *, version: str, how: How) -> Change:
+        """Have a page take the place of a file that cannot be read, which was set aside.
+
+        Raises:
+            Conflict: it is of another version, or not there any more.
+            TooLarge: the page, its folder or the vault would be larger than they may be.
+        """
+        path, body = checked(path), encoded(text)
+        async with self._draft(principal.owner) as draft:
+            return await self._changing.replace(draft, path, body, version=version, how=how)
 
     async def _bring_back(self, owner: str, aside: str) -> Change:
         path = checked(aside.rpartition(ASIDE)[0])
-        name = path.rpartition("/")[2]
         checked(f"{aside}{ENDING}")
         async with self._draft(owner):
-            await anyio.to_thread.run_sync(lambda: self.shop.folder(owner).rename(aside, name))
+            await anyio.to_thread.run_sync(brought_back, self.shop.folder(owner), path, aside)
         await self.sync(owner, [path])
         return Change(path, None, "", None)
 
