@@ -11,7 +11,7 @@ import pytest
 
 from bethink.errors import BadInput, Conflict, NoSuchPage, NotAllowed, TooLarge, UnknownId
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.vault.folder import version_of
+from bethink.vault.folder import Folder, version_of
 from tests.traces import left_of
 from tests.vaults import ME, kept_in
 
@@ -340,3 +340,23 @@ async def test_many_folders_and_one_that_is_a_link_are_walked(tmp_path: Path) ->
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     with pytest.raises(BadInput):
         await kept.vault.listed(LOCAL_OWNER, "linked")
+
+
+@pytest.mark.requirement("R118")
+@pytest.mark.parametrize("path", ["../out.md", "a/../../out.md", "/out.md", "a//b.md", "./a.md", "a/..", ""])
+def test_not_even_who_forgets_to_check_a_path_leaves_the_folder(tmp_path: Path, path: str) -> None:
+    (tmp_path / "out.md").write_text("somebody else's")
+    folder = Folder(tmp_path / "vault")
+    (folder.root / "a").mkdir(parents=True)
+    (folder.root / "a.md").write_text("mine")
+    for act in (
+        lambda: folder.read(path, 100),
+        lambda: folder.stat(path),
+        lambda: folder.write(path, b"x", before=None),
+        lambda: folder.delete(path, before=version_of(b"somebody else's")),
+        lambda: folder.move(path, "b.md"),
+        lambda: folder.move("a.md", path),
+    ):
+        with pytest.raises(BadInput):
+            act()
+    assert (tmp_path / "out.md").read_text() == "somebody else's"

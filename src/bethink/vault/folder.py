@@ -36,6 +36,7 @@ _UNLINKABLE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 _LINK: Final = "{path} is a link, and links are not followed: put the file itself into the vault."
 CHANGED: Final = "{path} has changed since it was read: read it again and repeat the change."
 EXISTS: Final = "{path} exists already: read it, then change it, or take another name."
+_NO_NAMES: Final = frozenset({"", ".", ".."})
 
 
 class Content(NamedTuple):
@@ -254,6 +255,9 @@ class Folder:
     def _parent(self, path: str, *, make: bool = False) -> Generator[tuple[int, str] | None]:
         """The descriptor of the folder in which it stands, and its name there; None without such a folder."""
         *folders, name = path.split("/")
+        # Whoever calls has checked it; nobody who forgot leaves the vault.
+        if not _NO_NAMES.isdisjoint((*folders, name)):
+            raise BadInput(f"{path} leads out of the vault.")
         try:
             descriptor = os.open(self.root, DIRECTORY)
         except FileNotFoundError:
