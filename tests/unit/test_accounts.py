@@ -346,6 +346,15 @@ async def test_when_a_key_was_last_used_is_written_at_the_end_not_at_each_use() 
     assert await accounts_of(store).last_uses([made.key.id]) == {made.key.id: clock.now_us()}
 
 
+async def test_what_is_done_in_a_browser_that_signed_in_with_a_key_is_a_use_of_the_key() -> None:
+    clock = FakeClock()
+    accounts = accounts_of(clock=clock)
+    made = await accounts.register.add_key((await accounts.register.add_user("ann")).id, "laptop")
+    signed = await accounts.signing.with_key(made.text, peer="203.0.113.9")
+    await came_in(accounts, signed.text)
+    assert await accounts.last_uses([made.key.id]) == {made.key.id: clock.now_us()}
+
+
 async def test_sign_ins_that_are_over_are_cleared_and_others_stay() -> None:
     clock = FakeClock()
     accounts = accounts_of(clock=clock)

@@ -230,6 +230,7 @@ class Accounts:
             key = known.keys.get(sign_in.key)
             if key is None or not key.is_live(now):
                 raise self._refused(f"{sign_in.key} was revoked or has expired", peer)
+            self._uses[key.id] = now
         user = self._enabled(known, sign_in.user, peer)
         rights = _rights(sign_in.scopes, user)
         return Principal(user.id, audience, rights, self.time_zone, key=sign_in.key, sign_in=sign_in.id)
