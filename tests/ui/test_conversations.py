@@ -8,7 +8,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from bethink.llm.scripted_process import scripted_process
 from tests.ui.acts import answered, composer, faults, say
@@ -44,6 +44,19 @@ def test_a_temporary_chat_is_marked_and_listed_nowhere(served: Served, new_page:
     page.get_by_role("menuitem", name="Delete").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page).to_have_url(f"{served.url}/")
+
+
+def test_a_conversation_without_words_is_a_new_chat_and_one_that_is_not_there_is_none(
+    served: Served, page: Page
+) -> None:
+    page.goto(served.url)
+    note: FilePayload = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Trams"}
+    page.get_by_label("Files to attach").set_input_files(note)
+    expect(page).to_have_url(re.compile("/c/"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("New chat")
+    page.goto(f"{served.url}/c/not-there")
+    expect(page.get_by_role("alert")).to_contain_text("Not found")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Conversation")
 
 
 @pytest.fixture(scope="module")

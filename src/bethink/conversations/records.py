@@ -25,7 +25,7 @@ from bethink.store import Collection, Delete, DeleteAll, Put, Record
 if TYPE_CHECKING:
     from bethink.store import Change
 
-NEW_TITLE = "New conversation"
+NEW_TITLE = "New chat"
 KIND = "turn"
 """Of messages, in the index and in recall."""
 OWNER, ASSISTANT = "owner", "assistant"

@@ -1,5 +1,6 @@
 import { Ghost, PanelRight, SlidersHorizontal, TextAlignStart } from "lucide-react";
 import { useState } from "react";
+import type { Conversation } from "../../api/types";
 import { IconButton } from "../../kit/Button";
 import { useFocusAfter } from "../../kit/useFocusAfter";
 import type { Session } from "../../run/session";
@@ -56,6 +57,12 @@ function ModelButton({ view, onOpen }: { view: SessionView; onOpen: () => void }
   );
 }
 
+/** What is not read yet, or not there, is no new chat. */
+function headingOf({ id }: SessionView, conversation: Conversation | null, temporary: boolean) {
+  if (id && !conversation) return "Conversation";
+  return !id && temporary ? "Temporary chat" : titleOf(conversation);
+}
+
 export function ChatHead(props: HeadProps) {
   const { session, view, panelOpen, panelUseful, onPanel, onList } = props;
   const [renaming, setRenaming] = useState(false);
@@ -65,7 +72,6 @@ export function ChatHead(props: HeadProps) {
   const { items } = useStore(conversations.store);
   const conversation = items.find((item) => item.id === view.id) ?? view.conversation;
   const temporary = Boolean((view.conversation ?? view.begin).temporary);
-  const title = !view.id && temporary ? "Temporary chat" : titleOf(conversation);
   return (
     <header className="chat-head">
       {onList && <IconButton icon={TextAlignStart} label="Conversations" onClick={onList} />}
@@ -73,7 +79,7 @@ export function ChatHead(props: HeadProps) {
         <TitleField item={conversation} onDone={() => setRenaming(false)} />
       ) : (
         <h1 ref={heading} tabIndex={-1} className="clip">
-          {title}
+          {headingOf(view, conversation, temporary)}
         </h1>
       )}
       {temporary && <TemporaryMark />}
