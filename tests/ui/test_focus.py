@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.acts import answered, composer, say
+from tests.ui.acts import answered, composer, drawn, say
 from tests.ui.running import Served, imported
 from tests.ui.vaulted import Vaulted, saved
 
@@ -59,6 +61,11 @@ def test_a_memory_that_was_written_leaves_the_focus_where_it_began(served: Serve
     expect(page.get_by_label("What is true")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("article", name="Rows on Sundays")).to_be_focused()
+    page.keyboard.press("e")
+    page.get_by_label("What is true").fill("Rows on Mondays")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("article", name="Rows on Mondays")).to_be_visible()
+    expect(page.get_by_role("list", name="Memories")).to_be_focused()
 
 
 def test_an_answer_that_is_made_anew_leaves_the_keyboard_at_the_composer(served: Served, page: Page) -> None:
@@ -78,3 +85,56 @@ def test_a_page_that_was_deleted_leaves_the_keyboard_in_the_room(vault: Vaulted,
     page.get_by_role("menuitem", name="Delete").click()
     expect(page.get_by_text("user is deleted; its history stays")).to_be_visible()
     expect(page.get_by_role("main")).to_be_focused()
+
+
+def test_what_is_forgotten_for_good_leaves_the_keyboard_at_the_others(served: Served, page: Page) -> None:
+    for content in ("Rows on Sundays", "Has a red bicycle"):
+        served.post("/memories", {"content": content})
+    page.goto(f"{served.url}/memory")
+    for content, place in (
+        ("Rows on Sundays", page.get_by_role("list", name="Memories")),
+        ("Has a red bicycle", page.get_by_role("main")),
+    ):
+        page.get_by_role("button", name=f"More for “{content}”").focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("menuitem", name="Forget for good").press("Enter")
+        page.get_by_role("button", name="Forget", exact=True).click()
+        page.get_by_role("dialog", name="Forgotten").get_by_role("button", name="Close").last.press("Enter")
+        expect(page.get_by_role("article", name=content)).to_have_count(0)
+        expect(place).to_be_focused()
+
+
+def test_a_filter_that_was_removed_leaves_the_keyboard_at_the_others(vault: Vaulted, page: Page) -> None:
+    for path in ("one.md", "two.md"):
+        vault.served.post("/vault/filters", {"action": "hide", "path": path})
+    page.goto(f"{vault.served.url}/vault/filters")
+    for left, place in (
+        (1, page.get_by_role("list", name="Filters")),
+        (0, page.get_by_role("heading", level=1, name="Filters")),
+    ):
+        page.get_by_role("button", name=re.compile("^Remove: ")).first.press("Enter")
+        expect(page.get_by_role("button", name=re.compile("^Remove: "))).to_have_count(left)
+        expect(place).to_be_focused()
+
+
+def test_a_repair_leaves_the_keyboard_at_what_is_left_to_mend(vault: Vaulted, page: Page) -> None:
+    vault.file("trip.md", "# Trip\n")
+    vault.file("plan.md", "[[tripp]]\n")
+    page.goto(f"{vault.served.url}/vault/check")
+    page.locator(".choices").get_by_role("button").first.press("Enter")
+    page.get_by_role("button", name="Make this change").press("Enter")
+    expect(page.get_by_text("Nothing is wrong")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="Check")).to_be_focused()
+
+
+def test_what_was_left_by_intent_stays_left(served: Served, page: Page) -> None:
+    imported(served, "Trams", ["Which tram?", "The 28."])
+    page.goto(served.url)
+    composer(page).press("Escape")
+    page.get_by_role("link", name="Trams").evaluate("link => link.remove()")
+    drawn(page)
+    drawn(page)
+    assert page.evaluate("document.activeElement === document.body")
+    page.get_by_role("button", name="Search").focus()
+    page.locator(".nav-head").evaluate("head => head.remove()")
+    expect(page.get_by_role("navigation", name="Conversations")).to_be_focused()

@@ -42,6 +42,7 @@ def test_who_has_a_key_signs_in_where_they_wanted_to_go_and_out_again(page: Page
         page.get_by_label("Key", exact=True).fill(key)
         page.keyboard.press("Enter")
         expect(page.get_by_role("article", name="Plays the viola")).to_be_visible()
+        expect(page.get_by_role("main")).to_be_focused()
         page.goto(f"{served.url}/settings")
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("heading", name="Sign in to Bethink")).to_be_visible()

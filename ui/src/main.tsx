@@ -2,6 +2,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
+import { keepFocus } from "./app/focus";
 import { told } from "./app/Missing";
 import { KeysService } from "./keys/keys";
 import { AccountService } from "./services/account";
@@ -52,6 +53,7 @@ const services: Services = {
 services.account.start(services.health.store);
 services.health.start();
 services.keys.start();
+keepFocus();
 addEventListener("beforeunload", (event) => {
   if (services.sessions.holdUnsent) event.preventDefault();
 });

@@ -1,5 +1,5 @@
 import { Compass } from "lucide-react";
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { ChatRoom } from "../features/chat/ChatRoom";
 import { LoginPage } from "../features/login/LoginPage";
 import { useKey } from "../keys/keys";
@@ -10,6 +10,7 @@ import { rooms } from "../services/rooms";
 import { type Route, routeOf } from "../services/router";
 import { useStore } from "../services/store";
 import { Banner } from "./Banner";
+import { putAt } from "./focus";
 import { Missing } from "./Missing";
 import { Palette } from "./Palette";
 import { Rail } from "./Rail";
@@ -82,13 +83,11 @@ export function App() {
   useEffect(() => {
     document.title = name && route.room !== "chat" ? `${name} · Bethink` : "Bethink";
   }, [name, route.room]);
-  const shown = useRef(path);
   useEffect(() => {
-    // What had the focus may be gone with the page that was left.
-    const isLost = document.activeElement === document.body;
-    if (shown.current !== path && isLost) document.getElementById("main")?.focus();
-    shown.current = path;
-  }, [path]);
+    if (account.tookIn() && document.activeElement === document.body) {
+      putAt(document.getElementById("main"));
+    }
+  }, [account]);
   if (session?.needed && !session.user) return <LoginPage />;
   return (
     <div className="shell">

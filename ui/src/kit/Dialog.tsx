@@ -25,9 +25,7 @@ export function Dialog({ title, onClose, children, className = "", bare = false 
     }
     return () => {
       element?.close();
-      // What opened it may be gone.
-      const back = before?.isConnected ? before : document.getElementById("main");
-      if (back instanceof HTMLElement) back.focus();
+      if (before instanceof HTMLElement) before.focus();
     };
   }, []);
   return (

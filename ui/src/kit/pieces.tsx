@@ -1,22 +1,12 @@
 // Small pieces without a life of their own.
 import { CircleAlert, CircleHelp, Info, type LucideIcon } from "lucide-react";
-import {
-  type AnchorHTMLAttributes,
-  type ReactNode,
-  type Ref,
-  useEffect,
-  useId,
-  useState,
-} from "react";
+import { type AnchorHTMLAttributes, type ReactNode, useEffect, useId, useState } from "react";
 import type { Problem } from "../api/client";
 import { isMac, printed } from "../keys/bindings";
 import { useApp } from "../services/context";
 import { Button } from "./Button";
 
-type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & {
-  to: string;
-  ref?: Ref<HTMLAnchorElement>;
-};
+type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { to: string };
 
 /** A link within the interface: a real address, without loading the page anew. */
 export function Link({ to, onClick, ...rest }: LinkProps) {

@@ -4,6 +4,8 @@ import type { Session } from "../api/types";
 import type { Vitals } from "./health";
 import { Store } from "./store";
 
+const SIGNED_IN = "signed in";
+
 export class AccountService {
   readonly session = new Store<Session | null>(null);
 
@@ -39,7 +41,15 @@ export class AccountService {
   /** Sign in, and begin anew at the same address: nothing of somebody else's is left in the page. */
   signIn = async (shown: { key: string } | { name: string; password: string }): Promise<void> => {
     await api.signIn(shown);
+    history.replaceState(SIGNED_IN, "");
     location.reload();
+  };
+
+  /** Whether the page is what somebody came to by signing in; it is told once. */
+  tookIn = (): boolean => {
+    const isSo = history.state === SIGNED_IN;
+    if (isSo) history.replaceState(null, "");
+    return isSo;
   };
 
   /** Who is signed out already, from another tab or by somebody else, is where they want to be. */

@@ -2,7 +2,6 @@ import { Ghost, PanelRight, SlidersHorizontal, TextAlignStart } from "lucide-rea
 import { useState } from "react";
 import type { Conversation } from "../../api/types";
 import { IconButton } from "../../kit/Button";
-import { useFocusAfter } from "../../kit/useFocusAfter";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
 import { useApp } from "../../services/context";
@@ -66,7 +65,6 @@ function headingOf({ id }: SessionView, conversation: Conversation | null, tempo
 export function ChatHead(props: HeadProps) {
   const { session, view, panelOpen, panelUseful, onPanel, onList } = props;
   const [renaming, setRenaming] = useState(false);
-  const heading = useFocusAfter<HTMLHeadingElement>(renaming);
   const [choosing, setChoosing] = useState(false);
   const { conversations } = useApp();
   const { items } = useStore(conversations.store);
@@ -78,9 +76,7 @@ export function ChatHead(props: HeadProps) {
       {conversation && renaming ? (
         <TitleField item={conversation} onDone={() => setRenaming(false)} />
       ) : (
-        <h1 ref={heading} tabIndex={-1} className="clip">
-          {headingOf(view, conversation, temporary)}
-        </h1>
+        <h1 className="clip">{headingOf(view, conversation, temporary)}</h1>
       )}
       {temporary && <TemporaryMark />}
       {conversation?.origin && <span className="origin-mark">From {conversation.origin}</span>}

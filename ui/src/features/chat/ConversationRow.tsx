@@ -1,7 +1,6 @@
 import { useEffect, useRef } from "react";
 import type { Conversation } from "../../api/types";
 import { Link } from "../../kit/pieces";
-import { useFocusAfter } from "../../kit/useFocusAfter";
 import { count } from "../../services/words";
 import { ConversationMenu, titleOf } from "./ConversationMenu";
 import { useConversationActions } from "./useConversationActions";
@@ -44,7 +43,6 @@ type RowProps = {
 };
 
 export function ConversationRow({ item, current, renaming, onRename }: RowProps) {
-  const link = useFocusAfter<HTMLAnchorElement>(renaming);
   if (renaming) {
     return (
       <li className="conversation">
@@ -55,7 +53,6 @@ export function ConversationRow({ item, current, renaming, onRename }: RowProps)
   return (
     <li className={`conversation ${current ? "current" : ""}`} data-row={item.id}>
       <Link
-        ref={link}
         to={`/c/${item.id}`}
         className="clip"
         aria-current={current ? "page" : undefined}

@@ -67,7 +67,7 @@ export function MemoryList({ items, actions, onMore, children }: ListProps) {
       className="memory-list scroll"
       ref={page}
       onFocus={() => {
-        current.current = focused()?.dataset.row;
+        current.current = focused()?.dataset.row ?? current.current;
       }}
     >
       <div className="page-inner">

@@ -4,7 +4,6 @@ import type { Memory } from "../../api/types";
 import { IconButton } from "../../kit/Button";
 import { Menu } from "../../kit/Popover";
 import { Link } from "../../kit/pieces";
-import { useFocusAfter } from "../../kit/useFocusAfter";
 import { fullDate, shortDate } from "../../services/words";
 import { ForgetDialog } from "./ForgetDialog";
 import { MemoryForm } from "./MemoryForm";
@@ -50,7 +49,6 @@ type RowProps = {
 
 export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
   const [asking, setAsking] = useState(false);
-  const row = useFocusAfter<HTMLElement>(editing);
   const created = Date.parse(memory.created_at);
   const active = memory.state === "active";
   const when = validity(memory);
@@ -73,7 +71,6 @@ export function MemoryRow({ memory, actions, editing, onEdit }: RowProps) {
   }
   return (
     <article
-      ref={row}
       data-row={memory.id}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: rows are walked with j and k
       tabIndex={0}
