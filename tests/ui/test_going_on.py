@@ -69,12 +69,17 @@ def test_what_was_not_sent_yet_asks_before_a_reload(served: Served, page: Page) 
     expect(page.get_by_text("One, two, three")).to_be_visible()
     page.reload()
     expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    composer(page).fill("What I would ask")
+    page.wait_for_function("Object.values(sessionStorage).includes('What I would ask')")
+    page.reload()
+    expect(composer(page)).to_have_value("What I would ask")
     assert asked == []
     say(page, "And then?")
     expect(page.get_by_role("button", name="Do not send: And then?")).to_be_visible()
     page.reload()
     expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
     assert asked == ["beforeunload"]
+    expect(composer(page)).to_have_value("")
     page.get_by_role("button", name="Stop the answer").click()
     expect(page.get_by_text("You stopped this answer")).to_be_visible()
 

@@ -5,10 +5,12 @@ import { App } from "./app/App";
 import { keepFocus } from "./app/focus";
 import { told } from "./app/Missing";
 import { KeysService } from "./keys/keys";
+import type { SessionHooks } from "./run/session";
 import { AccountService } from "./services/account";
 import { AppProvider, type Services } from "./services/context";
 import { ConversationsService } from "./services/conversations";
 import { HealthService } from "./services/health";
+import { KeptWords } from "./services/keptWords";
 import { LookService } from "./services/look";
 import { News } from "./services/news";
 import { addressOfChat, Router, routeOf } from "./services/router";
@@ -30,27 +32,33 @@ import "./styles/login.css";
 const router = new Router();
 const conversations = new ConversationsService();
 const memoryNews = new News();
+const health = new HealthService();
+const account = new AccountService();
+account.start(health.store);
+account.leaving.hear(() => services.sessions.forgetWords());
+const owner = () => account.session.get()?.user?.id ?? "";
+const words = new KeptWords(sessionStorage, owner, account.ready);
+const hooks: SessionHooks = {
+  asking: conversations.asking,
+  onCreated: (id, temporary) => {
+    const route = routeOf(router.path.get());
+    const isHere = route.room === "chat" && !route.conversation && route.temporary === temporary;
+    if (isHere) router.go(addressOfChat(id), true);
+  },
+  onMemory: () => void memoryNews.tell(),
+  onFault: (problem) => services.toasts.fault(problem),
+};
 const services: Services = {
-  account: new AccountService(),
+  account,
   router,
   conversations,
-  sessions: new SessionsService({
-    asking: conversations.asking,
-    onCreated: (id, temporary) => {
-      const route = routeOf(router.path.get());
-      const isHere = route.room === "chat" && !route.conversation && route.temporary === temporary;
-      if (isHere) router.go(addressOfChat(id), true);
-    },
-    onMemory: () => void memoryNews.tell(),
-    onFault: (problem) => services.toasts.fault(problem),
-  }),
-  health: new HealthService(),
+  sessions: new SessionsService(hooks, words),
+  health,
   look: new LookService(),
   memoryNews,
   toasts: new Toasts(),
   keys: new KeysService(),
 };
-services.account.start(services.health.store);
 services.health.start();
 services.keys.start();
 keepFocus();

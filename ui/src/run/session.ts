@@ -30,7 +30,7 @@ export class Session {
   /** Tells open conversations apart, also before they have an id. */
   readonly key = crypto.randomUUID?.() ?? `${performance.now()}`;
   /** What was typed and not sent. */
-  draft = "";
+  readonly draft = new Store("");
   /** The page was changed by a choice of branch: it stays where the reader is. */
   still = false;
   /** Where a branch was chosen last: its switch has the focus again. */
@@ -277,14 +277,14 @@ export class Session {
 
   /** Nothing is lost where it is let go of: it can be read again. */
   get isStored(): boolean {
-    return !this.store.get().running && !this.holdsUnsent;
+    return !this.store.get().running && !this.holdsUnsent && !this.draft.get();
   }
 
-  /** Something was written or given that the server does not have as said. */
+  /** Something was sent or given that the server does not have as said. */
   get holdsUnsent(): boolean {
     const { queue, turns } = this.store.get();
     const waits = queue.length > 0 || this.uploads.store.get().length > 0;
-    return waits || this.draft.trim() !== "" || turns.some(({ unsent }) => unsent);
+    return waits || turns.some(({ unsent }) => unsent);
   }
 
   close(): void {

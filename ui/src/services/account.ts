@@ -2,12 +2,16 @@
 import { api, asProblem } from "../api/client";
 import type { Session } from "../api/types";
 import type { Vitals } from "./health";
+import { News } from "./news";
 import { Store } from "./store";
 
 const SIGNED_IN = "signed in";
 
 export class AccountService {
   readonly session = new Store<Session | null>(null);
+
+  /** Somebody signed out here: what they typed is to go. */
+  readonly leaving = new News();
 
   /** Settled once the server was asked who is signed in. */
   ready: Promise<void> = Promise.resolve();
@@ -57,6 +61,7 @@ export class AccountService {
     await api.signOut().catch((error) => {
       if (asProblem(error).status !== 401) throw error;
     });
+    await this.leaving.tell();
     location.assign("/");
   };
 }

@@ -1,17 +1,28 @@
 // The conversations that are open in this page, each with its running answer.
 import type { Conversation } from "../api/types";
 import { Session, type SessionHooks, type SessionStart } from "../run/session";
+import type { KeptWords } from "./keptWords";
+import { addressOfChat } from "./router";
 
 /** Open conversations kept when others are opened; one with what is not stored yet is never dropped. */
 const KEPT = 12;
+
+const addressOfNew = (temporary = false) => (temporary ? "/temporary" : "/");
+const placeOf = ({ id, store }: Session) =>
+  id === null ? addressOfNew(store.get().begin.temporary) : addressOfChat(id);
 
 export class SessionsService {
   #open = new Map<string, Session>();
   #drafts = new Map<boolean, Session>();
   #hooks: SessionHooks;
+  #words: KeptWords;
 
-  constructor(hooks: SessionHooks) {
+  constructor(hooks: SessionHooks, words: KeptWords) {
     this.#hooks = hooks;
+    this.#words = words;
+    void words.ready.then(() => {
+      for (const session of this.#all()) this.#take(session);
+    });
   }
 
   /** The conversation of this id; without one, the new one that has nothing said in it yet. */
@@ -46,23 +57,49 @@ export class SessionsService {
   }
 
   forget(id: string): void {
+    this.#words.keep(addressOfChat(id), "");
     this.#open.get(id)?.close();
     this.#open.delete(id);
   }
 
-  /** Some conversation holds what was written in it and not sent. */
+  /** Some conversation holds what a reload would lose. */
   get holdUnsent(): boolean {
-    return [...this.#open.values(), ...this.#drafts.values()].some((each) => each.holdsUnsent);
+    const isKept = (each: Session) => this.#words.find(placeOf(each)) === each.draft.get();
+    return this.#all().some((each) => each.holdsUnsent || !isKept(each));
+  }
+
+  /** Forgets all that was typed and not sent. */
+  forgetWords(): void {
+    for (const session of this.#all()) session.draft.set("");
+    this.#words.forget();
+  }
+
+  #all(): Session[] {
+    return [...this.#open.values(), ...this.#drafts.values()];
   }
 
   #make(id: string | null, start: SessionStart): Session {
     const onCreated = (created: string, temporary: boolean) => {
       this.#open.set(created, session);
       this.#drafts.delete(start.temporary ?? false);
+      this.#words.keep(addressOfNew(start.temporary), "");
+      this.#keep(session);
       this.#hooks.onCreated(created, temporary);
     };
     const session: Session = new Session(id, { ...this.#hooks, onCreated }, start);
+    this.#take(session);
+    session.draft.subscribe(() => this.#keep(session));
     return session;
+  }
+
+  #keep(session: Session): void {
+    this.#words.keep(placeOf(session), session.draft.get());
+  }
+
+  /** Gives a conversation the words that are kept of it; what is being typed already is newer. */
+  #take(session: Session): void {
+    if (session.draft.get()) this.#keep(session);
+    else session.draft.set(this.#words.find(placeOf(session)));
   }
 
   #drop(shown: string): void {

@@ -8,7 +8,6 @@ import {
   useImperativeHandle,
   useLayoutEffect,
   useRef,
-  useState,
 } from "react";
 import { messageOf } from "../../run/past";
 import type { Session } from "../../run/session";
@@ -50,7 +49,8 @@ function hintOf(uploads: readonly Upload[], text: string): string | null {
 
 export function Composer({ ref, session, view }: ComposerProps) {
   const { toasts } = useApp();
-  const [text, setText] = useState(session.draft);
+  const text = useStore(session.draft);
+  const setText = session.draft.set;
   const field = useGrowing(text);
   const menu = useId();
   const uploads = useStore(session.uploads.store);
@@ -61,9 +61,6 @@ export function Composer({ ref, session, view }: ComposerProps) {
   };
   const hints = useHints(text, put);
   useImperativeHandle(ref, () => ({ focus: () => field.current?.focus(), put }));
-  useEffect(() => {
-    session.draft = text;
-  }, [session, text]);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, [field]);
