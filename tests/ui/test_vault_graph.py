@@ -122,3 +122,20 @@ def test_the_drawing_is_accessible_in_every_light(vault: Vaulted, new_page: NewP
     assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.screenshot(path=PICTURES / f"vault-graph-phone-{look}.png")
+
+
+def test_what_a_drawing_offers_stays_together_on_a_phone(vault: Vaulted, new_page: NewPage) -> None:
+    _small(vault)
+    page = new_page(width=390, height=844, has_touch=True, is_mobile=True)
+    expect(_open(vault, page)).to_be_visible()
+    whole, leave = (
+        page.get_by_role("button", name="All of it"),
+        page.get_by_role("link", name="Open the page"),
+    )
+    depth = page.get_by_role("group", name="Links away")
+    middles: list[float] = []
+    for part in (depth, whole, leave):
+        box = part.bounding_box()
+        assert box is not None
+        middles.append(box["y"] + box["height"] / 2)
+    assert max(middles) - min(middles) < 2

@@ -41,26 +41,28 @@ export function GraphPage({ path, news }: { path: string; news: unknown }) {
   return (
     <div className="vault-page">
       <PageHead path={path}>
-        <Segmented
-          label="Links away"
-          value={depth}
-          options={depths.map((value) => ({ value, label: value }))}
-          onChange={(next) => choose({ depth: next })}
-        />
-        <IconButton
-          icon={Shrink}
-          label="All of it in view"
-          aria-pressed={isWhole}
-          onClick={() => choose({ isWhole: !isWhole })}
-        />
-        <Link
-          to={addressOfPage(path)}
-          className="icon-button"
-          aria-label="Open the page"
-          title="Open the page"
-        >
-          <FileText size={18} aria-hidden />
-        </Link>
+        <div className="graph-tools">
+          <Segmented
+            label="Links away"
+            value={depth}
+            options={depths.map((value) => ({ value, label: value }))}
+            onChange={(next) => choose({ depth: next })}
+          />
+          <IconButton
+            icon={Shrink}
+            label="All of it in view"
+            aria-pressed={isWhole}
+            onClick={() => choose({ isWhole: !isWhole })}
+          />
+          <Link
+            to={addressOfPage(path)}
+            className="icon-button"
+            aria-label="Open the page"
+            title="Open the page"
+          >
+            <FileText size={18} aria-hidden />
+          </Link>
+        </div>
       </PageHead>
       {problem && (
         <div className="vault-notices">
