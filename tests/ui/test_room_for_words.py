@@ -64,13 +64,33 @@ def test_a_note_does_not_lie_over_the_composer(
 ) -> None:
     talk = imported(served, "Trams", ["Which tram?", "The 28."])
     page = new_page(width=size[0], height=size[1])
+    page.goto(served.url)
+    composer(page).fill("A line\n" * 12)
+    page.wait_for_function("Object.values(sessionStorage).some(text => text.startsWith('A line'))")
     page.goto(f"{served.url}/c/{talk}")
     page.locator(".chat-head").get_by_role("button", name="More for Trams").click()
     page.get_by_role("menuitem", name="Archive").click()
     note = page.get_by_role("region", name="Notes").get_by_text("Conversation archived")
     expect(note).to_be_visible()
     expect(page).to_have_url(f"{served.url}/")
+    expect(composer(page)).to_have_value("A line\n" * 12)
     assert _box(note)[3] < _box(composer(page))[1]
+
+
+def test_the_way_to_the_end_lies_over_nothing_on_a_phone(served: Served, new_page: NewPage) -> None:
+    talk = imported(served, "Trams", ["Which tram?", "The 28.\n\n" * 60])
+    page = new_page(width=390, height=844, has_touch=True, is_mobile=True)
+    page.goto(f"{served.url}/c/{talk}")
+    stream = page.get_by_role("region", name="Messages")
+    expect(stream.get_by_text("The 28.").last).to_be_in_viewport()
+    stream.evaluate("stream => stream.scrollTo(0, 0)")
+    way = page.get_by_role("button", name="To the end")
+    expect(way).to_be_visible()
+    assert _box(way)[1] >= _box(stream)[3]
+    assert _box(way)[3] <= _box(composer(page))[1]
+    way.click()
+    expect(way).to_have_count(0)
+    expect(stream.get_by_text("The 28.").last).to_be_in_viewport()
 
 
 def test_a_page_keeps_its_name_beside_what_is_wrong_with_it(vault: Vaulted, new_page: NewPage) -> None:

@@ -22,6 +22,7 @@ import { SlashMenu } from "./SlashMenu";
 import { TemporaryNote } from "./TemporaryMark";
 import { UploadChips } from "./UploadChips";
 import { useHints } from "./useHints";
+import { useReach } from "./useReach";
 
 export type ComposerHandle = { focus: () => void; put: (text: string) => void };
 
@@ -52,6 +53,8 @@ export function Composer({ ref, session, view }: ComposerProps) {
   const text = useStore(session.draft);
   const setText = session.draft.set;
   const field = useGrowing(text);
+  const place = useRef<HTMLDivElement>(null);
+  useReach(place);
   const menu = useId();
   const uploads = useStore(session.uploads.store);
   const put = (next: string) => {
@@ -94,7 +97,7 @@ export function Composer({ ref, session, view }: ComposerProps) {
   const temporary = Boolean((view.conversation ?? view.begin).temporary);
   const open = hints.hints.length > 0;
   return (
-    <div className="column composer-place">
+    <div ref={place} className="column composer-place">
       <FromHere session={session} view={view} />
       <Queue session={session} view={view} uploads={uploads} onPut={put} />
       {open && (
