@@ -246,6 +246,13 @@ def _memory_agent(app: App) -> PartHealth:
 
 
 async def _vault(app: App, caller: Principal) -> VaultPart:
+    try:
+        return await _vault_of(app, caller)
+    except StorageError as error:
+        return VaultPart(status="degraded", message=error.message)
+
+
+async def _vault_of(app: App, caller: Principal) -> VaultPart:
     """No vault yet is no fault, nor is a file that cannot be read; not to hear of changes is one."""
     if not app.vault.settings.enabled:
         return VaultPart(status="off", message=OFF)
