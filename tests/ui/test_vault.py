@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
-from tests.ui.acts import faults, stand_still
+from tests.ui.acts import drawn, faults, kept, stand_still
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES
 from tests.ui.vaulted import Vaulted, editor, look_away, reading, row, saved, write_at_end
@@ -160,6 +160,27 @@ def test_links_are_completed_by_keyboard_lead_on_and_offer_what_is_not_made(
     page.go_back()
     reading(page).get_by_role("link", name="jane_doe").click()
     expect(page.get_by_role("heading", level=1, name="jane_doe")).to_be_visible()
+
+
+def test_who_goes_back_while_a_page_is_being_made_stays_there(vault: Vaulted, page: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route) if route.request.method == "PUT" else route.continue_()
+
+    vault.file("user.md", "# About me\n[[entities/tom|Tom]]\n")
+    vault.open(page, "user.md")
+    reading(page).get_by_role("link", name="Tom (not made yet)").click()
+    page.route("**/vault/pages/entities/tom.md", hold)
+    page.get_by_role("button", name="Create this page").click()
+    made = kept(page, held)
+    page.go_back()
+    expect(reading(page).get_by_role("link", name="Tom (not made yet)")).to_be_visible()
+    made.continue_()
+    expect(reading(page).get_by_role("link", name="Tom", exact=True)).to_be_visible()
+    for _ in range(5):
+        drawn(page)
+    expect(page).to_have_url(re.compile("/user.md$"))
 
 
 def test_the_history_shows_what_changed_and_restores_it(vault: Vaulted, page: Page) -> None:

@@ -81,4 +81,9 @@ export class Router {
     history[replace ? "replaceState" : "pushState"](null, "", path);
     this.path.set(path);
   };
+
+  /** Goes on from an address, unless its reader has gone elsewhere meanwhile. */
+  goOn = (from: string, path: string, replace = false): void => {
+    if (this.path.get() === from) this.go(path, replace);
+  };
 }

@@ -25,6 +25,7 @@ export function useConversationActions() {
   return {
     /** Opens a message that was found; one of another branch has that branch shown. */
     open: async ({ conversation, position, branch, active }: Place) => {
+      const here = router.path.get();
       try {
         if (!active) {
           await api.patchConversation(conversation, { branch });
@@ -34,7 +35,7 @@ export function useConversationActions() {
         const address = addressOfChat(conversation, position);
         // It may be the address already, and its reader elsewhere on the page.
         if (router.path.get() === address) sessions.show(conversation, position);
-        router.go(address);
+        router.goOn(here, address);
       } catch (error) {
         toasts.fault(error);
       }

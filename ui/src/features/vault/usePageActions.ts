@@ -8,10 +8,6 @@ import { titleOf } from "./treeRows";
 /** Changes of pages, each with a receipt and its undo. */
 export function usePageActions(onChanged: () => Promise<void>) {
   const { router, toasts } = useApp();
-  /** Goes on from a page, unless somebody went elsewhere meanwhile. */
-  const leave = (path: string, to: string, replace?: boolean) => {
-    if (router.path.get() === addressOfPage(path)) router.go(to, replace);
-  };
   const receipt = (text: string, changes: readonly VaultChange[], back: string) => {
     const tokens = changes.flatMap(({ undo }) => undo ?? []);
     if (!tokens.length) return toasts.show(text);
@@ -20,8 +16,7 @@ export function usePageActions(onChanged: () => Promise<void>) {
       try {
         for (const token of tokens) await vaultApi.undo(token);
         await onChanged();
-        // Who went elsewhere meanwhile stays there.
-        if (router.path.get() === here) router.go(back);
+        router.goOn(here, back);
       } catch (error) {
         toasts.fault(error);
         await onChanged();
@@ -31,15 +26,16 @@ export function usePageActions(onChanged: () => Promise<void>) {
   };
   return {
     create: async (path: string) => {
+      const here = router.path.get();
       const heading = titleOf(path).replaceAll("_", " ");
       const made = await vaultApi.write(path, `# ${heading}\n\n`, "");
       await onChanged();
-      router.go(addressOfPage(made.path));
+      router.goOn(here, addressOfPage(made.path));
     },
     move: async (path: string, to: string) => {
       const moved = await vaultApi.move(path, to);
       await onChanged();
-      leave(path, addressOfPage(moved.path), true);
+      router.goOn(addressOfPage(path), addressOfPage(moved.path), true);
       const { length } = moved.relinked;
       const links = length ? `; links in ${count(length, "page")} follow` : "";
       receipt(`Moved to ${moved.path}${links}`, [...moved.relinked, moved], addressOfPage(path));
@@ -50,7 +46,7 @@ export function usePageActions(onChanged: () => Promise<void>) {
       try {
         const gone = await vaultApi.remove(path);
         await onChanged();
-        leave(path, "/vault");
+        router.goOn(addressOfPage(path), "/vault");
         receipt(`${titleOf(path)} is deleted; its history stays`, [gone], addressOfPage(path));
       } catch (error) {
         toasts.fault(error);
