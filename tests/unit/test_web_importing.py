@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 from bethink.across.importing.records import Import
@@ -175,6 +177,20 @@ async def test_an_upload_that_waits_goes_when_something_is_forgotten() -> None:
         refused = await door.http.post(f"/import/{ready['id']}/apply", json={})
         assert refused.status_code == 422
         assert "Upload it again" in refused.json()["detail"]
+
+
+async def test_an_upload_that_comes_while_something_is_forgotten_is_looked_through() -> None:
+    async with open_door() as door:
+
+        async def slowly() -> AsyncGenerator[bytes]:
+            yield b"# Mine\n"
+            while not await anyio.to_thread.run_sync(staged, door):
+                await anyio.lowlevel.checkpoint()
+            await door.house.app.importing.scrub(door.house.me.owner)
+            yield b"and more"
+
+        answer = await door.http.post("/import?name=notes.md", content=slowly())
+        assert (await ended(door, answer.json()["id"]))["state"] == "ready"
 
 
 async def test_an_import_that_its_process_did_not_end_goes_on_when_it_is_asked_to() -> None:

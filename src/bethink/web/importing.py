@@ -143,13 +143,15 @@ async def upload_export(
     """Upload an export; it is looked through at once, and nothing is taken before you say so."""
     staging, id = app.importing.staging, app.importing.new_id()
     make = partial(staging.create, caller.owner, id)
-    try:
-        called = await receive(request, make, limit=app.settings.vault.max_export_bytes, name=name)
-    except BaseException:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(staging.remove, caller.owner, id)
-        raise
-    begun = await desk.look(caller, id, name=called, choice=Choice(source, topics="keywords"))
+    # What is forgotten meanwhile must not take it away before it is looked through.
+    with app.importing.working(id):
+        try:
+            called = await receive(request, make, limit=app.settings.vault.max_export_bytes, name=name)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(staging.remove, caller.owner, id)
+            raise
+        begun = await desk.look(caller, id, name=called, choice=Choice(source, topics="keywords"))
     return await _seen(app, caller, begun)
 
 
