@@ -103,7 +103,7 @@ function OpenPage({ path, pages, draft, editing, actions, onRestore }: OpenProps
   const [look, setLook] = useState(() => remembered(KEY, { mode: "both" as Mode, side: true }));
   const [sheet, setSheet] = useState(false);
   const mode = phone && look.mode === "both" ? "read" : look.mode;
-  const save = () => void editing.saveAll().catch(() => undefined);
+  const save = () => void editing.saveNow();
   const letGo = () => {
     editing.drop();
     router.go("/vault");

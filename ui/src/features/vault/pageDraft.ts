@@ -91,6 +91,12 @@ export class PageDraft {
     return this.#saving;
   };
 
+  /** Saves what was typed until now, also what came behind what is being saved. */
+  saveNow = async (): Promise<void> => {
+    await this.#saving;
+    await this.save();
+  };
+
   /**
    * Saves until nothing is left to save.
    *

@@ -10,7 +10,10 @@ import { PageDraft } from "./pageDraft";
 import { titleOf } from "./treeRows";
 import { useEvery } from "./useVault";
 
-export type Editing = Pick<PageDraft, "type" | "save" | "saveAll" | "choose" | "read" | "drop"> & {
+export type Editing = Pick<
+  PageDraft,
+  "type" | "saveNow" | "saveAll" | "choose" | "read" | "drop"
+> & {
   draft: Draft | null;
   /** Why there is nothing to edit. */
   problem: Problem | null;
@@ -70,6 +73,6 @@ export function useDraft(path: string, news: unknown, onSaved: () => void): Edit
   }, [news, look]);
   // Files that nobody watches change without news.
   useEvery(UNWATCHED_MS, look);
-  const { type, save, saveAll, choose, read, drop } = page;
-  return { draft, problem, type, save, saveAll, choose, read, drop };
+  const { type, saveNow, saveAll, choose, read, drop } = page;
+  return { draft, problem, type, saveNow, saveAll, choose, read, drop };
 }
