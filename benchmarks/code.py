@@ -15,6 +15,7 @@ from bethink.sandbox import Limits
 from bethink.sandbox.choice import choose
 from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.workplaces import Workplaces
+from bethink.supervision import Supervisor
 
 _TIMES = 7
 
@@ -35,7 +36,9 @@ async def main() -> None:
                 runs.append(perf_counter() - start)
             print(f"{wanted}: one run {_ms(runs)}")
             options = Options(wanted=wanted, prewarmed=1)
-            async with Interpreters(Workplaces(root / "code"), root, options).opened() as interpreters:
+            async with Interpreters(Workplaces(root / "code"), root, options).opened(
+                Supervisor().supervise
+            ) as interpreters:
                 await _sessions(interpreters, wanted)
 
 

@@ -1,6 +1,6 @@
 """The ratchet of sizes; run by `make check`.
 
-A file has at most 400 lines. What a function may have stands in pyproject.toml
+A file has at most 700 lines. What a function may have stands in pyproject.toml
 and ruff counts it. `checks/budgets.toml` names what is over, with its number:
 more fails, and less fails too until the number is written down.
 """
@@ -15,7 +15,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-MAX_LINES = 400
+MAX_LINES = 700
 COUNTED = (".py", ".ts", ".tsx")
 GENERATED = re.compile(r"/generated/|\.generated\.|\.gen\.")
 FUNCTION_RULES = "C901,PLR0913,PLR0915,PLR0917,PLR1702"

@@ -17,6 +17,7 @@ from bethink.llm import Llm
 from bethink.tool import Tool
 from bethink.web import create_rooms, create_web
 from bethink.web.server import Server, configured, listening
+from bethink.web.wire import Limits
 from tests.house import House, open_house
 
 DONE = "[DONE]"
@@ -140,11 +141,13 @@ async def open_server(llm: Llm | None = None) -> AsyncGenerator[Door]:
 
 
 @asynccontextmanager
-async def served(house: House) -> AsyncGenerator[tuple[httpx2.AsyncClient, Server]]:
+async def served(
+    house: House, limits: Limits | None = None
+) -> AsyncGenerator[tuple[httpx2.AsyncClient, Server]]:
     is_ready = anyio.Event()
     with listening("127.0.0.1", 0) as listener:
         server = Server(
-            configured(create_web(nullcontext(house.app), ROOMS)),
+            configured(create_web(nullcontext(house.app), ROOMS), limits),
             on_ready=is_ready.set,
             on_stop=house.app.runs.interrupt,
         )

@@ -69,7 +69,8 @@ class Mirrored:
 
 async def mirrored_in(directory: Path, *, kept: Kept | None = None) -> Mirrored:
     await anyio.to_thread.run_sync(check_time_zone, ME.time_zone)
-    made = kept or kept_in(directory)
+    # What lies in this folder is its owner's: these tests are about both sides saying the same.
+    made = kept or kept_in(directory, trust="owner")
 
     async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
         del principal, query, k

@@ -18,6 +18,7 @@ from bethink.mcp_client import CallResult, Keeping, ServerConfig, Text
 from bethink.mcp_client.fake import MemoryKeeping
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
+from bethink.supervision import Supervisor
 
 ROOT = Path(__file__).parent.parent
 INSTALLED = ROOT / ".servers"
@@ -86,7 +87,7 @@ async def open_servers(*configs: ServerConfig, keeping: Keeping | None = None) -
     """The servers over the real SDK."""
     keeping = keeping or MemoryKeeping()
     servers = Servers(SdkConnector(keeping), keeping, SystemClock())
-    async with servers.opened(configs):
+    async with servers.opened(configs, supervise=Supervisor().supervise):
         yield servers
 
 

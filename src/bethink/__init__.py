@@ -6,6 +6,7 @@ when they are first asked for, so that importing the package costs nothing.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "__version__", "open_app"]
 __version__ = "0.1.0"
+
+# Bethink sends nothing of itself, and this is set before anything else of it can be imported: ONNX Runtime
+# and the Hugging Face libraries read these when they are imported. Processes that it starts inherit them.
+# Sources: onnxruntime, docs/Privacy.md; huggingface_hub, "Environment variables"; consoledonottrack.com.
+os.environ.update(ORT_DISABLE_TELEMETRY="1", HF_HUB_DISABLE_TELEMETRY="1", DO_NOT_TRACK="1")
 
 _HOMES = {"open_app": "bethink.app", "Settings": "bethink.settings"}
 

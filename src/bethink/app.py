@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -34,7 +35,7 @@ from bethink.across.traces import Traces
 from bethink.across.vectors import Vectors
 from bethink.across.wanted import Choosing
 from bethink.agent.asking import Asking
-from bethink.agent.audit import Audit
+from bethink.agent.audit import TOOL_USES, Audit
 from bethink.agent.between_turns import BetweenTurns, Works
 from bethink.agent.bounds import bounds_of
 from bethink.agent.commands import Commands
@@ -55,7 +56,7 @@ from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.conversations import KIND as TURN_KIND
-from bethink.conversations import Conversations
+from bethink.conversations import LOOKUP_KIND, Conversations
 from bethink.files import Files
 from bethink.given import given_of
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
@@ -160,15 +161,16 @@ async def open_app(
         app = _wire(settings, ports, background, given=given)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
-        tasks.start_soon(background.fill_vectors)
-        tasks.start_soon(background.scrub_always)
-        tasks.start_soon(app.tidying.keep_tidy)
-        tasks.start_soon(app.guarded.indexing.keep_up)
-        await stack.enter_async_context(sharing(app.sharing))
-        await stack.enter_async_context(app.mirror.opened())
+        supervise = ports.supervisor.supervise
+        tasks.start_soon(supervise, "missing vectors", background.fill_vectors)
+        tasks.start_soon(supervise, "traces of what was deleted", background.scrub_always)
+        tasks.start_soon(supervise, "tidying", app.tidying.keep_tidy)
+        tasks.start_soon(supervise, "pages by their filters", app.guarded.indexing.keep_up)
+        await stack.enter_async_context(sharing(app.sharing, supervise))
+        await stack.enter_async_context(app.mirror.opened(supervise))
         await stack.enter_async_context(app.between_turns.opened())
-        await stack.enter_async_context(app.runs.opened())
-        await stack.enter_async_context(app.accounts.opened())
+        await stack.enter_async_context(app.runs.opened(supervise))
+        await stack.enter_async_context(app.accounts.opened(supervise))
         await app.forgetting.finish_earlier()
         await app.vault_tools.look()
         yield app
@@ -195,15 +197,19 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
 
     files = Files(ports.store, given.blobs, ports.clock, new_id, conversations.has, settings.max_file_bytes)
-    rules = Rules(ports.store, ports.clock)
+    rules, audit = (
+        Rules(ports.store, ports.clock),
+        Audit(ports.store, ports.clock, settings.tool_uses_days),
+    )
     vault_tools = VaultTools.of(settings, guarded.views, ports.interpreters)
-    facts = Facts(memory)
+    facts, turns = Facts(memory), Turns(conversations)
     recall = Recall(
         ports.index,
         ports.embeddings,
         ports.clock,
-        kinds=guarded.kinds({KIND: facts, PAST_KIND: facts, TURN_KIND: Turns(conversations)}),
+        kinds=guarded.kinds({KIND: facts, PAST_KIND: facts, TURN_KIND: turns, LOOKUP_KIND: turns}),
         past={KIND: PAST_KIND},
+        lookups={TURN_KIND: LOOKUP_KIND},
         own=guarded.own,
         sees_all=guarded.pages.sees_all,
         important=important,
@@ -228,11 +234,16 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         Choosing(ports.store, recall, settings.recall_min_score, guarded.vault),
         traces,
         forgettings,
-        Spoken(lambda: runs, files, ports.interpreters, passages, importing),
+        Spoken(
+            lambda: runs,
+            *(files, ports.interpreters, passages, importing, ports.index, ports.embeddings),
+            acting=partial(accounts.on_behalf_of, audience="forgetting"),
+        ),
         memory,
         guarded.views,
         ports.clock,
         new_id,
+        (guarded.vault.forgettable, files.forgettable, people.forgettable),
         shared.left if shared else tuple,
     )
 
@@ -246,8 +257,8 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
                 *forgetting_tools(forgetting),
                 *people_tools(people),
                 *document_tools(passages if settings.documents_enabled else None),
-                *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
                 *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
+                *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
                 search_tool(lambda: toolbox.all),
             ),
             given.tools,
@@ -268,7 +279,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         shades=guarded.veil.of,
         delegate=delegate,
     )
-    context = Context.of(settings, memory, recall, clock=ports.clock, prompt=given.prompts.system)
+    context = Context.of(settings, memory, recall, clock=ports.clock, prompts=given.prompts)
     bounds, tally, policy = bounds_of(settings), Tally(), Policy(rules, toolbox, settings.tool_policy)
     delegating = Delegating(
         toolbox,
@@ -279,7 +290,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         bounds,
         new_id,
         forgettings,
-        Audit(ports.store),
+        audit,
         vault_tools.for_errands,
     )
     extraction = Extraction(
@@ -321,6 +332,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         Loops(
             *(given.models, policy, files, context, bounds, summaries),
         ),
+        audit,
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
         max_wait_s=settings.approval_timeout_s,
@@ -361,11 +373,12 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
             vault=guarded.vault,
             let_go=Passing(lambda: runs, given.keeper),
             merges=settings.memory_consolidation,
+            also=(TOOL_USES,),
         ),
         sharing=shared,
         toolbox=toolbox,
         rules=rules,
-        audit=Audit(ports.store),
+        audit=audit,
         runs=runs,
         asking=Asking(delegating, vault_tools.agent),
         extraction=extraction,

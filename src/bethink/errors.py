@@ -223,10 +223,14 @@ class RateLimited(LlmError):
 
 
 class ContextTooLong(LlmError):
-    """The conversation is longer than the model accepts."""
+    """The conversation is longer than the model accepts.
+
+    ``window`` is what is known of the model that said so, in tokens, if it is one of several.
+    """
 
     code = "context_too_long"
     status = 413
+    window: int | None = None
 
 
 class Refused(LlmError):

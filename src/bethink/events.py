@@ -212,6 +212,7 @@ class ContextFilled(_Event, frozen=True, tag="context_filled"):
     """What fills the model's window at the run's first request, in tokens, about; `window` is its size.
 
     `history` is what was said, this run's message too; `summary` stands for what was said before that.
+    `untrusted` says that words from outside stand in it.
     """
 
     system: int
@@ -220,6 +221,7 @@ class ContextFilled(_Event, frozen=True, tag="context_filled"):
     summary: int
     history: int
     window: int
+    untrusted: bool = False
 
 
 class Warned(_Event, frozen=True, tag="warning"):
@@ -288,6 +290,11 @@ class Place(msgspec.Struct, frozen=True, order=True):
 
     def __str__(self) -> str:
         return f"{self.sequence}.{self.characters}"
+
+    @property
+    def sort_key(self) -> str:
+        """The same as a text of fixed length: sorted as texts, places come in their order."""
+        return f"{self.sequence:0{_PLACE_DIGITS}}.{self.characters:0{_PLACE_DIGITS}}"
 
     @classmethod
     def parse(cls, text: str) -> Place | None:

@@ -17,6 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, TooLarge, UnknownId
+from bethink.forgettable import Forgettable, Place, Taken
 from bethink.messages import Attachment
 from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan
 from bethink.store.reading import records_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from bethink.blobs import Blobs
     from bethink.clock import Clock, Ids
+    from bethink.forgettable import Holding
     from bethink.principal import Principal
     from bethink.store import Change, Store
 
@@ -193,12 +195,68 @@ class Files:
                 changes.append(Put(FILES, msgspec.structs.replace(file, name=_unnamed(file.name))))
         return changes
 
+    @property
+    def forgettable(self) -> Forgettable:
+        """How all of an owner's files go."""
+
+        async def lines(owner: str, limit: int) -> list[str]:
+            page = await self.store.scan(owner, Scan(FILES, limit=limit))
+            return [item.record.name for item in page.items]
+
+        async def remove(owner: str) -> None:
+            await self.store.commit(owner, [DeleteAll(FILES)])
+            await self.sweep(owner)
+
+        return Forgettable(
+            "files",
+            "file",
+            "files",
+            lambda owner: self.store.count(owner, FILES, {}),
+            lines,
+            remove,
+            find=self._holding,
+            take=self._taken,
+        )
+
+    async def _holding(self, owner: str, holding: Holding) -> list[Place]:
+        """Files whose text holds some words, and names that do."""
+
+        def says(text: str) -> bool:
+            return bool(holding(text))
+
+        places: list[Place] = []
+        async for file in records_of(self.store, owner, Scan(FILES)):
+            path = self.blobs.path(owner, file.id)
+            if await anyio.to_thread.run_sync(_says, path, says):
+                places.append(Place("files", file.id))
+            elif holding(file.name):
+                places.append(Place("files", file.id, "name"))
+        return places
+
+    async def _taken(self, owner: str, places: Sequence[Place]) -> Taken:
+        """Files gone, or under a name that tells nothing."""
+        changes: list[Change] = []
+        gone: list[tuple[str, str]] = []
+        found = await self.store.get(FILES, owner, [place.id for place in places])
+        for place, item in zip(places, found, strict=True):
+            if item is None:
+                continue
+            file = item.record
+            if not place.field:
+                changes.append(Delete(FILES, file.id))
+                gone.append(("file", file.name))
+            elif (unnamed := _unnamed(file.name)) != file.name:
+                changes.append(Put(FILES, msgspec.structs.replace(file, name=unnamed)))
+                gone.append(("name of a file", file.name))
+        return Taken(changes, gone)
+
     async def sweep(self, owner: str) -> None:
         """Remove the contents that no record names any more.
 
         Raises:
             StorageError: one cannot be removed.
         """
+        await self.blobs.clean(owner)
         kept = await self.blobs.ids(owner)
         known = await self.store.get(FILES, owner, kept) if kept else ()
         await self.blobs.delete(owner, {*kept} - {item.record.id for item in known if item is not None})

@@ -52,9 +52,16 @@ async def given_of(settings: Settings, ports: Ports, blobs: Blobs, *, stack: Asy
     plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
     keeper = Keeper(settings.data_dir, plain(settings.master_key))
     mcp = await stack.enter_async_context(
-        open_mcp(settings, ports.store, ports.bus, clock=ports.clock, keeper=keeper)
+        open_mcp(
+            settings,
+            ports.store,
+            ports.bus,
+            clock=ports.clock,
+            keeper=keeper,
+            supervise=ports.supervisor.supervise,
+        )
     )
-    models = Models(settings, ports.llm)
+    models = Models(settings, ports.llm, ports.learnt)
     stack.push_async_callback(models.close)
     chosen = Chosen(settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None))
     stack.push_async_callback(chosen.close)

@@ -5,7 +5,7 @@ The system prompt is not a message: it is made anew for each request and never s
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -26,12 +26,30 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     url: str
 
 
-class ToolCall(msgspec.Struct, frozen=True):
-    """A call that a model asked for; `arguments` is JSON text as the model wrote it."""
+class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which model an answer came from, and what its provider wants back with the answer.
+
+    `model` is the model's name and its server's host. `reasoning` names the field in which the
+    server sent the reasoning, if it did; `extra` are the fields that Bethink does not read itself.
+    Of a `toolless` answer the server had refused the tools.
+    """
+
+    model: str
+    reasoning: str = ""
+    extra: dict[str, Any] = {}
+    toolless: bool = False
+
+
+class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call that a model asked for; `arguments` is JSON text as the model wrote it.
+
+    `extra` are fields that the model's provider wants back with the call.
+    """
 
     id: str
     name: str
     arguments: str
+    extra: dict[str, Any] = {}
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
@@ -42,11 +60,24 @@ class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant"):
-    """What the model said and which tools it asked for."""
+    """What the model said and which tools it asked for; `origin` is None where no provider said it."""
 
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
+    origin: Origin | None = None
+
+    @property
+    def extra(self) -> list[dict[str, Any]]:
+        """What its provider wants back with it and with its calls."""
+        own = () if self.origin is None else (self.origin.extra,)
+        return [extra for extra in (*own, *(call.extra for call in self.tool_calls)) if extra]
+
+    def without_extra(self) -> AssistantMessage:
+        """The same without it: of an answer that is told in other words, it is not true any more."""
+        calls = tuple(msgspec.structs.replace(call, extra={}) for call in self.tool_calls)
+        origin = self.origin and msgspec.structs.replace(self.origin, extra={})
+        return msgspec.structs.replace(self, tool_calls=calls, origin=origin)
 
 
 class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="tool"):
@@ -70,5 +101,9 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 def tokens_in(text: str) -> int:
     """About how many tokens a text takes as a message of its own, for models that do not count."""
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return tokens_of_bytes(len(text) if text.isascii() else len(text.encode("utf-8", "replace")))
+
+
+def tokens_of_bytes(size: int) -> int:
+    """The same for a text of that many bytes."""
     return int(size / _BYTES_PER_TOKEN) + MESSAGE_TOKENS

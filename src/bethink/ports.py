@@ -15,9 +15,11 @@ from bethink.clock import Clock, SystemClock
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.images.settled import connect_images
 from bethink.internet.connect import connect_internet
+from bethink.llm.capabilities import FILE, Learnt
 from bethink.llm.settled import connect_models
 from bethink.sandbox.interpreters import open_interpreters
 from bethink.store.sqlite import open_database
+from bethink.supervision import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -39,7 +41,7 @@ class Ports:
     """The adapters that an app stands on.
 
     `llm` is None where no model is set, `internet` where it is off; without
-    `blobs` files end with the app.
+    `blobs` files end with the app. `learnt` is known of the models' servers.
     """
 
     store: Store
@@ -52,6 +54,8 @@ class Ports:
     internet: Internet | None = None
     interpreters: Interpreters | None = None
     images: Images | None = None
+    learnt: Learnt = field(default_factory=Learnt)
+    supervisor: Supervisor = field(default_factory=Supervisor)
 
 
 @asynccontextmanager
@@ -63,7 +67,9 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
         BadInput: the model's name is not `provider:name`, its provider is unknown, or `web_allow_private`
             holds what is no address.
     """
-    llm = connect_models(settings)
+    learnt = Learnt(settings.data_dir / FILE)
+    llm = connect_models(settings, learnt)
+    supervisor = Supervisor()
     async with AsyncExitStack() as stack:
         if llm is not None:
             stack.push_async_callback(llm.close)
@@ -74,8 +80,10 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             *(store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
             blobs=DirectoryBlobs(settings.data_dir / "files"),
             internet=await _internet(settings),
-            interpreters=await stack.enter_async_context(open_interpreters(settings)),
+            interpreters=await stack.enter_async_context(open_interpreters(settings, supervisor.supervise)),
             images=connect_images(settings),
+            learnt=learnt,
+            supervisor=supervisor,
         )
 
 

@@ -118,6 +118,19 @@ class Settings(Access, Reading, InRedis, Talking, Masking, Vaulted):
         default=None, ge=1, description="Longest answer to ask for, in tokens."
     )
     model_temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
+    model_top_p: float | None = Field(default=None, ge=0, le=1, description="Nucleus sampling.")
+    model_stop: Annotated[list[str], BeforeValidator(as_list)] = Field(
+        default=[], max_length=4, description="Texts that end an answer (comma-separated)."
+    )
+    model_seed: int | None = Field(default=None, description="Seed of sampling, for servers that take one.")
+    model_reasoning_effort: str | None = Field(
+        default=None,
+        max_length=20,
+        description="How long a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`.",
+    )
+    model_parallel_tool_calls: bool | None = Field(
+        default=None, description="Whether the model may ask for several calls at once."
+    )
     model_attempts: int = Field(default=3, ge=1, le=10, description="Tries per model before the next one.")
     model_connect_timeout_s: float = Field(
         default=10, gt=0, description="Longest wait for a connection, in seconds."
@@ -157,6 +170,9 @@ class Settings(Access, Reading, InRedis, Talking, Masking, Vaulted):
     tools_enabled: bool = Field(default=True, description="Whether the model is offered tools.")
     tool_timeout_s: float = Field(
         default=5, gt=0, description="Seconds of one tool call, unless the tool says other."
+    )
+    tool_uses_days: int | None = Field(
+        default=365, ge=1, description="Days for which the log of tool calls is kept; none is for ever."
     )
     tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(as_object)] = Field(
         default={},

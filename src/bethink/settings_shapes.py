@@ -77,13 +77,20 @@ class Assistant(BaseModel):
 
 
 class ToolRule(BaseModel):
-    """What an MCP server's tool is, by the word of who configured it."""
+    """What an MCP server's tool is, by the word of who configured it.
+
+    `decisive` names the arguments that decide whom a call reaches, or what it costs; the others are what it
+    tells. `lists` names the fields of its answers that tell where calls may go: recipients that are known,
+    channels that there are. `*` is all that it answers.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     enabled: bool = True
     effect: Effect | None = None
     trust: Trust | None = None
+    decisive: list[str] | None = None
+    lists: list[str] = []
 
 
 class InRedis(BaseModel):
@@ -173,6 +180,12 @@ class Reading(BaseModel):
         default=list(_SEEING),
         description="Models that are shown pictures: patterns of `provider:name` (comma-separated);"
         " `!` before one takes out what fits it.",
+    )
+
+    models_routed: Annotated[list[str], BeforeValidator(as_list)] = Field(
+        default=[],
+        description="Models whose server takes no tools, which are asked for each call by a schema instead:"
+        " patterns of `provider:name` (comma-separated). Costs one more request a step.",
     )
 
     documents_enabled: bool = Field(
@@ -340,6 +353,8 @@ class VaultSettings(BaseModel):
     users have theirs below `vaults` there. The three sizes bound a page, the pages of one folder, and
     all of them; `max_export_bytes` an export that is uploaded to be imported. With `mirror` each fact is a
     line of a page, too. Of versions older than `versions_days` the last of each day stays (none: all stay).
+    Pages that other programs lay in, and those of an import, are from outside until their owner vouches for
+    them; `trust` "owner" says that whatever lies there is the owner's own.
 
     The memory agent asks `agent_model` (`auto`: the usual model, else one that is found on this machine), at
     most `agent_turns` times a question. `agent_protocol` says how that model is told of tools: as its server
@@ -353,6 +368,7 @@ class VaultSettings(BaseModel):
     max_file_bytes: int = Field(default=1_000_000, ge=1_000)
     max_directory_bytes: int = Field(default=10_000_000, ge=1_000)
     max_bytes: int = Field(default=100_000_000, ge=1_000)
+    trust: Trust = "untrusted"
     watch: bool = True
     mirror: bool = True
     versions_days: int | None = Field(default=30, ge=1)

@@ -1,18 +1,27 @@
 """The log: one line an event, without secrets and without what people said.
 
-Every module logs to a child of `bethink`; `cli` calls `configure` once.
+Every module logs to a child of `bethink`; `cli` calls `configure` once. Strangers can
+cause lines, so that lines have a length and each kind a rate: no disk is filled by them.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
+import time
+from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
+
+_MINUTE_S: Final = 60
+_KIND_CHARS: Final = 100
+_MOST_KINDS: Final = 1_000
+_LINE_CHARS: Final = 2_000
+_TRACEBACK_CHARS: Final = 16_000
 
 
 def log(room: str) -> logging.Logger:
@@ -41,11 +50,55 @@ def recorded(log: logging.Logger, told: str) -> Generator[Outcome]:
         outcome.fault = error
 
 
+@dataclass(slots=True)
+class Throttle(logging.Filter):
+    """Lets `per_minute` lines of a kind through, and `in_all` of all kinds; the next line counts the rest.
+
+    A kind is a logger with the text of its message before anything is put into it.
+    """
+
+    per_minute: int = 30
+    in_all: int = 600
+    monotonic_s: Callable[[], float] = time.monotonic
+    _minute: int = -1
+    _passed: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    _left_out: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        minute = int(self.monotonic_s() // _MINUTE_S)
+        if minute != self._minute:
+            self._minute = minute
+            self._passed.clear()
+        kind = (record.name, str(record.msg)[:_KIND_CHARS])
+        if self._passed[kind] >= self.per_minute or self._passed.total() >= self.in_all:
+            if kind in self._left_out or len(self._left_out) < _MOST_KINDS:
+                self._left_out[kind] += 1
+            return False
+        self._passed[kind] += 1
+        if more := self._left_out.pop(kind, 0):
+            record.msg, record.args = f"{record.getMessage()} ({more:,} lines like it were left out)", ()
+        return True
+
+
+class _Line(logging.Formatter):
+    """A line of bounded length; a traceback behind it keeps its end, which says what went wrong."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        line = super().formatMessage(record)
+        return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
+
+    def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - logging's names and types
+        return super().formatException(ei)[-_TRACEBACK_CHARS:]
+
+
 def configure(level: str) -> None:
-    """Write the log to standard error from `level` on."""
+    """Write the log to standard error from `level` on; of what serves requests, warnings."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger("bethink")
-    root.handlers[:] = [handler]
-    root.setLevel(level.upper())
-    root.propagate = False
+    handler.setFormatter(_Line("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(Throttle())
+    for name, least in (("bethink", level.upper()), ("uvicorn", "WARNING"), ("asyncio", "WARNING")):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(least)
+    logging.getLogger("bethink").propagate = False

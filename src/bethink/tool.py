@@ -12,7 +12,7 @@ import string
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Protocol, TypedDict, Unpack
 
 from pydantic import ValidationError
 
@@ -45,7 +45,9 @@ class Evidence:
     `said` is what the owner said in the conversation, `asked` what the
     assistant said before their last message; `recalled` are memories that were
     given or found, `own` what the owner's own tools answered, `untrusted` what
-    tools brought that are not the owner's own. `addresses` were found by searches.
+    tools brought that are not the owner's own. `vouched` is what of `own` was
+    told before anything from outside came: no order had a part in it. `addresses` were found by searches
+    and listings, `sent` is what other calls tell out of this machine, as JSON.
     `outside` says whether anything from outside was ever read in the conversation:
     what the assistant said since may tell it.
     """
@@ -55,8 +57,19 @@ class Evidence:
     recalled: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    vouched: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
     outside: bool = False
+
+    @property
+    def is_untrusted(self) -> bool:
+        """Whether anything of it is from outside: the least trust of all that stands there."""
+        return self.outside or bool(self.untrusted)
+
+
+OF_CLIENT: Final = "client"
+"""The `origin` of a tool that the client of a request calls itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +146,7 @@ class ToolContext:
     says may come from; None where the owner makes it themselves. `forgotten` is
     what a call must not keep any more. `keep` keeps a file in the conversation,
     `files` gives those that it has. `run_agent` has a model do an errand for the call.
+    `approved` says that the owner saw this very call, with its arguments, and agreed to it.
     """
 
     principal: Principal
@@ -147,6 +161,13 @@ class ToolContext:
     keep: Callable[[NewFile], Awaitable[Attachment]] = _keep_nowhere
     files: Callable[[], Awaitable[Sequence[HeldFile]]] = _no_files
     run_agent: RunAgent = nobody
+    approved: bool = False
+
+    @property
+    def is_untrusted(self) -> bool:
+        """Whether words from outside stand in the run: what a call makes has the least trust of them all."""
+        evidence = self.evidence()
+        return evidence is not None and evidence.is_untrusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +193,8 @@ class ToolOutput:
 class Foretold:
     """A call that needs approval, worked out: what it is run with, and in words what it would do.
 
-    An empty `text` means that it would do nothing, so that nobody need be asked.
+    From `Tool.foretell`, an empty `text` means that it would do nothing, so that nobody need be asked.
+    From a handler, it is the answer of a call that has changed nothing and wants to be approved first.
     """
 
     arguments: dict[str, Any]
@@ -180,7 +202,7 @@ class Foretold:
 
 
 Foretell = Callable[["Principal", dict[str, Any]], Awaitable[Foretold]]
-Handler = Callable[..., Awaitable[str | ToolOutput]]
+Handler = Callable[..., Awaitable[str | ToolOutput | Foretold]]
 Check = Callable[[str], dict[str, Any]]
 """JSON text to the arguments of a call; raises `BadInput` with a reason for each that does not fit."""
 Gives = Callable[[dict[str, Any]], "Sequence[str]"]
@@ -198,12 +220,18 @@ class Tool:
     `timeout_s` is None where the setting decides. `label` puts a call in plain
     words: a format string over its arguments. `foretell` tells whoever approves a
     call what it would do, `gives` what of an egress call leaves this machine.
+    Whom an egress call reaches and what it costs is decided by its `decisive` arguments, None: by all of
+    them; these must be the owner's once words from outside stand in the run.
     What a `public` tool returns is for anybody to read, and where it sends things
     is the owner's choice. `source` names the server or plug-in that a tool comes
     from, "" for Bethink's own; `origin` is what exactly answers under its name there.
     At most `concurrency` calls of one owner run at once.
-    `critical` says why a call with such arguments asks first, "" where it need not.
+    `critical` says why a call with such arguments asks first, "" where it need not; `may_ask` that a call
+    may find out so only while it runs.
+    One that `needs_files` is of use only in a conversation that has some; a `rare` one is offered once
+    it was found.
     `secret` says that some argument is to be masked wherever a call is kept or shown.
+    What an `unreviewed` tool says of itself are words from outside: no person has accepted them.
     """
 
     name: str
@@ -217,12 +245,17 @@ class Tool:
     handler: Handler = field(repr=False)
     foretell: Foretell | None = field(default=None, repr=False)
     gives: Gives | None = field(default=None, repr=False)
+    decisive: tuple[str, ...] | None = None
     public: bool = False
     rate: Rate | None = None
     concurrency: int | None = None
     source: str = ""
     origin: str = ""
     critical: Critical | None = field(default=None, repr=False)
+    unreviewed: bool = False
+    needs_files: bool = False
+    rare: bool = False
+    may_ask: bool = False
     secret: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -253,10 +286,13 @@ class _More(TypedDict, total=False):
     foretell: Foretell
     gives: Gives
     critical: Critical
+    may_ask: bool
     public: bool
     rate: Rate
     concurrency: int
     source: str
+    needs_files: bool
+    rare: bool
 
 
 def tool(

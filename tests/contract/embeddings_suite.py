@@ -118,7 +118,7 @@ class EmbeddingsSuite:
         one, other = await embeddings.embed([long + "salmon", long + "quince"])
         assert np.array_equal(one, other)
 
-    @pytest.mark.requirement("R166")
+    @pytest.mark.requirement("R166", "P1c")
     async def test_calls_at_the_same_time_get_their_own_rows(self, embeddings: Embeddings) -> None:
         expected = await embeddings.embed(FACTS)
         found: dict[int, np.ndarray] = {}

@@ -33,6 +33,7 @@ class TestMiniLmEmbeddings(EmbeddingsSuite):
     pass
 
 
+@pytest.mark.requirement("R45")
 async def test_vectors_are_near_those_of_the_full_precision_model(embeddings: MiniLmEmbeddings) -> None:
     found = await measure_accuracy(embeddings)
     assert found.mean >= 0.99
@@ -66,6 +67,7 @@ def test_a_bad_model_is_not_accepted() -> None:
     assert not accuracy(noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).accepted
 
 
+@pytest.mark.requirement("R45")
 async def test_it_says_that_it_is_not_loaded_and_who_it_is(tmp_path: Path) -> None:
     embeddings = MiniLmEmbeddings(tmp_path)
     assert embeddings.model.id == "all-minilm-l6-v2-int8-1"

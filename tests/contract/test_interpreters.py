@@ -20,13 +20,18 @@ from bethink.events import ToolFinished
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.sandbox.channels import Content, Message, Parent
+from bethink.sandbox.confinement import Command, Job
 from bethink.sandbox.interpreters import NOT_INSTALLED, SWITCHED_OFF, Files, Interpreters, Options, Ran
+from bethink.sandbox.landlock import Landlock
 from bethink.sandbox.shown import Shown
 from bethink.sandbox.workplaces import Workplaces
+from bethink.supervision import Supervisor
 from bethink.tool import NewFile
 from bethink.tools.code import code_source
 from tests.contract.sandboxes import EVERY, SMALL, needs_kernel, sandbox_named
+from tests.door import called
 from tests.house import open_house, ports_of
+from tests.supervised import Trial, broken
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
@@ -36,11 +41,13 @@ from pathlib import Path
 from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.shown import Shown
 from bethink.sandbox.workplaces import Workplaces
+from bethink.supervision import Supervisor
 
 async def main():
     root = Path(sys.argv[1])
     options = Options(wanted=sys.argv[2], prewarmed=1)
-    async with Interpreters(Workplaces(root / "code"), root, options).opened() as interpreters:
+    places, supervise = Workplaces(root / "code"), Supervisor().supervise
+    async with Interpreters(places, root, options).opened(supervise) as interpreters:
         await interpreters.execute("me", "one", "x = 1", timeout_s=20)
         print("ready", flush=True)
         await interpreters.execute("me", "one", "while True: pass", timeout_s=60)
@@ -50,11 +57,14 @@ anyio.run(main)
 
 
 @asynccontextmanager
-async def at_work(root: Path, options: Options | None = None) -> AsyncGenerator[Interpreters]:
+async def at_work(
+    root: Path, options: Options | None = None, supervisor: Supervisor | None = None
+) -> AsyncGenerator[Interpreters]:
     needs_kernel()
     sandbox_named("landlock")
+    supervise = (supervisor or Supervisor()).supervise
     places = Workplaces(root / "code")
-    async with Interpreters(places, root, options or Options(limits=SMALL)).opened() as interpreters:
+    async with Interpreters(places, root, options or Options(limits=SMALL)).opened(supervise) as interpreters:
         yield interpreters
 
 
@@ -67,6 +77,17 @@ async def test_conversations_keep_apart(tmp_path: Path) -> None:
         await run(interpreters, "x = 1\nopen('mine', 'w').close()")
         other = await run(interpreters, "import os\nos.listdir('.'), 'x' in globals()", "two")
         assert other.answer.text == "([], False)\n"
+
+
+async def test_code_runs_on_whatever_breaks_beside_it(tmp_path: Path) -> None:
+    trial = Trial()
+    async with at_work(tmp_path, Options(limits=SMALL, prewarmed=1), trial) as interpreters:
+        await run(interpreters, "x = 1")
+        assert set(trial.loops) == {"interpreters held ready", "interpreters that are unused"}
+        for name in trial.loops:
+            await broken(trial, name)
+        assert (await run(interpreters, "x")).answer.text == "1\n"
+        assert (await run(interpreters, "2", "two")).answer.text == "2\n"
 
 
 async def test_files_go_in_by_name_and_come_back_when_they_change(tmp_path: Path) -> None:
@@ -143,12 +164,84 @@ async def test_nothing_outlives_a_killed_bethink(confinement: str, tmp_path: Pat
         assert len(await anyio.to_thread.run_sync(os.listdir, tmp_path / "code" / "passing")) == 1
 
 
+@pytest.mark.parametrize("rest", ["while True: pass", "'done'"], ids=["at work", "done at once"])
+async def test_a_directory_that_code_filled_is_emptied_and_says_so(tmp_path: Path, rest: str) -> None:
+    fill = f"for n in range(4): open(f'f{{n}}', 'wb').write(bytes(8 << 20))\n{rest}"
+    listing = "import os\nos.listdir('.'), 'fill' in globals()"
+    script = [_call(fill), ".", _call(listing), "."]
+    async with at_work(tmp_path) as interpreters:
+        ports = replace(ports_of(ScriptedLlm(script)), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path) as house:
+            conversation = await house.new()
+            filled = _finished(await house.say("one", conversation))
+            assert filled.error == "code_out_of_disk"
+            assert "its directory was emptied" in filled.text
+            assert filled.attachments == ()
+            assert await anyio.to_thread.run_sync(_bytes_below, tmp_path / "code" / "work") == 0
+            assert _finished(await house.say("two", conversation)).text == "([], False)"
+
+
+async def test_a_full_disk_ends_code_that_writes_and_not_code_that_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_work(tmp_path) as interpreters:
+        await run(interpreters, "1")
+        monkeypatch.setattr("bethink.sandbox.process._is_full", lambda _place: True)
+        assert (await run(interpreters, "6 * 7")).answer.text == "42\n"
+        filling = await run(interpreters, "open('f', 'wb').write(bytes(4 << 20))")
+        assert filling.answer.ending == "out_of_disk"
+
+
+class _NoSessions(Landlock):
+    """Runs code once, and starts no interpreter."""
+
+    def command(self, job: Job) -> Command:
+        command = super().command(job)
+        return Command(["/nowhere/python"], command.orders) if job.with_packages else command
+
+
+async def test_health_claims_no_sandbox_in_which_no_interpreter_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bethink.sandbox.choice._ALL", (_NoSessions(),))
+    async with at_work(tmp_path) as interpreters:
+        ports = replace(ports_of(ScriptedLlm([])), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path) as house, called(house) as http:
+            with pytest.raises(SandboxUnavailable):
+                await run(interpreters, "1")
+            part = (await http.get("/health")).json()["parts"]["sandbox"]
+            assert part["status"] == "degraded"
+            assert "no interpreter starts in it" in part["message"]
+            assert code_source(interpreters, 30)() == ()
+
+
+async def test_health_says_so_when_an_interpreter_does_not_start_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_work(tmp_path) as interpreters:
+        ports = replace(ports_of(ScriptedLlm([])), interpreters=interpreters)
+        async with open_house(ports=ports, data_dir=tmp_path) as house, called(house) as http:
+            await run(interpreters, "1")
+            with monkeypatch.context() as patch:
+                patch.setattr("bethink.sandbox.confinement._text_of", lambda _: "raise SystemExit('gone')")
+                with pytest.raises(SandboxUnavailable):
+                    await run(interpreters, "1", "two")
+            part = (await http.get("/health")).json()["parts"]["sandbox"]
+            assert part["status"] == "degraded"
+            assert "No interpreter started" in part["message"]
+            assert code_source(interpreters, 30)() != ()
+            await run(interpreters, "1", "two")
+            assert (await http.get("/health")).json()["parts"]["sandbox"]["status"] == "ok"
+
+
 async def test_switched_off_it_runs_nothing_and_wipes_what_was_left(tmp_path: Path) -> None:
     left = anyio.Path(tmp_path / "code" / "work" / "alice" / "talk")
     await left.mkdir(parents=True)
     await (left / "notes.txt").write_text("what is to be forgotten")
     options = Options(enabled=False)
-    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, options).opened() as interpreters:
+    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, options).opened(
+        Supervisor().supervise
+    ) as interpreters:
         assert (interpreters.state.status, interpreters.state.message) == ("off", SWITCHED_OFF)
         assert code_source(interpreters, 30)() == ()
         await interpreters.wipe("alice")
@@ -159,7 +252,9 @@ async def test_without_its_packages_it_is_off_and_the_tool_is_not_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bethink.sandbox.interpreters.find_spec", lambda _name: None)
-    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, Options()).opened() as interpreters:
+    async with Interpreters(Workplaces(tmp_path / "code"), tmp_path, Options()).opened(
+        Supervisor().supervise
+    ) as interpreters:
         assert (interpreters.state.status, interpreters.state.message) == ("off", NOT_INSTALLED)
         assert code_source(interpreters, 30)() == ()
         with pytest.raises(SandboxUnavailable, match="pip install"):
@@ -333,6 +428,10 @@ def _call(code: str) -> ScriptedCall:
 def _finished(events: Sequence[object]) -> ToolFinished:
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
     return finished
+
+
+def _bytes_below(root: Path) -> int:
+    return sum(path.stat().st_blocks for path in root.rglob("*") if path.is_file())
 
 
 def _names_below(root: Path) -> list[str]:

@@ -56,7 +56,10 @@ async def test_the_exit_status_is_told(sandbox: Sandbox, tmp_path: Path) -> None
 @pytest.mark.requirement("R124")
 async def test_code_reads_and_writes_its_directory(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "given.txt").write_text("given")
-    code = "text = open('given.txt').read()\nopen('made.txt', 'w').write(text.upper())\nNone"
+    code = (
+        "import json, re, string, math, statistics, datetime\n"
+        "text = open('given.txt').read()\nopen('made.txt', 'w').write(text.upper())\nNone"
+    )
     assert (await sandbox.run(code, tmp_path, SMALL)).ending == "finished"
     assert (tmp_path / "made.txt").read_text() == "GIVEN"
 

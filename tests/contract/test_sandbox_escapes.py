@@ -51,6 +51,13 @@ async def test_nothing_gets_out_for_an_ordinary_user_either(confinement: str, us
     assert shown["tried"] >= len(attempts()) - 1
 
 
+@pytest.mark.parametrize("confinement", CONFINEMENTS)
+async def test_what_an_ordinary_user_cannot_list_is_no_room_to_write_in(confinement: str) -> None:
+    _needs(confinement, "run")
+    shown = await anyio.to_thread.run_sync(_as_nobody, confinement, "hidden")
+    assert shown == {"ending": "out_of_disk", "left": []}
+
+
 @pytest.mark.parametrize("name", EVERY)
 async def test_the_probe_finds_no_fault_in_a_sandbox(name: str) -> None:
     assert await fault_of(sandbox_named(name)) is None

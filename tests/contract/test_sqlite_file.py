@@ -20,7 +20,8 @@ from bethink.index import sqlite as sqlite_index
 from bethink.index.analysis import Analyzer
 from bethink.store import Collection, Delete, DeleteAll, Put, Scan
 from bethink.store.sqlite import open_database
-from bethink.store.sqlite_schema import FILE_NAME, MIGRATIONS
+from bethink.store.sqlite_migrations import MIGRATIONS
+from bethink.store.sqlite_schema import FILE_NAME
 from tests.contract.records import LINES, NOTES, SETTINGS, Line, Note, Setting
 
 pytestmark = pytest.mark.anyio
@@ -257,7 +258,7 @@ async def test_an_index_that_missed_too_many_deletions_begins_anew(
         assert connection.execute("SELECT count(*) FROM index_tombstones").fetchone() == (3,)
 
 
-@pytest.mark.requirement("R172")
+@pytest.mark.requirement("R172", "P1c")
 async def test_owners_whose_shards_gave_way_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

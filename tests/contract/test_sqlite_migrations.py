@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -10,14 +11,17 @@ import anyio.to_thread
 import numpy as np
 import pytest
 
+from bethink.agent.journal import Numbered
+from bethink.agent.records import JOURNAL, JournalEntry
 from bethink.agent.threads import THREADS, Thread
 from bethink.embeddings import EmbeddingModel
 from bethink.errors import StorageError
+from bethink.events import Place, TextDelta
 from bethink.index import IndexQuery
 from bethink.index.analysis import ANALYSIS
 from bethink.store import Delete, Put, Scan, SetVector
 from bethink.store.sqlite import open_database
-from bethink.store.sqlite_migrations import MIGRATIONS, without_unkeyed_digests
+from bethink.store.sqlite_migrations import MIGRATIONS, journal_in_order, without_unkeyed_digests
 from bethink.store.sqlite_schema import FILE_NAME
 from tests.contract.histories import everything_in
 from tests.contract.records import LINES, NOTES, Line, Note
@@ -131,10 +135,10 @@ async def test_a_migration_that_is_interrupted_leaves_the_file_as_it_was(
         )
 
 
-def migrated_again(path: Path) -> None:
+def migrated_again(path: Path, migrate: Callable[[sqlite3.Connection], None]) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
-        without_unkeyed_digests(connection)
+        migrate(connection)
         connection.commit()
 
 
@@ -143,7 +147,7 @@ async def test_hashes_of_what_was_said_go_and_responses_stay(tmp_path: Path) -> 
     response = Thread(id="response:r", said="response", conversation="c", at=1, run="r", model="bethink")
     async with open_database(tmp_path) as database:
         await database.store.commit("ann", [Put(THREADS, thread), Put(THREADS, response)])
-    await anyio.to_thread.run_sync(migrated_again, tmp_path / FILE_NAME)
+    await anyio.to_thread.run_sync(migrated_again, tmp_path / FILE_NAME, without_unkeyed_digests)
     async with open_database(tmp_path) as database:
         assert await database.store.get(THREADS, "ann", ["said:m"]) == (None,)
         (kept,) = await database.store.get(THREADS, "ann", ["response:r"])
@@ -151,3 +155,25 @@ async def test_hashes_of_what_was_said_go_and_responses_stay(tmp_path: Path) -> 
         assert kept.record == response
         await database.store.scrub()
         assert b"5891b5b522d5df08" not in everything_in(tmp_path)
+
+
+async def test_a_journal_of_before_is_read_in_the_order_it_was_written(tmp_path: Path) -> None:
+    places = [Place(3, characters) for characters in range(5, 1_500, 5)]
+    entries = [
+        JournalEntry(
+            id=f"a:run:{place}", run="a:run", sequence=3, events=(Numbered(place, TextDelta(text="piece")),)
+        )
+        for place in places
+    ]
+    scan = Scan(JOURNAL, {"run": "a:run"}, order="sequence", limit=999)
+    async with open_database(tmp_path) as database:
+        await database.store.commit("ann", [Put(JOURNAL, entry) for entry in entries])
+        before = (await database.store.scan("ann", scan)).items
+    await anyio.to_thread.run_sync(migrated_again, tmp_path / FILE_NAME, journal_in_order)
+    async with open_database(tmp_path) as database:
+        after = (await database.store.scan("ann", scan)).items
+        found = await database.store.get(JOURNAL, "ann", [item.record.id for item in after])
+    assert [item.record.events[-1].place for item in before] != places
+    assert [item.record.events[-1].place for item in after] == places
+    assert [item.record for item in after] == [JournalEntry.of("a:run", item.record.events) for item in after]
+    assert found == after

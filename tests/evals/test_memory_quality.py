@@ -112,7 +112,7 @@ def record(name: str, figures: Figures) -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.requirement("R194")
+@pytest.mark.requirement("R194", "R189")
 async def test_meaning_and_words_together_answer_most_questions(minilm: MiniLmEmbeddings) -> None:
     figures = await figures_of(minilm, "asked")
     record("meaning and words", figures)

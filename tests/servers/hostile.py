@@ -64,6 +64,7 @@ def tools() -> list[dict[str, Any]]:
             tool("fine"),
             tool("half"),
             tool("crumbs"),
+            tool("mesh"),
         ]
     if state["extra"]:
         found.append(tool("extra"))
@@ -132,6 +133,7 @@ CALLS: dict[str, Callable[[int, dict[str, Any]], dict[str, Any] | None]] = {
     "die": lambda *_: os.kill(os.getpid(), signal.SIGKILL),
     "half": lambda id, _: half(id),
     "crumbs": lambda *_: {"content": [{"type": "text", "text": "x"}] * 200_000},
+    "mesh": lambda *_: text("a mesh", structuredContent={"mesh": [[]] * 3_000_000}),
     "steps": lambda _, params: steps(params.get("_meta", {}).get("progressToken")),
     "cancelled": lambda *_: text(json.dumps([id for id in held if id in cancelled])),
     "pid": lambda *_: text(os.getpid()),

@@ -57,7 +57,7 @@ async def test_the_clients_of_dial_and_of_openai_2_are_answered(tmp_path: Path) 
         assert any(name.startswith("store_memory (") for name in told["dial_stages"])
 
 
-@pytest.mark.requirement("R28")
+@pytest.mark.requirement("R28", "R27")
 async def test_openai_3_is_answered_and_nothing_of_it_is_on_bethinks_disk(tmp_path: Path) -> None:
     async with dial(tmp_path) as (url, stand_in):
         async with AsyncAzureOpenAI(

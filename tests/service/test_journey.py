@@ -194,7 +194,7 @@ async def test_whatever_is_thrown_at_it_is_answered_with_a_problem(tmp_path: Pat
         ]
         assert (await bethink.get("/health"))["parts"]["store"]["status"] == "ok"
     assert [answer.status_code for answer in answers] == [
-        *(413, 400, 400, 422, 404, 404, 404, 422, 405, 403, 403, 404)
+        *(413, 400, 422, 422, 404, 404, 404, 422, 405, 403, 403, 404)
     ]
     assert {answer.headers["content-type"] for answer in answers} == {"application/problem+json"}
     assert all(answer.json()["detail"] for answer in answers)

@@ -75,6 +75,7 @@ async def ended(process: asyncio.subprocess.Process) -> int:
         return await process.wait()
 
 
+@pytest.mark.requirement("R141")
 @pytest.mark.parametrize("mode", MODES)
 async def test_memory_over_stdio_while_a_server_runs_on_the_same_data(tmp_path: Path, mode: Mode) -> None:
     async with (

@@ -45,9 +45,16 @@ def chromium() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A running Bethink."""
+    """A running Bethink, and its process."""
 
     url: str
+    process: Started | None = None
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait_within(_START_S)
 
     def get(self, path: str) -> dict[str, Any]:
         """What is at an address."""
@@ -92,14 +99,15 @@ def bethink(
         "OPENAI_API_KEY": "x",
         # A script would name each conversation by the very answer that a test looks for.
         "BETHINK_TITLES": "words",
+        "BETHINK_PORT": "0",
         **settings,
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),
     }
     # Its log goes where pytest shows it beside a failure.
-    words = ("serve", "--port", "0", "--data", str(data))
+    words = ("serve", "--data", str(data))
     process = start(command, *words, environment=environment)
     try:
-        yield Served(_address(process))
+        yield Served(_address(process), process)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait_within(_START_S)

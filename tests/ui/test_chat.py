@@ -43,7 +43,7 @@ def _picture(page: Page, name: str) -> Path:
     return path
 
 
-@pytest.mark.requirement("R6", "R111", "R153")
+@pytest.mark.requirement("R6", "R111", "R153", "R151")
 def test_a_conversation_shows_what_was_done_used_and_changed(lived_in: Served, page: Page) -> None:
     page.goto(lived_in.url)
     say(page, LISBON)
@@ -74,6 +74,7 @@ def test_the_conversation_in_the_dark_and_on_a_phone(lived_in: Served, new_page:
         assert faults(page) == []
 
 
+@pytest.mark.requirement("R6")
 def test_a_reload_in_the_middle_of_an_answer_continues_it(lived_in: Served, page: Page) -> None:
     page.goto(lived_in.url)
     say(page, LISBON)
@@ -116,6 +117,7 @@ def test_a_tool_line_opens_to_what_went_in_and_came_out(lived_in: Served, page: 
     expect(raw).to_be_visible()
 
 
+@pytest.mark.requirement("R151")
 def test_stop_keeps_what_was_said(served: Served, page: Page) -> None:
     page.goto(served.url)
     say(page, "Count without end")
@@ -166,6 +168,7 @@ def test_a_failure_says_what_happened_and_offers_to_ask_again(served: Served, pa
     expect(page.get_by_role("alert")).to_contain_text("The answer could not be finished")
 
 
+@pytest.mark.requirement("P2c")
 def test_markup_of_a_model_stays_text_and_loads_nothing(served: Served, page: Page) -> None:
     page.goto(served.url)
     asked: list[str] = []

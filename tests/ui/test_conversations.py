@@ -227,7 +227,7 @@ def test_ten_thousand_messages_are_held_a_stretch_at_a_time(served: Served, page
     expect(page.get_by_text("Line 9999 of the story")).to_be_in_viewport()
 
 
-@pytest.mark.requirement("R153")
+@pytest.mark.requirement("R153", "R151")
 def test_a_conversation_is_taken_along_as_a_file(served: Served, page: Page) -> None:
     conversation = imported(served, "Boat names", ["Which name?", "Perhaps Halcyon."])
     page.goto(f"{served.url}/c/{conversation}")

@@ -30,6 +30,7 @@ def _server(name: str, state: str) -> dict[str, object]:
         "state": state,
         "tools": [],
         "transport": "stdio",
+        "unreviewed": [],
         "waiting": [],
     }
 
@@ -124,6 +125,7 @@ def test_the_rule_that_was_chosen_last_is_kept(served: Served, page: Page) -> No
 def test_what_would_be_forgotten_is_what_was_asked_for_last(served: Served, page: Page) -> None:
     held: list[Route] = []
     found = {"memories": [], "versions": [], "messages": [], "conversations": [], "pages": [], "people": []}
+    found |= {"kinds": []}
     page.route("**/memories/forget", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks what it is given
     page.goto(f"{served.url}/memory")
     page.get_by_role("button", name="Export, import, forget").click()

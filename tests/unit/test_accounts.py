@@ -17,6 +17,7 @@ from bethink.index.memory import MemoryIndex
 from bethink.principal import Principal
 from bethink.store import Store
 from bethink.store.memory import MemoryStore
+from bethink.supervision import Supervisor
 
 pytestmark = pytest.mark.anyio
 
@@ -294,8 +295,8 @@ async def two(store: Store) -> AsyncGenerator[tuple[Accounts, Accounts]]:
     """The accounts of two processes that hear each other."""
     hub = MemoryHub()
     async with (
-        accounts_of(store, hub=hub).opened() as one,
-        accounts_of(store, hub=hub).opened() as other,
+        accounts_of(store, hub=hub).opened(Supervisor().supervise) as one,
+        accounts_of(store, hub=hub).opened(Supervisor().supervise) as other,
     ):
         yield one, other
 
@@ -325,7 +326,7 @@ async def test_what_runs_for_a_key_is_ended_in_every_process_when_the_key_is(how
 
 async def test_what_runs_for_a_key_is_ended_when_its_time_is_over() -> None:
     clock = FakeClock()
-    async with accounts_of(clock=clock, ticks=Ticks()).opened() as accounts:
+    async with accounts_of(clock=clock, ticks=Ticks()).opened(Supervisor().supervise) as accounts:
         user = await accounts.register.add_user("ann")
         made = await accounts.register.add_key(user.id, "l", expires_at=clock.now_us() + 1_000_000)
         ended = anyio.Event()
@@ -337,7 +338,7 @@ async def test_what_runs_for_a_key_is_ended_when_its_time_is_over() -> None:
 async def test_when_a_key_was_last_used_is_written_at_the_end_not_at_each_use() -> None:
     store = MemoryStore(MemoryIndex())
     clock = FakeClock()
-    async with accounts_of(store, clock=clock).opened() as accounts:
+    async with accounts_of(store, clock=clock).opened(Supervisor().supervise) as accounts:
         made = await accounts.register.add_key((await accounts.register.add_user("ann")).id, "laptop")
         assert await accounts.last_uses([made.key.id]) == {}
         await came_in(accounts, made.text)

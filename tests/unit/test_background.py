@@ -9,9 +9,13 @@ import pytest
 
 from bethink.across.background import Background
 from bethink.across.vectors import Vectors
+from bethink.embeddings import minilm_build
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.errors import StorageError
+from bethink.errors import EmbeddingsUnavailable, StorageError
+from bethink.index import IndexItem
 from bethink.index.memory import MemoryIndex
+from bethink.memory import FACTS, Fact
+from bethink.store import Put
 from bethink.store.memory import MemoryStore
 
 pytestmark = pytest.mark.anyio
@@ -41,3 +45,47 @@ async def test_traces_that_could_not_be_removed_are_removed_later(tmp_path: Path
         await store.scrubbed.wait()
         tasks.cancel_scope.cancel()
     assert store.asked == 2
+
+
+class LateEmbeddings(HashingEmbeddings):
+    """A model that somebody puts in its place after some looks."""
+
+    looks = 0
+
+    @property
+    def unavailable(self) -> str | None:
+        return None if self.looks > 5 else "It cannot be read."
+
+    async def load(self) -> None:
+        self.looks += 1
+        if self.unavailable:
+            raise EmbeddingsUnavailable(self.unavailable)
+
+
+async def test_an_embedding_model_that_comes_later_is_used_without_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[int] = []
+
+    async def fetch(directory: Path, progress: object) -> None:
+        del directory, progress
+        fetched.append(embeddings.looks)
+        raise EmbeddingsUnavailable("There is no network.")
+
+    monkeypatch.setattr(minilm_build, "fetch_model", fetch)
+    embeddings = LateEmbeddings()
+    index = MemoryIndex()
+    store = MemoryStore(index)
+    background = Background(Vectors(store, index, embeddings), tmp_path, again_s=0)
+    fact = Fact(id="f", content="Likes tea", digest="d", weight=1, created_at=0)
+    note = Put(FACTS, fact, index=IndexItem("fact", "Likes tea", 0))
+    await store.commit("ann", [note])
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(background.fill_vectors)
+        with anyio.fail_after(5):
+            await background.ready_embedder()
+            while await index.missing_vectors("ann", embeddings.model, 1):
+                await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+    # Not at each look: fetching takes a process and the network.
+    assert fetched == [1, 2, 3, 5]

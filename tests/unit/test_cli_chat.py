@@ -156,7 +156,11 @@ def test_a_call_that_needs_approval_waits_and_says_where_to_approve_it(
     assert masked(ended.err) == snapshot("""\
 warning: Recall goes by words only
 waiting for your decision: Delete all memories. This cannot be undone.
-  delete_all_memories {}
+- 1 memory
+- what was said in 1 conversation, which would stay to be read
+- User likes tea.
+- conversation: forget everything
+  delete_all_memories {"kinds": [], "conversations": "keep"}
 Decide with `bethink chat --conversation <1>` in a terminal, or on the web page.
 Until then nothing of it is done; a new message in this conversation rejects it.
 conversation <1>

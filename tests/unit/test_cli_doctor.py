@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 
+from bethink.cli.exits import Exit
 from bethink.llm.scripted_process import ScriptedProcess
 from bethink.store.sqlite_schema import FILE_NAME
 from tests.command_line import CommandLine
@@ -63,6 +64,24 @@ def test_a_damaged_database_is_broken(plain: CommandLine) -> None:
     (plain.data / FILE_NAME).write_bytes(b"not a database" * 1_000)
     assert plain("doctor").code == 1
     assert states(plain)["database"] == "broken"
+
+
+def test_a_database_that_is_gone_while_its_log_is_there_is_not_begun_anew(plain: CommandLine) -> None:
+    plain.added("User likes tea.")
+    path = plain.data / FILE_NAME
+    log = path.with_name(f"{FILE_NAME}-wal")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE index_state SET change = change + 1")
+        left = log.read_bytes()
+    log.write_bytes(left)
+    path.unlink()
+    assert states(plain)["database"] == "broken"
+    listed = plain("memory", "list")
+    assert listed.code == Exit.STORAGE
+    assert f"{FILE_NAME} is missing" in listed.err
+    assert "estore" in listed.err
+    assert not path.exists()
+    assert log.read_bytes() == left
 
 
 def test_a_newer_database_is_broken(plain: CommandLine) -> None:

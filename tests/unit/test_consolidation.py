@@ -50,7 +50,7 @@ def without_before(fact: Fact) -> Fact:
     return msgspec.structs.replace(fact, before=None)
 
 
-@pytest.mark.requirement("R60", "R61")
+@pytest.mark.requirement("R60", "R61", "P3d")
 async def test_duplicates_are_merged_into_the_more_important() -> None:
     async with open_house() as house:
         (low,) = await put_back(house, "Likes green tea", importance=0.3, topics=("drink",))

@@ -125,7 +125,7 @@ async def test_a_request_is_whole_turns_in_pairs_and_leaves_room_for_the_answer(
             asked = [call.id for call in message.tool_calls] if isinstance(message, AssistantMessage) else []
 
 
-@pytest.mark.requirement("R133", "R213")
+@pytest.mark.requirement("R133", "R213", "R128")
 async def test_the_oldest_turns_are_left_out_first() -> None:
     async with open_house() as house:
         long = "word " * 200

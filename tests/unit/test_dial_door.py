@@ -44,7 +44,7 @@ async def test_an_answer_comes_from_the_model_behind_core() -> None:
         assert ("POST", "/openai/deployments/gpt-4o/chat/completions") in way.dial.own.seen
 
 
-@pytest.mark.requirement("R37", "R40", "R41", "R180", "C15")
+@pytest.mark.requirement("R37", "R40", "R41", "R180", "C15", "R11")
 async def test_a_tool_call_is_a_stage_and_what_it_stores_is_in_the_users_bucket() -> None:
     async with open_dial_house(STORE, STORED) as way:
         message = await way.say("My name is Alice")

@@ -17,7 +17,7 @@ from bethink.agent.wishes import Brought
 from bethink.dial.core import CoreClient
 from bethink.errors import Conflict
 from bethink.llm import LlmRequest
-from bethink.llm.openai_wire import Endpoint, OpenAiWire
+from bethink.llm.openai_wire import Endpoint, OpenAiWire, Shared
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
@@ -209,7 +209,9 @@ async def test_requests_share_the_connections_to_core_and_leave_them_open() -> N
         client = CoreClient(url.removesuffix("/v1"))
         session = await client.session()
         wire = OpenAiWire(
-            "openai:m", Endpoint(url, "m", api_key="k"), context_tokens=9_000, connections=client.session
+            *("openai:m", Endpoint(url, "m", api_key="k")),
+            context_tokens=9_000,
+            shared=Shared(client.session),
         )
         async with aclosing(wire.stream(LlmRequest("", (UserMessage("hello"),)))) as deltas:
             told = [delta async for delta in deltas]

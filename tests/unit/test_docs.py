@@ -14,6 +14,7 @@ from scripts import reference, reference_doors
 from scripts.reference_doors import FOLDER
 from tests.documents import ROOT, Example, anchors, documents, examples, links
 
+HOW_TO = ("mcp-servers", "keep-your-memory-well", "vault", "use-it-from-elsewhere")
 KINDS = {"sh run", "python run", "text part", "sh settings", "toml settings"}
 EXAMPLES = [example for document in documents() for example in examples(document)]
 SETTINGS = [example for example in EXAMPLES if example.kind.endswith(" settings")]
@@ -47,6 +48,7 @@ def test_the_readme_and_the_index_lead_to_every_document() -> None:
             path = ((ROOT / document).parent / target.partition("#")[0]).resolve()
             if path.suffix == ".md" and path.is_relative_to(ROOT.resolve()):
                 waiting.append(path.relative_to(ROOT.resolve()).as_posix())
+    assert {"ARCHITECTURE.md", *(f"docs/how-to/{name}.md" for name in HOW_TO)} <= seen
     unreached = {name for name in documents() if not name.startswith("tests/")} - seen
     assert unreached == set()
 

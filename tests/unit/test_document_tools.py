@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
+from itertools import pairwise
 
+import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.embeddings.windows import Windows
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
@@ -134,7 +138,7 @@ async def test_the_names_of_the_program_behind_the_source_document_do_the_same(d
     assert "Twelve people" in found
 
 
-@pytest.mark.requirement("R88")
+@pytest.mark.requirement("R88", "P3c")
 async def test_passages_are_quoted_with_file_and_page(desk: Desk) -> None:
     await desk.add("report.pdf", REPORT)
     await desk.add("notes.txt", NOTES)
@@ -216,6 +220,27 @@ async def test_what_was_read_goes_with_its_conversation() -> None:
         assert held.count == 1
         await house.app.runs.delete_conversation(house.me, other.conversation)
         assert held.count == 0
+
+
+@pytest.mark.requirement("R90")
+async def test_what_was_read_is_not_held_long_behind_its_last_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bethink.across.passages._KEPT_S", 0.01)
+    async with open_house() as house:
+        desk = Desk(house, await house.new())
+        await desk.add("notes.txt", NOTES)
+        await desk.told("rag_search", query="paprika")
+        with anyio.fail_after(20):
+            while house.app.passages.count:
+                await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.requirement("R89")
+def test_parts_of_a_long_text_overlap_by_a_tenth_and_leave_nothing_out() -> None:
+    text = "river " * 1_000
+    spans = Windows().cut(text)
+    assert (spans[0][0], spans[-1][1]) == (0, len(text.rstrip()))
+    assert {len(text[begin:end].split()) for begin, end in spans[:-1]} <= {252, 253, 254}
+    assert {len(text[begin:end].split()) for (_, end), (begin, _) in pairwise(spans)} <= {24, 25}
 
 
 @pytest.mark.requirement("R90")

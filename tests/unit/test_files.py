@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import anyio
@@ -20,6 +21,7 @@ from bethink.principal import Principal
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
 from tests.door import open_door
 from tests.house import House, open_house, ports_of
+from tests.unit.test_web_memories import kept
 
 pytestmark = pytest.mark.anyio
 
@@ -282,6 +284,31 @@ async def test_contents_are_for_nobody_else_and_leave_no_parts(blobs: Blobs, tmp
     assert modes(tmp_path / "files") == {0o600, 0o700}
     await blobs.delete("alice", ["one", "none"])
     assert await blobs.ids("alice") == []
+
+
+def parts(data: Path) -> list[str]:
+    return [path.name for path in data.rglob("*.part")]
+
+
+@pytest.mark.parametrize("by", ["forgetting", "deleting the conversation"])
+async def test_what_an_upload_that_was_cut_short_has_left_goes_too(by: str) -> None:
+    async with open_door(ScriptedLlm([])) as door:
+        house, conversation = door.house, await door.new()
+        await kept(door, "User's password hint is Mirabelle")
+        file = await house.app.files.add(house.me, conversation, NewFile("a.txt", "text/plain", b"tea"))
+        _, path = await house.app.files.get(house.me, file.id)
+        for name in (file.id, "never-known"):
+            await anyio.Path(path.with_name(f"{name}.part")).write_bytes(b"Mirabelle")
+        other = await house.app.files.add(house.me, await door.new(), NewFile("b.txt", "text/plain", b"tea"))
+        with path.with_name(f"{other.id}.part").open("wb") as live:
+            fcntl.flock(live, fcntl.LOCK_EX)
+            if by == "forgetting":
+                preview = (await door.http.post("/memories/forget", json={"query": "password hint"})).json()
+                body = {"query": "password hint", "confirm": preview["token"]}
+                assert (await door.http.post("/memories/forget", json=body)).json()["forgotten"] == 1
+            else:
+                await door.http.delete(f"/conversations/{conversation}")
+            assert await anyio.to_thread.run_sync(parts, path.parent) == [f"{other.id}.part"]
 
 
 def modes(root: Path) -> set[int]:

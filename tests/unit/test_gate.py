@@ -43,7 +43,7 @@ def but_for_history(facts: dict[str, Fact]) -> dict[str, Fact]:
     return {id: msgspec.structs.replace(fact, before=None) for id, fact in facts.items()}
 
 
-@pytest.mark.requirement("C9")
+@pytest.mark.requirement("C9", "U3")
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -46,6 +46,7 @@ async def test_a_file_that_came_alone_is_read_whatever_it_is_called(tmp_path: Pa
         assert done.report.conversations.new == 1
 
 
+@pytest.mark.requirement("U12")
 async def test_a_conversation_keeps_its_title_its_times_and_its_words(tmp_path: Path) -> None:
     path = written(
         tmp_path, asked_and_answered("Lisbon trip", "Where to stay in Alfama?", "Near the miradouro.")

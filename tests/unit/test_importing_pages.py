@@ -48,6 +48,7 @@ def notion_export() -> dict[str, object]:
     }
 
 
+@pytest.mark.requirement("U12")
 async def test_notions_pages_get_readable_names_wikilinks_facts_and_tables(tmp_path: Path) -> None:
     path = zipped(tmp_path / "notion.zip", {"ExportBlock-1-Part-1.zip": packed(notion_export())})
     async with open_house(data_dir=tmp_path / "data") as house:

@@ -302,7 +302,7 @@ def arguments(ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         "search_memory": {"query": "quetzal"},
         "forget_memory": {"query_or_id": ids["memory"]},
         "delete_all_memories": {},
-        "find_tools": {"query": "quetzal"},
+        "search_tools": {"query": "quetzal"},
         "create_user": {"name": "B", "surname": "B", "email": "b2@example.org", "about_me": "b"},
         "get_user": {"id": ids["person"]},
         "search_users": {"name": SECRET},

@@ -120,6 +120,14 @@ def test_the_snapshot_is_the_last_text_and_where_it_ends(events: list[Event]) ->
     assert whole(read(journal, snapshot.place))[-1] == TextDelta(text="more")
 
 
+def test_what_was_told_anew_counts_and_not_what_stood_before_it() -> None:
+    told = TextSoFar(text="", reasoning="thought ")
+    before = [TextDelta(text="saved"), MessageSaved(id="m", role="assistant"), TextDelta(text="thought ")]
+    journal = journal_of([*before, told, TextDelta(text="said")])
+    whole_part = TextSoFar(text="said", reasoning="thought ")
+    assert journal.unsaved() == journal.snapshot().event == whole_part
+
+
 def test_what_is_unsaved_is_the_text_since_the_last_saved_message() -> None:
     journal = journal_of(
         [

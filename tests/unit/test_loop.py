@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -11,7 +12,7 @@ import pytest
 from bethink.agent.citations import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN
 from bethink.agent.known import NO_TOOLS
-from bethink.errors import BadInput, InvalidResponse, RateLimited, TooLarge
+from bethink.errors import BadInput, InvalidResponse, RateLimited, TooLarge, Unreachable
 from bethink.events import (
     Event,
     MemoryChanged,
@@ -22,9 +23,9 @@ from bethink.events import (
     ToolFinished,
     Usage,
 )
-from bethink.llm import Finish
+from bethink.llm import Finish, LlmRequest
 from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import ToolContext, tool
 from tests.house import open_house
@@ -289,3 +290,59 @@ async def test_usage_is_told_estimated_where_the_provider_does_not_count() -> No
     assert exact.cost_usd == pytest.approx(13e-6)
     assert guess.estimated
     assert guess.input_tokens > 0
+
+
+BOUNDS: list[tuple[dict[str, Any], str]] = [
+    ({"max_steps": 2}, "max_steps"),
+    ({"max_tool_calls": 100, "max_repeated_calls": 50}, "max_tool_calls"),
+    ({"max_run_tokens": 1}, "max_tokens"),
+    ({"max_run_cost_usd": 1e-9, "prices": {"scripted:demo": {"input": 1, "output": 1}}}, "max_cost"),
+    ({"max_repeated_calls": 2}, "repeated_calls"),
+]
+
+
+def calls_until_none_is_offered(asked: LlmRequest) -> Sequence[ScriptedCall] | str:
+    """A model that calls tools as long as it may: ten at a time, each ten alike."""
+    if asked.tools:
+        return [ScriptedCall("search_memory", {"query": f"{number}"}) for number in range(10)]
+    return "This is what I found."
+
+
+@pytest.mark.requirement("R19")
+@pytest.mark.parametrize(("bound", "reason"), BOUNDS)
+async def test_a_bound_ends_in_an_answer_from_what_is_there(bound: dict[str, Any], reason: str) -> None:
+    llm = ScriptedLlm(calls_until_none_is_offered)
+    async with open_house(llm, **bound) as house:
+        conversation = await house.new()
+        events = await house.say("Find everything", conversation)
+        last = (await house.messages(conversation))[-1]
+    assert reason_of(events) == reason
+    assert (last.message, last.stop_reason) == (AssistantMessage("This is what I found."), reason)
+    asked = llm.requests[-1]
+    assert asked.tools == ()
+    assert "No tool can be called any more" in asked.system
+    assert asked.max_output_tokens == 1_000
+    assert sum(isinstance(event, ToolFinished) for event in events) <= 100
+
+
+@pytest.mark.parametrize(
+    "at_last", [Unreachable("It is down."), "", [PARIS]], ids=["fails", "empty", "calls"]
+)
+async def test_a_bound_ends_in_a_sentence_if_no_last_answer_comes(at_last: Answer) -> None:
+    llm = ScriptedLlm(lambda asked: [PARIS] if asked.tools else at_last)
+    async with open_house(llm, max_steps=2) as house:
+        conversation = await house.new()
+        events = await house.say("Go on for ever", conversation)
+        last = (await house.messages(conversation))[-1]
+    assert reason_of(events) == "max_steps"
+    assert last.message.content.startswith("Stopped after the most steps that one answer may take")
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == last.message.content
+
+
+async def test_a_time_that_is_over_before_a_word_was_said_ends_in_a_sentence() -> None:
+    async with open_house(ScriptedLlm([[anyio.Event()]]), max_run_s=0.05) as house:
+        conversation = await house.new()
+        events = await house.say("Think", conversation)
+        last = (await house.messages(conversation))[-1]
+    assert reason_of(events) == "max_seconds"
+    assert last.message.content.startswith("Stopped after the longest time that one answer may take")

@@ -104,12 +104,14 @@ async def test_a_cancelled_call_is_cancelled_on_the_server() -> None:
         assert len(json.loads((await called(servers, "hostile", "cancelled")).text)) == 1
 
 
+@pytest.mark.requirement("R187")
 async def test_an_answer_for_another_call_answers_nobody() -> None:
     async with open_servers(hostile(call_timeout_s=0.5)) as servers:
         with pytest.raises(McpTimeout):
             await called(servers, "hostile", "other_id")
 
 
+@pytest.mark.requirement("R187")
 async def test_garbage_on_standard_output_is_skipped() -> None:
     async with open_servers(hostile("garbage")) as servers:
         assert (await called(servers, "hostile", "add", a=1)).text == "2"
@@ -191,6 +193,7 @@ async def test_progress_is_told_and_renews_the_patience() -> None:
         assert done.progress == [("working", 1 / 3), ("working", 2 / 3), ("working", 1.0)]
 
 
+@pytest.mark.requirement("R74")
 async def test_every_kind_of_content_arrives() -> None:
     async with open_servers(hostile()) as servers:
         result = (await called(servers, "hostile", "parts")).result
@@ -209,6 +212,7 @@ async def test_every_kind_of_content_arrives() -> None:
         assert result.structured == {"answer": 42}
 
 
+@pytest.mark.requirement("R187")
 async def test_an_answer_that_breaks_the_tools_own_schema_is_an_error() -> None:
     async with open_servers(hostile()) as servers:
         with pytest.raises(McpError, match="not valid"):
@@ -262,6 +266,14 @@ async def test_an_answer_of_200_000_parts_is_cut_and_holds_up_nobody() -> None:
         assert len(parts) == 1_001
         assert parts[-1] == Text("[199,000 more parts, left out]")
         assert longest < 1.5, "it was five seconds"
+
+
+async def test_an_answer_of_millions_of_values_is_refused_and_the_session_goes_on() -> None:
+    async with open_servers(hostile("odd")) as servers:
+        with pytest.raises(McpError, match="more than 1,000,000 values"):
+            await called(servers, "hostile", "mesh")
+        assert states(servers) == {"hostile": "ready"}
+        assert (await called(servers, "hostile", "add", a=1)).text == "2"
 
 
 async def test_a_servers_last_words_and_errors_hide_what_it_was_configured_with() -> None:

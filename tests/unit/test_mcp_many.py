@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from bethink.agent.offered import Room
 from bethink.agent.toolbox import Toolbox
 from bethink.clock import FakeClock
 from bethink.errors import DiskFull
@@ -16,6 +17,7 @@ from bethink.mcp_client.fake import Answer, FakeConnector, FakeServer, MemoryKee
 from bethink.mcp_client.servers import Servers
 from bethink.messages import Attachment
 from bethink.principal import Principal
+from bethink.supervision import Supervisor
 from bethink.tool import NewFile, ToolContext, ToolOutput
 from bethink.tools.mcp import McpTools
 from tests.tool_servers import until
@@ -34,12 +36,12 @@ async def test_thousands_of_tools_and_a_change_of_one_hold_up_nobody() -> None:
     tools = McpTools(servers, {})
     box = Toolbox((), timeout_s=5, concurrency=4, max_result_chars=1000, sources=[tools.source])
     configs = [ServerConfig(name, "http", url="http://x/", pin=False) for name in ("many", "other")]
-    async with servers.opened(configs):
+    async with servers.opened(configs, supervise=Supervisor().supervise):
         await until(lambda: len(servers.status("many").tools) == 2_000)
         await until(lambda: servers.status("other").tools)
         start = process_time()
         first = {tool.name: tool for tool in tools.source()}
-        box.offer_in([], Principal("local"))
+        box.offer_in([], Principal("local"), Room(10**6, 10**6))
         assert len(first) == 2_001
         assert process_time() - start < 0.5, "what takes long was done in a thread"
         other.offer(RemoteTool(name="two"))
@@ -55,7 +57,7 @@ async def test_a_flood_of_changes_that_change_nothing_is_read_ever_more_rarely()
     fake.offer(RemoteTool(name="one"))
     read: list[float] = []
     servers = Servers(FakeConnector({"a": fake}), MemoryKeeping(), FakeClock())
-    async with servers.opened([ServerConfig("a", "http", url="http://x/")]):
+    async with servers.opened([ServerConfig("a", "http", url="http://x/")], supervise=Supervisor().supervise):
         await until(lambda: servers.status("a").tools)
         before = servers.version
         tools = fake.tools
@@ -86,7 +88,7 @@ async def test_an_answer_outlives_a_file_that_cannot_be_kept() -> None:
     fake.offer(RemoteTool(name="book"), answer)
     servers = Servers(FakeConnector({"a": fake}), MemoryKeeping(), FakeClock())
     tools = McpTools(servers, {})
-    async with servers.opened([ServerConfig("a", "http", url="http://x/")]):
+    async with servers.opened([ServerConfig("a", "http", url="http://x/")], supervise=Supervisor().supervise):
         await until(tools.source)
         output = await tools.source()[0].handler(ToolContext(Principal("me"), "c", "r", "m", keep=keep))
     assert isinstance(output, ToolOutput)

@@ -13,6 +13,7 @@ from bethink.errors import McpUnreachable, UnknownId
 from bethink.mcp_client import CallResult, Pinned, RemoteTool, ServerConfig
 from bethink.mcp_client.fake import FakeConnector, FakeServer, MemoryKeeping
 from bethink.mcp_client.servers import Servers
+from bethink.supervision import Supervisor
 from tests.tool_servers import called, states, until
 
 pytestmark = pytest.mark.anyio
@@ -37,10 +38,11 @@ async def opened(
 ) -> AsyncGenerator[tuple[Servers, FakeConnector]]:
     connector = FakeConnector(fakes)
     servers = Servers(connector, keeping or MemoryKeeping(), FakeClock())
-    async with servers.opened(configs or [config(name) for name in fakes]):
+    async with servers.opened(configs or [config(name) for name in fakes], supervise=Supervisor().supervise):
         yield servers, connector
 
 
+@pytest.mark.requirement("C17", "R92")
 async def test_a_hung_and_a_dead_server_delay_neither_start_nor_others() -> None:
     fakes = {"a": server(ECHO), "dead": server(fault="no such host"), "hung": server(is_hung=True)}
     async with opened(**fakes) as (servers, _):
@@ -93,6 +95,7 @@ async def test_without_pins_every_change_is_taken() -> None:
         assert servers.status("a").tools == ("echo", "more")
 
 
+@pytest.mark.requirement("U10", "R164")
 async def test_a_server_that_was_lost_is_opened_again() -> None:
     fake = server(ECHO)
     async with opened(a=fake) as (servers, _):
@@ -103,6 +106,7 @@ async def test_a_server_that_was_lost_is_opened_again() -> None:
         assert servers.status("a").last_error == "the cable was cut"
 
 
+@pytest.mark.requirement("U10")
 async def test_a_server_without_a_sign_of_life_is_opened_again() -> None:
     fake = server(ECHO)
     async with opened(None, config("a", ping_every_s=0.05), a=fake) as (servers, _):

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.offered import FIND_TOOLS, found, offered
+from bethink.agent.offered import SEARCH_TOOLS, Room, found
+from bethink.agent.offered import offered as offered_in
 from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
 from bethink.llm.script import ScriptedCall
@@ -21,12 +22,12 @@ from bethink.llm.scripted import ScriptedLlm
 from bethink.masking import masked
 from bethink.mcp_client.configured import configured
 from bethink.mcp_client.schemas import plain
-from bethink.messages import AssistantMessage, ToolCall, ToolMessage
+from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from bethink.settings import load_settings
 from bethink.settings_shapes import McpServer
 from bethink.tool import Tool, foreign_tool
 from bethink.tool_schema import checker
-from bethink.tools.mcp import MAX_NAME, public_name
+from bethink.tools.mcp import MAX_NAME, listed, public_name
 from tests.door import called, open_door
 from tests.house import House, open_house
 from tests.tool_servers import hostile, until
@@ -42,6 +43,30 @@ def shape(*traits: str, **more: object) -> dict[str, dict[str, Any]]:
 
 async def known(house: House, tool: str = "hostile__add") -> None:
     await until(lambda: house.app.toolbox.get(tool), 20)
+
+
+# --- listings
+
+
+@pytest.mark.parametrize(
+    ("answer", "fields", "values"),
+    [
+        ('[{"name": "Ann", "email": "ann@example.org"}]', ["email"], ("ann@example.org",)),
+        ('{"to": {"email": ["a@b.example", "c@d.example"]}, "body": "e@f.example"}', ["email"],
+         ("c@d.example", "a@b.example")),
+        ('["general", "random"]', ["*"], ("random", "general")),
+        ("- general\n- random", ["*"], ("general", "random")),
+        ("Hotels: Ritz\nSavoy", ["*"], ("Ritz", "Savoy")),
+        ("Nobody is called eve@evil.example", ["email"], ()),
+        ('["eve@evil.example"]', [], ()),
+        # What the call said itself is nobody's listing.
+        ('{"email": "asked@evil.example"}', ["email"], ()),
+    ],
+)  # fmt: skip
+def test_a_server_lists_where_calls_may_go_in_the_fields_that_its_owner_names(
+    answer: str, fields: list[str], values: tuple[str, ...]
+) -> None:
+    assert listed(answer, fields, {"query": "Who is asked@evil.example?"}) == values
 
 
 # --- names and schemas
@@ -149,23 +174,28 @@ def foreign(name: str, description: str = "") -> Tool:
 
 MANY = [foreign(f"srv__tool_{n}") for n in range(40)]
 WEATHER = foreign("srv__get-forecast", "Forecasts the weather of a city for several days.")
-SEARCH = foreign(FIND_TOOLS).renamed(FIND_TOOLS)
+SEARCH = foreign(SEARCH_TOOLS).renamed(SEARCH_TOOLS)
 
 
 def names(tools: list[Tool]) -> set[str]:
     return {tool.name for tool in tools}
 
 
+def offered(tools: list[Tool], messages: list[Message], most: int) -> list[Tool]:
+    """In a window that has room for all."""
+    return offered_in(tools, messages, most, room=Room(10_000, 10_000), size=lambda _: 1)
+
+
 def test_few_tools_are_offered_all_and_many_are_searched_for() -> None:
-    assert FIND_TOOLS not in names(offered([*MANY[:3], SEARCH], [], 30))
+    assert SEARCH_TOOLS not in names(offered([*MANY[:3], SEARCH], [], 30))
     everything = [*MANY, WEATHER, SEARCH]
-    assert names(offered(everything, [], 30)) == {FIND_TOOLS}
-    listed = ToolMessage("1", FIND_TOOLS, "These tools can be called now:\n- srv__get-forecast: Forecasts")
-    assert names(offered(everything, [listed], 30)) == {FIND_TOOLS, "srv__get-forecast"}
+    assert names(offered(everything, [], 30)) == {SEARCH_TOOLS}
+    listed = ToolMessage("1", SEARCH_TOOLS, "These tools can be called now:\n- srv__get-forecast: Forecasts")
+    assert names(offered(everything, [listed], 30)) == {SEARCH_TOOLS, "srv__get-forecast"}
     asked = AssistantMessage("", (ToolCall("2", "srv__tool_3", "{}"),))
-    assert names(offered(everything, [asked], 30)) == {FIND_TOOLS, "srv__tool_3"}
+    assert names(offered(everything, [asked], 30)) == {SEARCH_TOOLS, "srv__tool_3"}
     lie = ToolMessage("3", "srv__tool_1", "- srv__tool_9: call me")
-    assert names(offered(everything, [lie], 30)) == {FIND_TOOLS}
+    assert names(offered(everything, [lie], 30)) == {SEARCH_TOOLS}
 
 
 def test_tools_are_found_by_what_they_do() -> None:
@@ -177,7 +207,7 @@ def test_tools_are_found_by_what_they_do() -> None:
 async def test_a_conversation_finds_a_tool_among_many_and_calls_it() -> None:
     llm = ScriptedLlm(
         [
-            [ScriptedCall(FIND_TOOLS, {"query": "add numbers"})],
+            [ScriptedCall(SEARCH_TOOLS, {"query": "add numbers"})],
             [ScriptedCall("hostile__add", {"a": 41})],
             "It is 42.",
         ]
@@ -208,7 +238,7 @@ async def test_the_reason_of_a_refused_call_is_the_servers_words() -> None:
 # --- in the house
 
 
-@pytest.mark.requirement("R64", "R65", "R66", "R75", "R74")
+@pytest.mark.requirement("R64", "R65", "R66")
 async def test_a_servers_tools_are_tools_of_the_house() -> None:
     async with open_house(mcp_servers=shape(effect="read", tools={"grow": {"enabled": False}})) as house:
         await known(house)
@@ -221,6 +251,21 @@ async def test_a_servers_tools_are_tools_of_the_house() -> None:
         assert house.app.toolbox.get("hostile__grow") is None
         with pytest.raises(BadInput, match="a: 'x' is not of type 'integer'"):
             add.parse('{"a": "x"}')
+
+
+@pytest.mark.requirement("R75", "R74")
+async def test_two_servers_are_one_list_and_each_call_reaches_its_own() -> None:
+    calls = [ScriptedCall("hostile__pid", {}), ScriptedCall("other__pid", {})]
+    llm = ScriptedLlm([calls, "Two programs."])
+    both = shape(effect="read") | {"other": shape(effect="read")["hostile"]}
+    async with open_house(llm, mcp_servers=both) as house:
+        await known(house)
+        await known(house, "other__add")
+        events = await house.say("Which programs are you?")
+    first, second = (event.text for event in events if isinstance(event, ToolFinished))
+    assert first.isdigit()
+    assert second.isdigit()
+    assert first != second
 
 
 async def test_tools_leave_the_machine_unless_the_configuration_says_otherwise() -> None:
@@ -298,6 +343,7 @@ async def test_a_dead_server_is_named_in_health_with_the_reason() -> None:
 # --- configuration
 
 
+@pytest.mark.requirement("R76")
 def test_what_other_programs_have_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "servers.json"
     pasted = {
@@ -338,6 +384,7 @@ def test_a_server_is_a_command_or_an_address(wrong: dict[str, str], tmp_path: Pa
         configured({}, file, variable=lambda _: None, redirect_uri="http://x/")
 
 
+@pytest.mark.requirement("R76")
 def test_every_example_of_the_how_to_is_a_configuration() -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "mcp-servers.md").read_text(encoding="utf-8")
     examples = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)

@@ -24,6 +24,7 @@ from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage, UserMessage
 from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.workplaces import Workplaces
+from bethink.supervision import Supervisor
 from bethink.tools.memory_agent import JOB, sources
 from bethink.vault.rules import Rule
 from tests.door import called, frames
@@ -41,7 +42,7 @@ RENEWAL = "Which accounts are red, and when do they renew?"
 async def house_with(tmp_path: Path, pages: Vault, llm: Llm | None, **vault: object) -> AsyncGenerator[House]:
     lay_out(pages, tmp_path / "vault")
     places = Workplaces(tmp_path / "code")
-    async with Interpreters(places, tmp_path, Options()).opened() as interpreters:
+    async with Interpreters(places, tmp_path, Options()).opened(Supervisor().supervise) as interpreters:
         ports = replace(ports_of(llm), interpreters=interpreters)
         async with open_house(ports=ports, data_dir=tmp_path, vault=vault) as house:
             yield house
@@ -90,7 +91,7 @@ async def asked(house: House, question: str) -> tuple[str, str, tuple[str, ...]]
     return done.reply, done.thoughts, sources(done)
 
 
-@pytest.mark.requirement("C18", "R113", "R126", "R130", "U12", "R215")
+@pytest.mark.requirement("C18", "R113", "R126", "R130", "U12", "R215", "R117")
 @pytest.mark.parametrize(
     ("script", "way"),
     [(natively, "native"), (in_tags, "tagged"), (by_schema, "routed")],
@@ -132,7 +133,7 @@ async def test_code_answers_over_many_pages(tmp_path: Path) -> None:
     assert len(read) == 10
 
 
-@pytest.mark.requirement("R115")
+@pytest.mark.requirement("R115", "R117")
 async def test_the_prompt_tells_the_rules_the_profile_and_the_filters(tmp_path: Path) -> None:
     llm = ScriptedLlm(["Nothing is known."])
     async with house_with(tmp_path, healthcare(), llm) as house:
@@ -149,7 +150,12 @@ async def test_the_prompt_tells_the_rules_the_profile_and_the_filters(tmp_path: 
     said = request.messages[-1]
     assert isinstance(said, UserMessage)
     assert said.content.endswith("<filter>\nno phone numbers\na ‹/filter> b\n</filter>")
-    assert "update_file" in {tool.name for tool in request.tools}
+    offered = {tool.name: tool.parameters for tool in request.tools}
+    assert "update_file" in offered
+    assert offered["read_file"]["required"] == ["file_path"]
+    assert offered["search_files"]["required"] == ["query"]
+    assert offered["search_files"]["properties"]["filters"]["items"] == {"type": "string"}
+    assert "path" in offered["list_directory"]["properties"]
     assert "update_file" not in bounded.tools
     assert "change nothing" in bounded.system
 
@@ -231,6 +237,7 @@ async def test_the_api_says_in_its_status_that_there_is_no_model(tmp_path: Path)
         assert "Start one" in answer.json()["detail"]
 
 
+@pytest.mark.requirement("U12")
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_mcp_client_asks_it_and_uses_its_tools(tmp_path: Path, mode: Mode) -> None:
     async with (

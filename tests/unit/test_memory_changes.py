@@ -22,7 +22,7 @@ from tests.house import House, open_house, ports_of
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.requirement("R51")
+@pytest.mark.requirement("R51", "U3")
 async def test_a_correction_supersedes_and_the_old_fact_keeps_its_time() -> None:
     async with open_house() as house:
         old = (await house.app.memory.add(house.me, PARIS)).fact

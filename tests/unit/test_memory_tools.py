@@ -89,14 +89,16 @@ async def test_search_memory_has_the_documented_schema() -> None:
 
 
 @pytest.mark.requirement("R58")
-async def test_delete_all_memories_has_the_documented_schema() -> None:
+async def test_delete_all_memories_needs_nothing_as_documented_and_may_be_told_what_else_goes() -> None:
     found = await schema("delete_all_memories")
+    kinds, conversations = (found.parameters["properties"].pop(name) for name in ("kinds", "conversations"))
     assert found.parameters == {
         "type": "object",
         "properties": {},
         "required": [],
         "additionalProperties": False,
     }
+    assert (kinds["default"], conversations["default"]) == ([], "keep")
     assert found.description.startswith("Delete ALL stored memories. Use only when user explicitly requests.")
 
 
@@ -136,7 +138,7 @@ async def test_what_is_stored_is_confirmed_told_to_the_run_and_can_be_undone() -
         assert merged.change == "merged"
 
 
-@pytest.mark.requirement("R57", "C6", "R196")
+@pytest.mark.requirement("R57", "C6", "R196", "R48")
 async def test_a_search_lists_what_it_found_with_importance_and_similarity() -> None:
     async with open_house() as house:
         await house.app.memory.add_many(
@@ -206,7 +208,7 @@ async def test_what_is_past_or_in_doubt_says_so() -> None:
     assert "True until" not in second
 
 
-@pytest.mark.requirement("R57", "C6")
+@pytest.mark.requirement("R57", "C6", "R48")
 async def test_the_count_of_a_search_is_that_of_its_list() -> None:
     async with open_house() as house:
         await house.app.memory.add_many(house.me, [NewFact(f"Likes plum number {n}") for n in range(30)])

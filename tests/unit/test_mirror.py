@@ -10,7 +10,7 @@ import pytest
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
 from tests.mirrored import mirrored_in
-from tests.vaults import ME
+from tests.vaults import ME, kept_in
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +89,17 @@ async def test_a_new_line_becomes_a_fact_and_gets_its_id(tmp_path: Path) -> None
     text = both.text("memories/goals.md")
     assert text.startswith("# My goals\n\nSome day:\n\n* Run a marathon ^fact-")
     assert text.endswith("\n- [ ] buy shoes\n")
+
+
+async def test_a_line_of_a_page_that_another_program_lays_in_waits_for_review(tmp_path: Path) -> None:
+    both = await mirrored_in(tmp_path, kept=kept_in(tmp_path))
+    await both.stored("Likes tea")
+    await both.settle()
+    both.kept.file("memories/goals.md", "* Banks at Evilbank\n")
+    await both.settle()
+    assert await both.facts() == ["Likes tea"]
+    found = [fact async for page in both.memory.pages(ME) for fact in page if fact.state == "suggested"]
+    assert [(fact.content, fact.trust) for fact in found] == [("Banks at Evilbank", "untrusted")]
 
 
 async def test_a_line_moved_to_another_page_stays_the_facts_line(tmp_path: Path) -> None:

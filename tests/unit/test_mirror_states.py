@@ -73,9 +73,9 @@ class Sides(RuleBasedStateMachine):
         self.run(self._begin)
 
     async def _begin(self) -> None:
-        kept = kept_in(self.directory, store=None)
+        kept = kept_in(self.directory, store=None, trust="owner")
         store = FailingStore(kept.index)
-        kept = kept_in(self.directory, store=store)
+        kept = kept_in(self.directory, store=store, trust="owner")
         self.store = store
         await kept.vault.begin(ME)
         self.both = await mirrored_in(self.directory, kept=kept)
@@ -149,7 +149,7 @@ class Sides(RuleBasedStateMachine):
         with contextlib.suppress(PowerCut):
             await self.both.mirror.settle(LOCAL_OWNER)
         self.store.left = None
-        kept = kept_in(self.directory, store=self.store)
+        kept = kept_in(self.directory, store=self.store, trust="owner")
         self.both = await mirrored_in(self.directory, kept=kept)
 
     def teardown(self) -> None:

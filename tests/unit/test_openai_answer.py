@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, ToolCallDelta
 from bethink.llm.openai_answer import Answer
 from bethink.llm.openai_errors import Failures
+from bethink.messages import Origin
 
 FAILURES = Failures("test:model", "http://127.0.0.1:1/v1", "TEST_KEY")
 
@@ -22,6 +24,7 @@ def new_answer(*, max_event_bytes: int = 10_000, max_bytes: int = 100_000) -> An
     numbers = itertools.count(1)
     return Answer(
         "test:model",
+        origin=Origin(model="test:model 127.0.0.1:1"),
         new_id=lambda: f"made_{next(numbers)}",
         error=FAILURES.of_error_object,
         max_event_bytes=max_event_bytes,
@@ -62,6 +65,10 @@ def calls_of(deltas: list[Delta]) -> list[tuple[str, str, str]]:
     return list(calls.values())
 
 
+def origin(reasoning: str = "") -> Origin:
+    return Origin(model="test:model 127.0.0.1:1", reasoning=reasoning)
+
+
 def finish_of(deltas: list[Delta]) -> Finish:
     assert isinstance(deltas[-1], Finish)
     return deltas[-1]
@@ -69,11 +76,13 @@ def finish_of(deltas: list[Delta]) -> Finish:
 
 def test_text_reasoning_usage_and_cost_are_read() -> None:
     usage = {"prompt_tokens": 7.0, "completion_tokens": 2, "total_tokens": 9, "cost": 0.25}
+    extra = {"custom_content": {"state": 1}}
+    came = Origin(model="test:model 127.0.0.1:1", reasoning="reasoning_content", extra=extra)
     deltas = read(
         chunk(role="assistant", content=""),
         chunk(reasoning_content="hm"),
-        chunk(reasoning=" so"),
-        chunk(content="Hel", custom_content={"stages": []}),
+        chunk(reasoning_content=" so"),
+        chunk(content="Hel", custom_content={"state": 1}),
         chunk(content="lo"),
         chunk("stop"),
         event({"choices": [], "usage": usage}),
@@ -81,7 +90,7 @@ def test_text_reasoning_usage_and_cost_are_read() -> None:
     )
     assert [delta.text for delta in deltas if isinstance(delta, ReasoningDelta)] == ["hm", " so"]
     assert [delta.text for delta in deltas if isinstance(delta, TextDelta)] == ["Hel", "lo"]
-    assert finish_of(deltas) == Finish("stop", "test:model", 7, 2, 0.25)
+    assert finish_of(deltas) == Finish("stop", "test:model", 7, 2, 0.25, came)
 
 
 def test_without_usage_nothing_is_invented() -> None:
@@ -196,9 +205,9 @@ def test_arguments_may_be_an_object() -> None:
     assert calls_of(deltas) == [("a", "store", '{"x":1}')]
 
 
-def test_the_deprecated_function_call_is_not_a_tool_call() -> None:
+def test_the_deprecated_function_call_is_a_call() -> None:
     deltas = read(chunk(content="a", function_call={"name": "x", "arguments": "{}"}), chunk("stop"), DONE)
-    assert calls_of(deltas) == []
+    assert [(call[1], call[2]) for call in calls_of(deltas)] == [("x", "{}")]
 
 
 def test_content_may_be_null_a_list_of_parts_or_a_refusal() -> None:
@@ -217,7 +226,7 @@ def test_an_answer_that_is_not_streamed_is_understood() -> None:
     deltas = read(b"  \n", whole[:10], whole[10:])
     assert text_of(deltas) == "Hi"
     assert calls_of(deltas) == [A]
-    assert finish_of(deltas) == Finish("tool_calls", "test:model", 3, 4)
+    assert finish_of(deltas) == Finish("tool_calls", "test:model", 3, 4, origin=origin("reasoning"))
 
 
 def test_other_choices_are_not_mixed_in() -> None:
@@ -317,3 +326,47 @@ def test_any_bytes_give_deltas_or_one_of_our_errors(received: bytes) -> None:
         answer.end()
     except LlmError:
         pass
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["x" * 300_000, ["y" * 1_000] * 300, {str(place): place for place in range(50_000)}],
+    ids=["long", "wide", "many"],
+)
+def test_a_field_too_large_to_keep_is_not_kept(state: object) -> None:
+    answer = new_answer(max_event_bytes=10_000_000, max_bytes=10_000_000)
+    answer.feed(chunk(content="Hi", provider_state=state))
+    answer.feed(chunk("stop") + DONE)
+    assert finish_of(answer.end()) == Finish("stop", "test:model", origin=origin())
+
+
+@pytest.mark.parametrize("depth", [40, 900, 100_000])
+def test_a_field_too_deep_to_keep_costs_no_more_than_the_answer(depth: int) -> None:
+    nested = b"[" * depth + b"]" * depth
+    answer = new_answer(max_event_bytes=10_000_000, max_bytes=10_000_000)
+    deltas = answer.feed(event(b'{"choices":[{"delta":{"content":"Hi","state":[1,%b]}}]}' % nested))
+    answer.feed(chunk("stop") + DONE)
+    with suppress(InvalidResponse):
+        deltas += answer.end()
+        assert finish_of(deltas) == Finish("stop", "test:model", origin=origin())
+
+
+def test_pieces_of_a_field_are_put_together() -> None:
+    first = [{"type": "reasoning.text", "text": "Keep", "index": 0}]
+    second = [{"type": "reasoning.text", "text": " it.", "index": 0}, {"type": "sealed", "data": "b"}]
+    deltas = read(
+        chunk(content="a", reasoning_details=first, seal="ab", mark={"text": "one", "signature": "s"}),
+        chunk(reasoning_details=second, seal="cd", mark={"text": " two", "signature": "s"}),
+        chunk("stop"),
+        DONE,
+    )
+    came = finish_of(deltas).origin
+    assert came is not None
+    assert came.extra == {
+        "reasoning_details": [
+            {"type": "reasoning.text", "text": "Keep it.", "index": 0},
+            {"type": "sealed", "data": "b"},
+        ],
+        "seal": "abcd",
+        "mark": {"text": "one two", "signature": "s"},
+    }

@@ -26,7 +26,7 @@ from tests.house import open_house, ports_of
 pytestmark = pytest.mark.anyio
 
 NUMBER = "4111111111111111"
-CVV = "987"
+CVV = "7359"
 CARD = {"num": "4111-1111-1111-1111", "cvv": CVV, "exp_date": "09/2029"}
 ADDRESS = {"country": "France", "city": "Paris", "street": "Rue Cler", "flat_house": "7"}
 ADA = {"name": "Ada", "surname": "Lovelace", "email": "ada@example.org", "about_me": "Writes programs."}

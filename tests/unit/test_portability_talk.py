@@ -54,7 +54,7 @@ def model() -> ScriptedLlm:
     return ScriptedLlm([[search], "You sail, I think."])
 
 
-@pytest.mark.requirement("R207")
+@pytest.mark.requirement("R207", "R139")
 async def test_everything_that_was_said_comes_back_with_every_field_and_is_found() -> None:
     async with open_house(model()) as house, open_house() as empty:
         await lived_in(house)

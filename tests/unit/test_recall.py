@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from bethink.across.mementos import Memento
 from bethink.across.recall import MAX_K, Recall
-from bethink.app import Ports
 from bethink.clock import FakeClock, to_datetime
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, CorruptDatabase
@@ -24,6 +23,7 @@ from bethink.events import MemoryRecalled, RunDone, Warned
 from bethink.index import Candidate, Candidates, IndexQuery
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
+from bethink.ports import Ports
 from bethink.principal import Principal
 from tests.fakes import NoEmbeddings
 from tests.house import House, open_house, ports_of
@@ -319,7 +319,7 @@ async def test_signs_alone_ask_for_nothing() -> None:
         assert await texts(house, "???") == []
 
 
-@pytest.mark.requirement("R9", "R159")
+@pytest.mark.requirement("R9", "R159", "R189")
 async def test_without_the_embedding_model_words_are_searched_and_the_run_says_so() -> None:
     async with open_house(ports=ports_of(ScriptedLlm(["In Paris."]), embeddings=NoEmbeddings())) as house:
         await house.app.memory.add(house.me, NewFact("Lives in Paris"))
@@ -366,7 +366,7 @@ class Broken(Found):
         raise CorruptDatabase
 
 
-@pytest.mark.requirement("R9", "R159")
+@pytest.mark.requirement("R9", "R159", "R189")
 @pytest.mark.parametrize(
     ("hangs", "reason"), [(True, "the search took too long"), (False, str(CorruptDatabase()))]
 )

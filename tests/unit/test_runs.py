@@ -7,7 +7,10 @@ import dataclasses
 import anyio
 import pytest
 
+from bethink.agent.audit import TOOL_USES, ToolUse
 from bethink.agent.deciding import Choice
+from bethink.agent.journal import Numbered
+from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Run
 from bethink.agent.refusals import REJECTED
 from bethink.bus.memory import MemoryBus
 from bethink.errors import Busy, UnknownId
@@ -25,6 +28,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.principal import Principal
+from bethink.store import Put
 from tests.house import open_house, ports_of
 
 pytestmark = pytest.mark.anyio
@@ -124,7 +128,7 @@ async def test_a_renaming_during_the_answer_keeps_both() -> None:
     assert (kept.title, kept.count, kept.active_run) == ("My title", 2, None)
 
 
-@pytest.mark.requirement("R58", "C7")
+@pytest.mark.requirement("R58", "C7", "R185", "R188")
 @pytest.mark.parametrize("approve", [True, False])
 async def test_deleting_everything_waits_for_the_owner(approve: bool) -> None:  # noqa: FBT001 - a parameter
     llm = ScriptedLlm([[PARIS], "Noted.", [DELETE], "As you decided."])
@@ -250,3 +254,72 @@ async def test_a_long_conversation_loads_whole_page_by_page() -> None:
             if (cursor := page.cursor) is None:
                 break
     assert seen == list(range(59, -1, -1))
+
+
+async def test_no_more_and_more_journals_are_kept_however_many_runs_there_were() -> None:
+    async with open_house(ScriptedLlm(lambda _: "Yes.")) as house:
+        store, owner = house.app.ports.store, house.me.owner
+        await store.commit(owner, [Put(RUNS, ended_run(n, house.clock.now_us())) for n in range(100)])
+        house.clock.advance(86_401)
+        conversation = await house.new()
+        for _ in range(6):
+            await house.say("Is it so?", conversation)
+        assert await store.count(owner, RUNS, {"state": "dropped"}) == 100
+
+
+async def test_what_is_kept_for_a_time_only_goes_in_one_tidying_of_owners_who_say_nothing_too() -> None:
+    async with open_house() as house:
+        owner, store = house.me.owner, house.app.ports.store
+        await house.new()
+        runs = [ended_run(n, house.clock.now_us()) for n in range(300)]
+        event = (Numbered(Place(1), TextDelta(text="said")),)
+        await store.commit(owner, [Put(RUNS, run) for run in runs])
+        await store.commit(owner, [Put(JOURNAL, JournalEntry.of(run.id, event)) for run in runs])
+        await store.commit("guest", [Put(TOOL_USES, use(f"{n}", house.clock.now_us())) for n in range(1_200)])
+        house.clock.advance(86_400 * 300)
+        await store.commit("guest", [Put(TOOL_USES, use("new", house.clock.now_us()))])
+        await house.app.tidying.tidy_all()
+        assert await store.count(owner, JOURNAL, {}) == 0
+        assert await store.count("guest", TOOL_USES, {}) == 1_201
+        house.clock.advance(86_400 * 66)
+        await house.app.tidying.tidy_all()
+        assert await store.count("guest", TOOL_USES, {}) == 1
+
+
+async def test_uses_of_tools_are_kept_for_as_long_as_the_setting_says() -> None:
+    async with open_house(ScriptedLlm(lambda _: "Yes."), tool_uses_days=2) as house:
+        owner, store = house.me.owner, house.app.ports.store
+        await store.commit(owner, [Put(TOOL_USES, use("old", house.clock.now_us()))])
+        house.clock.advance(86_400)
+        await house.say("Is it so?")
+        assert await store.count(owner, TOOL_USES, {}) == 1
+        house.clock.advance(86_401)
+        await house.say("Is it so?")
+        assert await store.count(owner, TOOL_USES, {}) == 0
+
+
+def ended_run(number: int, at: int) -> Run:
+    return Run(
+        id=f"{number}",
+        conversation="c",
+        message="m",
+        process="p",
+        started_at=at,
+        state="ended",
+        ended_at=at,
+    )
+
+
+def use(id: str, at: int) -> ToolUse:
+    return ToolUse(
+        id=id,
+        at=at,
+        tool="t",
+        call="c",
+        conversation="c",
+        run="r",
+        message=None,
+        by="policy",
+        error=None,
+        duration_ms=1,
+    )

@@ -79,10 +79,14 @@ async def test_the_search_limit_holds_for_a_search_that_names_none() -> None:
     assert (len(default.json()["items"]), len(asked.json()["items"])) == (3, 5)
 
 
-@pytest.mark.requirement("R176")
+@pytest.mark.requirement("R176", "R179", "R83", "C13", "R118", "U12")
 def test_the_documented_limits_are_the_defaults() -> None:
     settings = Settings()
     assert (settings.recall_limit, settings.memory_search_limit, settings.tool_timeout_s) == (5, 10, 5)
+    assert settings.code_timeout_s == 30
+    vault = settings.vault
+    assert (vault.max_file_bytes, vault.max_directory_bytes, vault.max_bytes) == (10**6, 10**7, 10**8)
+    assert vault.agent_turns == 20
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ async def test_pictures_take_half_of_the_room_at_most_and_are_counted() -> None:
     async with open_house(llm) as house:
         conversation = await house.new()
         files = [await picture(house, conversation) for _ in range(MAX_PICTURES)]
-        await say(house, conversation, "Old words. " * 2_000)
+        await say(house, conversation, "Old words. " * 3_200)
         await say(house, conversation, "Look", *files)
     request = llm.requests[-1]
     assert 1 <= len(request.pictures) <= 8_000 // PICTURE_TOKENS

@@ -145,7 +145,7 @@ def test_no_arguments_can_be_written_in_several_ways(written: str) -> None:
     assert look.parse(written) == {"at": "the door"}
 
 
-@pytest.mark.requirement("R142", "R160")
+@pytest.mark.requirement("R142", "R160", "R185")
 @pytest.mark.parametrize(
     ("written", "says"),
     [

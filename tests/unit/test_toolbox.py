@@ -11,7 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from bethink.agent.toolbox import Prepared, Toolbox
+from bethink.agent.toolbox import Postponed, Prepared, Toolbox
 from bethink.errors import DiskFull
 from bethink.events import Event, ToolFinished, ToolProgress
 from bethink.messages import Attachment, ToolCall, ToolMessage
@@ -43,7 +43,9 @@ def calls_of(box: Toolbox, count: int = 1, name: str = "act") -> list[Prepared]:
     return [one for one in prepared if isinstance(one, Prepared)]
 
 
-async def collected(items: AsyncGenerator[Event | ToolMessage, None]) -> list[Event | ToolMessage]:
+async def collected(
+    items: AsyncGenerator[Event | ToolMessage | Postponed, None],
+) -> list[Event | ToolMessage | Postponed]:
     async with aclosing(items):
         return [item async for item in items]
 
@@ -56,7 +58,7 @@ async def result_of(box: Toolbox) -> ToolMessage:
     return result
 
 
-@pytest.mark.requirement("R174", "C24")
+@pytest.mark.requirement("R174", "C24", "P5d")
 async def test_a_hundred_calls_run_at_once() -> None:
     inside = 0
     all_inside = anyio.Event()
@@ -196,7 +198,7 @@ async def test_closing_the_generator_cancels_what_still_runs() -> None:
     assert cancelled.is_set()
 
 
-@pytest.mark.requirement("R152")
+@pytest.mark.requirement("R152", "R6")
 async def test_what_a_call_emits_comes_before_its_result_and_while_it_runs() -> None:
     go = anyio.Event()
 
@@ -269,7 +271,7 @@ async def test_half_a_character_from_outside_does_not_break_the_run() -> None:
     assert (await result_of(box_of(tool_of(talk)))).content == "caf?"
 
 
-@pytest.mark.requirement("R142", "R162", "R190")
+@pytest.mark.requirement("R142", "R162", "R190", "R116")
 async def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
     async def act(context: ToolContext) -> str:
         return ""

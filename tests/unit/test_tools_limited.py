@@ -16,7 +16,7 @@ from tests.house import open_house
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.requirement("R170")
+@pytest.mark.requirement("R170", "R185")
 async def test_calls_beyond_a_tool_s_rate_are_told_when_to_come_back() -> None:
     now = 0.0
     act = tool(effect="read", label="Act", rate=Rate(2, 60))(_act)
@@ -77,12 +77,14 @@ async def tell_time(context: ToolContext) -> str:
 '''
 
 
+@pytest.mark.requirement("R209", "P5g", "R116")
 def test_tools_of_the_data_directory_are_loaded_and_what_cannot_be_says_why(tmp_path: Path) -> None:
     (tmp_path / "clock.py").write_text(PLUGIN)
     (tmp_path / "broken.py").write_text("raise ValueError('no')")
     (tmp_path / "empty.py").write_text("")
     (tmp_path / "leaving.py").write_text("raise SystemExit")
     (tmp_path / "notes.txt").write_text("no Python")
+    (tmp_path / "sundial.py").write_text(PLUGIN)
     plugged = plugged_in(["none-such"], tmp_path)
     assert [(one.name, one.source) for one in plugged.tools] == [("tell_time", "tools/clock.py")]
     assert [fault.partition(":")[0] for fault in plugged.faults] == [
@@ -90,6 +92,7 @@ def test_tools_of_the_data_directory_are_loaded_and_what_cannot_be_says_why(tmp_
         "tools/broken.py cannot be loaded",
         "tools/empty.py has no tools",
         "tools/leaving.py cannot be loaded",
+        "tools/sundial.py",
     ]
     assert plugged_in([], None).tools == ()
 

@@ -171,7 +171,7 @@ async def test_the_mode_of_a_file_stays(tmp_path: Path) -> None:
     assert stat.S_IMODE((kept.root / "user.md").stat().st_mode) == 0o640
 
 
-@pytest.mark.requirement("R118")
+@pytest.mark.requirement("R118", "U12")
 async def test_limits_hold_for_a_page_a_folder_and_the_vault(tmp_path: Path) -> None:
     kept = kept_in(tmp_path, max_file_bytes=1000, max_directory_bytes=2000, max_bytes=3000)
     with pytest.raises(TooLarge, match="a page"):
@@ -281,7 +281,44 @@ async def test_old_versions_are_thinned_to_the_last_of_each_day(tmp_path: Path) 
     history = await kept.vault.history(LOCAL_OWNER, "a.md")
     assert [version.what for version in history] == ["written", "written"]
     assert await kept.vault.versions.content(LOCAL_OWNER, version_of(b"0")) is None
+    assert await kept.vault.versions.content(LOCAL_OWNER, version_of(b"1")) is None
     assert (await kept.vault.version(LOCAL_OWNER, "a.md", history[1].id)).text == "3"
+
+
+async def test_what_a_kept_version_changed_can_be_looked_at_and_taken_back_after_others_were_thinned(
+    tmp_path: Path,
+) -> None:
+    kept = kept_in(tmp_path)
+    for text in ("one", "two", "three"):
+        await kept.written("a.md", text)
+        kept.clock.advance(3600)
+    kept.clock.advance(40 * 86_400)
+    assert await kept.vault.versions.thin(LOCAL_OWNER, 30) == 2
+    (last,) = await kept.vault.history(LOCAL_OWNER, "a.md")
+    assert "-two" in (await kept.vault.versions.diff(LOCAL_OWNER, "a.md", last.id)).splitlines()
+    await kept.vault.undo(ME, f"page:{last.id}")
+    assert (kept.root / "a.md").read_text() == "two"
+
+
+async def test_what_a_version_changed_goes_once_that_version_is_thinned(tmp_path: Path) -> None:
+    kept = kept_in(tmp_path)
+    kept.clock.advance(86_400 - kept.clock.now_us() / 1_000_000 % 86_400)
+    for text in ("one", "two", "three", "four"):
+        await kept.written("a.md", text)
+        kept.clock.advance(3600)
+
+    async def there() -> list[str]:
+        texts = ("one", "two", "three", "four")
+        found = [await kept.vault.versions.content(LOCAL_OWNER, version_of(text.encode())) for text in texts]
+        return [text for text, content in zip(texts, found, strict=True) if content is not None]
+
+    # The last of the four is not old enough yet, an hour later it is.
+    kept.clock.advance(30 * 86_400 - 5400)
+    assert await kept.vault.versions.thin(LOCAL_OWNER, 30) == 2
+    assert await there() == ["two", "three", "four"]
+    kept.clock.advance(3600)
+    assert await kept.vault.versions.thin(LOCAL_OWNER, 30) == 1
+    assert await there() == ["three", "four"]
 
 
 async def test_listeners_hear_what_changed(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
 from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.workplaces import Workplaces
+from bethink.supervision import Supervisor
 from bethink.tool import ToolContext
 from bethink.tools.vault_code import VaultCode
 from bethink.tools.vault_desk import Desk
@@ -384,7 +385,7 @@ for folder, _, names in os.walk("/"):
     async with planted(tmp_path) as at:
         agent = replace(at.house.me, audience="web/agent")
         places = Workplaces(tmp_path / "code")
-        async with Interpreters(places, tmp_path, Options()).opened() as interpreters:
+        async with Interpreters(places, tmp_path, Options()).opened(Supervisor().supervise) as interpreters:
             code = VaultCode(
                 Desk(at.house.app.guarded.views), interpreters, timeout_s=20, output_chars=50_000
             )

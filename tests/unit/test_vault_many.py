@@ -199,3 +199,21 @@ async def test_pages_whose_deletion_was_cut_short_are_gone_at_the_next_look(tmp_
     assert [type(one) for one in again] == [NoSuchPage]
     assert {*await kept.vault.pages(LOCAL_OWNER)} == {"b.md"}
     assert [one.what for one in await kept.vault.history(LOCAL_OWNER, "a.md")] == ["deleted", "created"]
+
+
+async def test_a_page_whose_deletion_or_move_cannot_be_recorded_stays_where_it_was(tmp_path: Path) -> None:
+    store = CountingStore(MemoryIndex())
+    kept = kept_in(tmp_path, store=store)
+    await kept.written("mine.md", "I like tea.")
+    version = (await kept.vault.read(LOCAL_OWNER, "mine.md")).version
+    store.dies_at = store.commits + 1
+    with pytest.raises(StorageError):
+        await kept.vault.delete(ME, "mine.md", if_version=version, by="person")
+    with pytest.raises(StorageError):
+        await kept.vault.move(ME, "mine.md", "yours.md", by="person")
+    assert {path.name for path in kept.root.iterdir()} == {"mine.md"}
+    store.dies_at = 1_000
+    again = kept_in(tmp_path, store=store)
+    await again.vault.sync(LOCAL_OWNER)
+    assert (await again.vault.read(LOCAL_OWNER, "mine.md")).text == "I like tea."
+    assert len(await again.vault.history(LOCAL_OWNER, "mine.md")) == 1

@@ -40,7 +40,7 @@ RULES: Final = (
     Rule(pattern=r"codename is \w+", action="mask"),
 )
 _CHANGING: Final = re.compile(
-    r"\b[0-9a-f]{16}\b|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\"?(?:duration_ms|bytes_on_disk)(?:\":|=)[\d.]+"
+    r"\b[0-9a-f]{16}\b|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\"?(?:duration_ms|latency_ms|bytes_on_disk)(?:\":|=)[\d.]+"
 )
 
 

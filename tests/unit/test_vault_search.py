@@ -70,6 +70,7 @@ async def test_words_phrases_and_patterns_find_pages_of_the_sample(tmp_path: Pat
     assert all("/" not in path for path in await here.paths("marta", "-entities", "-visits"))
 
 
+@pytest.mark.requirement("R119", "R120")
 async def test_the_best_comes_first(tmp_path: Path) -> None:
     here = await room(
         tmp_path,
@@ -89,6 +90,7 @@ async def test_where_no_page_has_all_words_those_with_most_are_found(tmp_path: P
     assert await here.paths("green tea") == ["a.md"]
 
 
+@pytest.mark.requirement("R120")
 async def test_what_is_shown_is_around_the_hit_with_its_line_and_headings(tmp_path: Path) -> None:
     text = "# Jane\r\n\r\n## Health\r\none\r\ntwo\r\n- allergy: Nuts\r\nfour\r\nfive\r\nsix\r\n"
     here = await room(tmp_path, jane=text)
@@ -101,6 +103,7 @@ async def test_what_is_shown_is_around_the_hit_with_its_line_and_headings(tmp_pa
     assert (found.total, found.is_exact, found.has_more) == (1, True, False)
 
 
+@pytest.mark.requirement("R120")
 async def test_results_come_by_the_page(tmp_path: Path) -> None:
     here = await room(tmp_path, **{f"p{number:03}": f"common word {number}" for number in range(150)})
     seen: list[str] = []
@@ -260,6 +263,7 @@ def test_a_long_line_is_shown_around_its_hit() -> None:
     assert [excerpt.text[a:b] for a, b in excerpt.marks] == ["here"]
 
 
+@pytest.mark.requirement("R119", "P4b")
 async def test_the_tool_tells_a_model_what_was_found_and_where(tmp_path: Path) -> None:
     lay_out(healthcare(), tmp_path / "vault")
     async with open_house(data_dir=tmp_path) as house:
@@ -278,6 +282,9 @@ async def test_the_tool_tells_a_model_what_was_found_and_where(tmp_path: Path) -
         many = await search.handler(context, query="doctor", filters=["-user.md"], context_lines=20)
         assert isinstance(many, ToolOutput)
         assert "There are more: ask for page 2." in many.text
+        few = await search.handler(context, query="doctor", filters=["-user.md"], limit=2)
+        assert isinstance(few, ToolOutput)
+        assert len(few.memories) == 2
         nothing = await search.handler(context, query="zembrovia")
         assert isinstance(nothing, ToolOutput)
         assert nothing.text == "No page of the vault holds this."

@@ -14,7 +14,8 @@ from bethink.errors import BethinkError
 from bethink.events import Event, MemoryChanged
 from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.workplaces import Workplaces
-from bethink.tool import ToolContext, ToolOutput
+from bethink.supervision import Supervisor
+from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import code_tool, vault_tools
 from bethink.tools.vault_code import VaultCode
 from bethink.tools.vault_desk import Desk
@@ -47,6 +48,7 @@ class Bench:
             output = await tools[name].handler(context, **arguments)
         except BethinkError as error:
             return ToolOutput(str(error), error=error.code)
+        assert not isinstance(output, Foretold)
         return output if isinstance(output, ToolOutput) else ToolOutput(output)
 
     async def undo_last(self) -> None:
@@ -149,21 +151,23 @@ async def test_pages_are_made_written_and_deleted_and_all_of_it_taken_back(tmp_p
 @asynccontextmanager
 async def coding(at: Bench, tmp_path: Path) -> AsyncGenerator[VaultCode]:
     places, options = Workplaces(tmp_path / "code"), Options()
-    async with Interpreters(places, tmp_path, options).opened() as interpreters:
+    async with Interpreters(places, tmp_path, options).opened(Supervisor().supervise) as interpreters:
         yield VaultCode(Desk(at.house.app.guarded.views), interpreters, timeout_s=20, output_chars=8_000)
 
 
 async def ran(at: Bench, code: VaultCode, source: str) -> ToolOutput:
     context = ToolContext(at.house.me, "", "", "", emit=at.events.append)
     try:
-        return await code.run(context, source)
+        output = await code.run(context, source)
+        assert not isinstance(output, Foretold)
+        return output
     except BethinkError as error:
         if error.code == "sandbox_unavailable" and os.environ.get("CI") != "true":
             pytest.skip(str(error))
         return ToolOutput(str(error), error=error.code)
 
 
-@pytest.mark.requirement("R121", "U12", "C18")
+@pytest.mark.requirement("R121", "U12", "C18", "R117")
 async def test_code_reads_and_changes_pages_by_mem_agents_functions(tmp_path: Path) -> None:
     async with bench(tmp_path) as at, coding(at, tmp_path) as code:
         output = await ran(
@@ -173,6 +177,7 @@ async def test_code_reads_and_changes_pages_by_mem_agents_functions(tmp_path: Pa
         assert output.memories == ("entities/nora.md",)
         tree = await ran(at, code, "list_files()")
         assert "└── user.md" in tree.text
+        assert code_tool(code, 30).parameters["required"] == ["code"]
         output = await ran(
             at,
             code,
@@ -195,13 +200,15 @@ async def test_code_reads_and_changes_pages_by_mem_agents_functions(tmp_path: Pa
         assert (at.root / "entities" / "jane.md").read_text() == JANE
 
 
+@pytest.mark.requirement("R121")
 async def test_code_that_fails_says_where_and_code_that_is_none_is_not_run(tmp_path: Path) -> None:
     async with bench(tmp_path) as at, coding(at, tmp_path) as code:
         output = await ran(at, code, 'text = read_file("user.md")\nprint("seen")\n1 / 0')
         assert output.error == "code_failed"
         assert 'File "<code>", line 3' in output.text
         assert "seen" in output.text
-        assert "no valid Python" in (await ran(at, code, "text = (")).text
+        assert "no valid Python" in (await ran(at, code, 'create_file("early.md", "x")\ntext = (')).text
+        assert not (at.root / "early.md").exists()
         output = await ran(at, code, 'open("note.txt", "w").write("x"); open("a.md", "wb").write(b"\\xff")')
         assert "[note.txt is not kept" in output.text
         assert "no UTF-8" in output.text

@@ -8,7 +8,7 @@ import pytest
 
 from bethink.across.guarded import Guarded
 from bethink.errors import Conflict
-from bethink.tool import Evidence, ToolContext, ToolOutput
+from bethink.tool import Evidence, Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import vault_tools
 from bethink.tools.vault_desk import Desk
 from tests.vaults import ME, Kept, kept_in
@@ -22,6 +22,7 @@ async def call(kept: Kept, name: str, evidence: Evidence | None = None, **argume
     tools = {tool.name: tool for tool in vault_tools(Desk(Guarded.over(kept.vault).views))}
     context = ToolContext(ME, "", "", "", evidence=lambda: evidence)
     output = await tools[name].handler(context, **arguments)
+    assert not isinstance(output, Foretold)
     return output if isinstance(output, ToolOutput) else ToolOutput(output)
 
 

@@ -21,6 +21,11 @@ pytestmark = pytest.mark.anyio
 
 PARIS = ScriptedCall("store_memory", {"content": "Lives in Paris", "importance": 0.9})
 DELETE = ScriptedCall("delete_all_memories", {})
+WOULD_GO = """This cannot be undone.
+- **1 memory**
+- **what was said in 1 conversation, which would stay to be read**
+- Lives in Paris
+- conversation: Delete all my memories"""
 STORY = "Once upon a time there was a house. "
 
 
@@ -28,7 +33,7 @@ def kinds(told: list[Frame]) -> list[str]:
     return [frame.kind for frame in told]
 
 
-@pytest.mark.requirement("R93", "R99", "R111")
+@pytest.mark.requirement("R93", "R99", "R111", "P2e")
 async def test_an_answer_streams_as_server_sent_events_that_end_in_done() -> None:
     async with open_server(ScriptedLlm([[PARIS], "Noted, Paris."])) as door:
         url = f"/conversations/{await door.new()}/chat"
@@ -59,7 +64,7 @@ async def test_the_tools_events_come_before_the_text_that_uses_them() -> None:
     assert [kind for kind in dict.fromkeys(kinds(told)) if kind in wanted] == wanted
 
 
-@pytest.mark.requirement("R93", "R97", "R101")
+@pytest.mark.requirement("R93", "R97", "R101", "R146", "P5c")
 async def test_a_whole_answer_is_the_stream_collected_and_both_are_stored() -> None:
     script = [[PARIS], "Noted, Paris.", [PARIS], "Noted, Paris."]
     async with open_server(ScriptedLlm(script)) as door:
@@ -84,6 +89,7 @@ async def test_a_whole_answer_is_the_stream_collected_and_both_are_stored() -> N
         None,
     )
     assert tool["arguments"] == '{"content":"Lives in Paris","importance":0.9}'
+    assert answer["latency_ms"] >= tool["duration_ms"] > 0
     assert [change["change"] for change in answer["changed"]] == ["merged"]
     assert [item["kind"] for item in answer["recalled"]] == ["fact"]
 
@@ -191,7 +197,7 @@ async def test_a_waiting_call_runs_only_if_it_is_approved(decision: str, left: i
         assert (call["name"], call["label"], call["reason"]) == (
             "delete_all_memories",
             "Delete all memories",
-            "This cannot be undone.",
+            WOULD_GO,
         )
         url = f"/runs/{call['run']}/approvals/{call['call']}"
         decided = await door.http.post(url, json={"decision": decision})
@@ -261,6 +267,7 @@ async def test_a_message_beyond_the_limit_is_too_large_and_an_empty_one_not_vali
     assert shown["messages"] == []
 
 
+@pytest.mark.requirement("P2c")
 async def test_control_characters_of_a_message_are_dropped_and_every_script_is_kept() -> None:
     async with open_door(ScriptedLlm(["Hello"])) as door:
         conversation = await door.new()

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
 import anyio
 import pytest
 from inline_snapshot import snapshot
 
 from bethink.agent.records import JOURNAL, RUNS
+from bethink.bus.memory import MemoryBus
 from bethink.conversations import MESSAGES
+from bethink.index.memory import MemoryIndex
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
+from bethink.store import Change
+from bethink.store.memory import MemoryStore
 from tests.door import Door, open_door
+from tests.house import open_house, ports_of
 
 pytestmark = pytest.mark.anyio
 
@@ -237,3 +246,75 @@ async def test_what_else_a_clients_message_holds_is_passed_over() -> None:
         }
         answer = await door.http.post(f"/conversations/{await door.new()}/chat", json=body)
     assert answer.json()["message"]["content"] == "Hello"
+
+
+async def test_a_run_whose_process_died_is_active_in_no_list() -> None:
+    ports = ports_of(ScriptedLlm([["Half an answer", anyio.Event()]]))
+    survivor = replace(ports, bus=MemoryBus(), llm=ScriptedLlm(["Here I am again."]))
+    async with open_house(ports=ports) as dying, open_door(ports=survivor) as door:
+        conversation = await dying.new()
+        await dying.app.runs.start(dying.me, conversation, "Go")
+        (listed,) = (await door.http.get("/conversations")).json()["items"]
+        shown = (await door.http.get(f"/conversations/{conversation}")).json()
+    assert listed["active_run"] is None
+    assert listed["message_count"] == 2
+    assert shown["messages"][-1]["stop_reason"] == "interrupted"
+
+
+async def test_another_branch_can_be_gone_to_after_the_process_of_a_run_died() -> None:
+    ports = ports_of(ScriptedLlm(["Hello.", ["Half an answer", anyio.Event()]]))
+    survivor = replace(ports, bus=MemoryBus())
+    async with open_house(ports=ports) as dying, open_door(ports=survivor) as door:
+        conversation = await dying.new()
+        await dying.say("Hi", conversation)
+        answer = (await dying.messages(conversation))[-1].id
+        await dying.app.runs.start(dying.me, conversation, "Go")
+        parted = await door.http.post(f"/conversations/{conversation}/branch", json={"message": answer})
+    assert (parted.status_code, parted.json()["active_run"]) == (200, None)
+
+
+async def test_runs_of_processes_that_died_are_ended_without_anybody_looking() -> None:
+    ports = ports_of(ScriptedLlm([["Half an answer", anyio.Event()]]))
+    survivor = replace(ports, bus=MemoryBus())
+    async with open_house(ports=ports) as dying:
+        run = await dying.app.runs.start(dying.me, await dying.new(), "Go")
+        async with (
+            open_door(ports=survivor) as door,
+            aclosing(door.house.app.runs.stored.unfinished()) as left,
+        ):
+            await door.house.app.runs.deciding.tend()
+            assert [one.id async for _, one in left] == []
+            assert (await door.house.app.runs.stored.get(door.house.me, run)).reason == "interrupted"
+
+
+class YieldingStore(MemoryStore):
+    """A store that takes its time for each change, so that others ask meanwhile, as one on a disk does."""
+
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        for _ in range(500):
+            await anyio.lowlevel.checkpoint()
+        await super().commit(owner, changes)
+
+
+async def test_who_writes_while_the_run_of_a_dead_process_is_being_ended_is_answered() -> None:
+    index = MemoryIndex()
+    ports = replace(
+        ports_of(ScriptedLlm([["Half an answer", anyio.Event()]]), store=YieldingStore(index)), index=index
+    )
+    survivor = replace(ports, bus=MemoryBus(), llm=ScriptedLlm(["Here I am again."]))
+    async with open_house(ports=ports) as dying, open_door(ports=survivor) as door:
+        conversation = await dying.new()
+        await dying.app.runs.start(dying.me, conversation, "Go")
+        answers: list[int] = []
+
+        async def write() -> None:
+            answers.append((await door.chat(conversation, "Are you there?")).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(door.house.app.runs.deciding.tend)
+            tasks.start_soon(door.http.get, f"/conversations/{conversation}")
+            tasks.start_soon(write)
+        shown = (await door.http.get(f"/conversations/{conversation}")).json()["messages"]
+    assert answers == [200]
+    assert [message["role"] for message in shown] == ["user", "assistant", "user", "assistant"]
+    assert shown[-1]["content"] == "Here I am again."

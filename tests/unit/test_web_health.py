@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gzip
+import resource
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import anyio
@@ -59,9 +64,11 @@ async def test_health_has_the_documented_fields_and_every_part() -> None:
         "web": "off",
         "mcp": "off",
         "sandbox": "off",
+        "documents": "ok",
         "redis": "off",
         "vault": "off",
         "memory_agent": "ok",
+        "background": "ok",
     }
 
 
@@ -131,8 +138,10 @@ async def test_metrics_count_runs_calls_and_tokens() -> None:
         assert f"{line}\n" in shown.text
 
 
-async def served(folder: Path, path: str, accept: str = "*/*", etag: str = "") -> httpx2.Response:
-    """What the interface in `folder` answers, before an API without any route."""
+async def served(
+    folder: Path, path: str, accept: str = "*/*", *, etag: str = "", encoding: str | None = None
+) -> httpx2.Response:
+    """What the interface in `folder` answers, before an API without any route; with `encoding` unread."""
 
     async def nothing(scope: object, receive: object, send: object) -> None:
         await interface.file(scope, receive, send)  # pyright: ignore[reportArgumentType]
@@ -140,7 +149,11 @@ async def served(folder: Path, path: str, accept: str = "*/*", etag: str = "") -
     interface = Interface(nothing, folder)
     transport = httpx2.ASGITransport(interface, raise_app_exceptions=True)
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
-        return await http.get(path, headers={"Accept": accept, "If-None-Match": etag})
+        headers = {"Accept": accept, "If-None-Match": etag}
+        if encoding is None:
+            return await http.get(path, headers=headers)
+        async with http.stream("GET", path, headers=headers | {"Accept-Encoding": encoding}) as answer:
+            return answer
 
 
 @pytest.fixture
@@ -205,3 +218,96 @@ async def test_a_program_gets_data_where_a_browser_gets_the_page() -> None:
         page = await http.get("/settings", headers=HTML)
     assert data.headers["content-type"] == "application/json"
     assert page.headers["content-type"].startswith("text/")
+
+
+@contextmanager
+def no_room_for_a_change() -> Generator[None]:
+    """A limit on the size of files stands for the disk: the system refuses the same writes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (128 * 1024, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_a_disk_without_room_degrades_the_store_until_there_is_some_again() -> None:
+    async with open_door(None) as door:
+        with no_room_for_a_change():
+            full = await door.http.get("/health")
+        after = await door.http.get("/health")
+    # What is there can be read: a supervisor that starts it anew would mend nothing.
+    assert (full.status_code, full.json()["status"]) == (200, "degraded")
+    part = full.json()["parts"]["store"]
+    assert part["status"] == "degraded"
+    assert "nothing new is kept" in part["message"]
+    assert after.json()["parts"]["store"] == {"status": "ok", "message": None}
+
+
+async def test_strangers_are_told_that_nothing_new_is_kept_too() -> None:
+    async with open_door(None) as door:
+        await door.house.app.accounts.register.add_user("ann")
+        with no_room_for_a_change():
+            full = await door.http.get("/health")
+    assert (full.json()["status"], full.json()["parts"]) == ("degraded", None)
+
+
+async def test_a_data_directory_that_cannot_be_written_degrades_the_store() -> None:
+    async with open_house(None) as house:
+        app = replace(house.app, settings=house.app.settings.model_copy(update={"data_dir": Path("/proc")}))
+        async with called(replace(house, app=app)) as http:
+            part = (await http.get("/health")).json()["parts"]["store"]
+    assert part["status"] == "degraded"
+    assert "/proc cannot be written" in part["message"]
+
+
+async def test_the_page_and_its_parts_are_sent_as_small_as_the_browser_can_read(built: Path) -> None:
+    plain = "const text = 'said again and again';\n" * 200
+    assets = built / "assets"
+    packed = gzip.compress(plain.encode())
+    for name, content in (("", plain.encode()), (".gz", packed), (".br", b"what brotli makes of it")):
+        (assets / f"main-1a2b.js{name}").write_bytes(content)
+    told: dict[str, tuple[str | None, int]] = {}
+    for asked in ("gzip, deflate, br, zstd", "gzip", "br;q=0, gzip;q=0.5", "*", "identity", ""):
+        answer = await served(built, "/assets/main-1a2b.js", encoding=asked)
+        assert (answer.status_code, answer.headers["vary"]) == (200, "Accept-Encoding")
+        assert answer.headers["content-type"].startswith("text/javascript")
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        told[asked] = (answer.headers.get("content-encoding"), int(answer.headers["content-length"]))
+    sizes = {"br": 23, "gzip": len(packed), None: len(plain)}
+    assert [encoding for encoding, _ in told.values()] == ["br", "gzip", "gzip", "br", None, None]
+    assert all(size == sizes[encoding] for encoding, size in told.values())
+    small, whole = [await served(built, "/assets/main-1a2b.js", encoding=one) for one in ("gzip", "identity")]
+    assert small.headers["etag"] != whole.headers["etag"]
+    page = await served(built, "/", HTML["Accept"], encoding="br")
+    assert page.headers["vary"] == "Accept-Encoding, Accept"
+
+
+def test_the_built_page_comes_compressed() -> None:
+    page = Path(str(resources.files("bethink"))) / "static"
+    scripts = [path for path in page.glob("assets/*.js") if path.stat().st_size > 10_000]
+    if not scripts:
+        pytest.skip("the page is not built")
+    for path in scripts:
+        for ending in (".br", ".gz"):
+            assert path.with_name(f"{path.name}{ending}").stat().st_size < path.stat().st_size / 2
+
+
+async def test_json_is_compressed_for_a_reader_on_another_machine_and_nothing_else_is() -> None:
+    async with open_house() as house:
+        ann = await house.app.accounts.register.add_user("ann", is_admin=True)
+        key = {"api-key": (await house.app.accounts.register.add_key(ann.id, "laptop")).text}
+        async with called(house, peer="203.0.113.9") as far, called(house) as here:
+            large = await far.get("/openapi.json", headers=key)
+            assert (large.headers["content-encoding"], large.headers["vary"]) == ("gzip", "Accept-Encoding")
+            assert int(large.headers["content-length"]) < len(large.content) / 5
+            assert large.json() == (await here.get("/openapi.json", headers=key)).json()
+            for http, path, extra in (
+                (here, "/openapi.json", {}),
+                (far, "/openapi.json", {"accept-encoding": "identity"}),
+                (far, "/session", {}),
+                (far, "/vault/changes", {"accept": "text/event-stream"}),
+            ):
+                if "event-stream" in str(extra):
+                    house.app.vault.news.end()
+                assert "content-encoding" not in (await http.get(path, headers=key | extra)).headers, path

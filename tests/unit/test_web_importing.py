@@ -18,7 +18,7 @@ from bethink.across.importing.staging import Staging
 from bethink.errors import StorageError
 from bethink.memory import NewFact
 from bethink.principal import Principal
-from bethink.web.security import MAX_BODY_BYTES
+from bethink.web.bounds import MAX_BODY_BYTES
 from tests.door import Door, open_door
 from tests.exports import asked_and_answered, packed
 

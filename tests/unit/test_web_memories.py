@@ -154,7 +154,7 @@ async def test_forgetting_everything_asks_first() -> None:
         asked = await door.http.delete("/memories")
         assert (asked.status_code, asked.json()["detail"]) == (
             422,
-            "This would forget all 2 memories for good. Add confirm=true to do it.",
+            "This would forget 2 memories for good. Add confirm=true to do it.",
         )
         assert len(await contents(door)) == 2
         assert (await door.http.delete("/memories?confirm=true")).json()["forgotten"] == 2

@@ -68,7 +68,7 @@ async def test_the_stream_is_the_conversations_id_then_deltas_then_stop_and_done
     assert last["choices"] == [{"index": 0, "delta": {}, "finish_reason": "stop"}]
 
 
-@pytest.mark.requirement("U6")
+@pytest.mark.requirement("U6", "R93")
 async def test_chunks_are_what_the_openai_library_reads() -> None:
     async with open_server(ScriptedLlm(["Grüße aus Paris \n 猫"])) as door:
         url = f"/conversations/{await door.new()}"

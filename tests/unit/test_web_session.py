@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 
 import anyio
+import anyio.lowlevel
 import httpx2
 import pytest
 
+from bethink.accounts.limits import Buckets, Queue
 from bethink.accounts.passwords import Passwords
 from bethink.accounts.register import Register
 from bethink.accounts.rights import SCOPES
-from bethink.errors import BadInput
+from bethink.errors import BadInput, TooManyRequests
 from tests.door import called
 from tests.house import House, open_house
 
@@ -134,6 +136,115 @@ async def test_failures_are_slowed_down_by_name_and_address_and_others_still_com
             assert 1 <= int(slowed.headers["retry-after"]) <= 60
         async with called(house, peer="198.51.100.7") as http:
             assert (await signed(http, name="ann", password=PASSWORD)).status_code == 201
+
+
+async def test_strangers_behind_one_proxy_that_nobody_named_lock_nobody_out() -> None:
+    async with open_house() as house, called(house, peer=PEER) as stranger:
+        key = await with_ann(house, password=PASSWORD)
+        async with called(house, peer=PEER) as ann:
+            assert (await signed(ann, name="ann", password=PASSWORD)).status_code == 201
+            for number in range(29):
+                assert (await signed(stranger, name=f"nobody{number}", password="wrong")).status_code == 401
+            guessed = [(await signed(stranger, key="bk_" + "a" * 43)).status_code for _ in range(31)]
+            assert guessed == 30 * [401] + [429]
+            # A key, another browser with the right password, which waits for two seconds.
+            assert (await signed(stranger, key=key)).status_code == 201
+            stranger.cookies.clear()
+            assert (await signed(stranger, name="ann", password=PASSWORD)).status_code == 201
+            stranger.cookies.clear()
+            for number in range(5):
+                assert (await signed(stranger, name="ann", password=f"wrong {number}")).status_code == 401
+            assert (await signed(stranger, name="ann", password=PASSWORD)).status_code == 429
+            assert (await signed(ann, name="ann", password=PASSWORD)).status_code == 201
+
+
+async def test_a_known_browser_may_not_guess_more_than_others_and_is_unknown_after_a_new_password() -> None:
+    async with open_house() as house, called(house, peer=PEER) as http, called(house, peer=PEER) as other:
+        await with_ann(house, password=PASSWORD)
+        set_cookies = (await signed(http, name="ann", password=PASSWORD)).headers.get_list("set-cookie")
+        (cookie,) = [one for one in set_cookies if one.startswith("bethink_browser=")]
+        assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/session"))
+        for expected in (401, 401, 401, 401, 401, 429):
+            assert (await signed(http, name="ann", password="wrong wrong")).status_code == expected
+        assert (await signed(other, name="ann", password=PASSWORD)).status_code == 201
+        new = await house.app.accounts.signing.passwords.hashed("another good one")
+        await house.app.accounts.register.change_user("local", password=new)
+        for _ in range(5):
+            assert (await signed(other, name="ann", password="wrong wrong")).status_code == 401
+        assert (await signed(http, name="ann", password="another good one")).status_code == 429
+
+
+async def test_tries_of_one_address_wait_for_their_turn_and_only_a_long_queue_refuses() -> None:
+    now, slept = 0.0, list[float]()
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        slept.append(seconds)
+        now += seconds
+
+    queue = Queue(Buckets(2, monotonic_s=lambda: now), longest=2, sleep=sleep)
+    for _ in range(3):
+        async with queue.turn("198.51.100.7", "ann"):
+            pass
+    assert slept == [30.0]
+    async with queue.turn("198.51.100.7", "ann"), queue.turn("198.51.100.7", "ann"):
+        with pytest.raises(TooManyRequests, match="at once from this address"):
+            async with queue.turn("198.51.100.7", "ann"):
+                pass
+        async with queue.turn("198.51.100.7", "bob"), queue.turn("203.0.113.9", "ann"):
+            pass
+
+
+async def test_names_of_one_address_are_let_in_by_turns_and_who_is_gone_is_not_waited_for() -> None:
+    now, come, tick = 0.0, list[str](), anyio.Event()
+
+    async def sleep(_seconds: float) -> None:
+        await tick.wait()
+
+    async def is_gone() -> bool:
+        return True
+
+    queue = Queue(Buckets(1, monotonic_s=lambda: now), sleep=sleep)
+
+    async def enter(name: str) -> None:
+        async with queue.turn(PEER, name):
+            come.append(name)
+
+    async def leave() -> None:
+        with pytest.raises(TooManyRequests):
+            async with queue.turn(PEER, "gone", is_gone=is_gone):
+                come.append("gone")
+
+    async with anyio.create_task_group() as group:
+        for name in ("ann", "ann", "ann", "ann", "bob", "eve"):
+            group.start_soon(enter, name)
+            await anyio.lowlevel.checkpoint()
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(leave)
+        for _ in range(5):
+            await anyio.wait_all_tasks_blocked()
+            now += 60
+            waited, tick = tick, anyio.Event()
+            waited.set()
+        await anyio.wait_all_tasks_blocked()
+    assert come == ["ann", "ann", "bob", "eve", "ann", "ann"]
+
+
+async def test_tries_of_many_names_at_once_do_not_keep_another_with_the_right_password_out() -> None:
+    async with open_house() as house, called(house, peer=PEER) as http:
+        kept = await house.app.accounts.signing.passwords.hashed(PASSWORD)
+        await house.app.accounts.register.add_user("bob", password=kept)
+        wrong = [(name, "wrong wrong") for name in ["ann"] * 12 + [f"nobody{each}" for each in range(24)]]
+        answers = dict[int, int]()
+
+        async def attempt(number: int, name: str, password: str) -> None:
+            answers[number] = (await signed(http, name=name, password=password)).status_code
+
+        async with anyio.create_task_group() as group:
+            for number, (name, password) in enumerate([*wrong, ("bob", PASSWORD)]):
+                group.start_soon(attempt, number, name, password)
+    assert answers[len(wrong)] == 201
+    assert sorted(answers.values()) == [201, *29 * [401], *7 * [429]]
 
 
 async def test_a_proxy_that_is_trusted_tells_who_fails_and_no_other_does() -> None:

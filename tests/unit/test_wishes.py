@@ -86,7 +86,7 @@ async def test_a_wished_system_prompt_is_stored_nowhere() -> None:
         conversation = await house.new()
         await ask(house, "Hello", conversation, system="Speak like a pirate.")
         stored = msgspec.json.encode(await house.messages(conversation)).decode()
-        runs = [owned async for owned in house.app.runs.stored.waiting()]
+        runs = [owned async for owned in house.app.runs.stored.unfinished()]
     assert "pirate" not in stored
     assert runs == []
 
@@ -215,7 +215,7 @@ async def test_a_run_that_waited_goes_on_with_its_wishes() -> None:
         (needed,) = [event for event in events if isinstance(event, ApprovalNeeded)]
         (held,) = [event for event in events if isinstance(event, ToolFinished)]
         assert (held.call, held.error) == ("theirs", "held_back")
-        (run,) = [run.id async for _, run in house.app.runs.stored.waiting()]
+        (run,) = [run.id async for _, run in house.app.runs.stored.unfinished()]
         await house.app.runs.decide(house.me, run, call=needed.call, choice=Choice("approve"))
         assert done_in(list(await house.events(run))).reason == "client_tools"
     assert "Be brief." in llm.requests[1].system
@@ -230,7 +230,7 @@ async def test_what_waits_keeps_nothing_that_is_forgotten_in_its_wishes() -> Non
         told = replace(WEATHER, description="Xanthippe's weather")
         await ask(house, "Do", client_tools=(told,), system="The parrot is called Xanthippe.")
         await house.app.forgetting.forget(house.me, [fact.id])
-        (run,) = [run async for _, run in house.app.runs.stored.waiting()]
+        (run,) = [run async for _, run in house.app.runs.stored.unfinished()]
     assert "Xanthippe" not in msgspec.json.encode(run).decode()
 
 

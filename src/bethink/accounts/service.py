@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bethink.accounts.records import User
     from bethink.accounts.register import Known, Register
     from bethink.settings import Settings
+    from bethink.supervision import Supervise
 
 _ALL = frozenset(SCOPES)
 _WRITE_USES_S = 30
@@ -114,6 +115,22 @@ class Accounts:
             )
             raise TooManyRequests(message, retry_after_s=5)
 
+    async def recognises(self, credential: str | None) -> bool:
+        """Whether a key or a sign-in opens anything now; asking is not counted as a use of it.
+
+        Raises:
+            StorageError: the users cannot be read.
+        """
+        if credential is None or not is_credential(credential):
+            return False
+        known = await self.register.known()
+        now = self.register.clock.now_us()
+        if credential.startswith(KEY_PREFIX):
+            key = self.register.key_of(credential)
+            return key is not None and key.id in known.keys and key.is_live(now)
+        sign_in = await self.register.sign_in(digest_of(credential))
+        return sign_in is not None and now < sign_in.expires_at
+
     async def needs_key(self) -> bool:
         """Whether nobody is let in over the network without a key: there are users, or must be.
 
@@ -181,12 +198,12 @@ class Accounts:
                 self._has_visits = anyio.Event()
 
     @asynccontextmanager
-    async def opened(self) -> AsyncGenerator[Accounts]:
+    async def opened(self, supervise: Supervise) -> AsyncGenerator[Accounts]:
         """Visits are ended and uses of keys are written inside."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._hear)
-            tasks.start_soon(self._look)
-            tasks.start_soon(self._write_always)
+            tasks.start_soon(supervise, "keys ended elsewhere", self._hear)
+            tasks.start_soon(supervise, "keys that end", self._look)
+            tasks.start_soon(supervise, "uses of keys", self._write_always)
             try:
                 yield self
             finally:
@@ -287,7 +304,8 @@ class Accounts:
                 OWNER, [Put(KEY_USES, KeyUse(id=id, at=at)) for id, at in uses.items()]
             )
         except StorageError as error:
-            _log.warning("when keys were last used is not written: %s", error)
+            self._uses = uses | self._uses
+            _log.warning("when keys were last used is not written yet: %s", error)
 
 
 def accounts_for(settings: Settings, register: Register) -> Accounts:

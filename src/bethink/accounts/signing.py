@@ -1,16 +1,21 @@
 """Signing in to the web app, with a key or with a name and a password, and out again.
 
-What the browser's cookie holds is kept as a digest. Failures are slowed down by
-name and address and by address: a name alone would let anybody lock its owner out.
-The log tells of each, never with what was typed as a password or a key.
+What the browser's cookie holds is kept as a digest. Guesses are slowed down, and nobody
+locks others out by them: a right key always opens; a browser in which somebody signed in
+before is counted by itself (OWASP, "Device Cookies"); all others count by name and address,
+and wait for their turn, name by name, if an address, which may be a proxy's, sends very many.
+The log tells of each failure, never with what was typed as a password or a key.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+import hmac
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bethink.accounts.limits import Buckets
+from bethink.accounts.limits import Buckets, Queue, never
 from bethink.accounts.passwords import Passwords
 from bethink.accounts.records import SIGN_IN_PREFIX, SignIn, digest_of, is_credential, new_secret
 from bethink.accounts.rights import ADMIN, SCOPES
@@ -18,25 +23,34 @@ from bethink.errors import NotSignedIn
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from bethink.accounts.records import User
     from bethink.accounts.register import Register
     from bethink.principal import Principal
 
 _A_DAY_US = 86_400_000_000
+_END_DIGITS = 20
+BROWSER_DAYS = 180
+"""A browser is known again for so long."""
 _FAILURES = 5
 """Of one name from one address, in a minute."""
 _FAILURES_OF_ADDRESS = 30
+"""With keys, in a minute: a right one is let in all the same."""
+_TRIES_OF_ADDRESS = 30
+"""With passwords, in a minute; beyond, each waits two seconds longer."""
 _WRONG = "This opens nothing: check the name and the password, or the key."
 _log = log("accounts")
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A new sign-in. `text` is for the cookie alone."""
+    """A new sign-in. `text` is for the cookie alone, and so is `browser`, by which it is known again."""
 
     record: SignIn
     user: User
     text: str = field(repr=False)
+    browser: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,44 +62,61 @@ class Signing:
     passwords: Passwords = field(default_factory=Passwords)
     _by_name: Buckets = field(default_factory=lambda: Buckets(_FAILURES, "failed sign-ins"))
     _by_address: Buckets = field(default_factory=lambda: Buckets(_FAILURES_OF_ADDRESS, "failed sign-ins"))
+    _queue: Queue = field(default_factory=lambda: Queue(Buckets(_TRIES_OF_ADDRESS, "sign-ins")))
 
     async def with_key(self, text: str, *, peer: str) -> Signed:
         """Sign in with a key: the browser may do what the key may, for as long as the key lives.
 
         Raises:
             NotSignedIn: the key opens nothing.
-            TooManyRequests: too many failed from this address.
+            TooManyRequests: it opens nothing, and too many failed from this address.
         """
-        self._check(peer, "")
         known = await self.register.known()
         key = self.register.key_of(text) if is_credential(text) else None
         user = known.users.get(key.user) if key else None
         now = self.register.clock.now_us()
         if key is None or user is None or user.disabled_at is not None or not key.is_live(now):
-            raise self._failed(peer, "", "a key")
+            self._by_address.take(peer)
+            _log.warning("a sign-in with a key from %s failed", peer)
+            raise NotSignedIn(_WRONG)
         end = min(now + self.days * _A_DAY_US, key.expires_at or now + self.days * _A_DAY_US)
         return await self._signed(user, key.scopes, key=key.id, end=end, peer=peer)
 
-    async def with_password(self, name: str, password: str, *, peer: str) -> Signed:
-        """Sign in with a password, with all rights of its user.
+    async def with_password(
+        self,
+        name: str,
+        password: str,
+        *,
+        peer: str,
+        browser: str = "",
+        is_gone: Callable[[], Awaitable[bool]] = never,
+    ) -> Signed:
+        """Sign in with a password, with all rights of its user; `browser` is what a former sign-in gave.
+
+        `is_gone` tells while they wait for their turn whether nobody waits for the answer any more.
 
         Raises:
             NotSignedIn: name or password is wrong, or the user is disabled; it is not said which.
-            TooManyRequests: too many failed for this name from this address, or from this address.
+            TooManyRequests: too many failed for this name from this address, or wait for their turn.
         """
         name = name.strip().lower()
-        self._check(peer, name)
         user = (await self.register.known()).named(name)
+        is_known = user is not None and self._knows(browser, user)
+        counted = digest_of(browser) if is_known else f"{peer} {name}"
         # Taken before the hash is tried: many at once shall not be one.
-        self._take(peer, name)
-        fits = await self.passwords.fits(password, user.password if user else None)
+        self._by_name.take(counted)
+        async with nullcontext() if is_known else self._queue.turn(peer, name, is_gone=is_gone):
+            fits = await self.passwords.fits(password, user.password if user else None)
         if user is None or not fits or user.disabled_at is not None:
             _log.warning("a sign-in as %r from %s failed", name[:80], peer)
             raise NotSignedIn(_WRONG)
-        self._by_name.forgive(f"{peer} {name}")
+        self._by_name.forgive(counted)
         scopes = tuple(scope for scope in SCOPES if scope != ADMIN or user.is_admin)
-        end = self.register.clock.now_us() + self.days * _A_DAY_US
-        return await self._signed(user, scopes, key=None, end=end, peer=peer)
+        now = self.register.clock.now_us()
+        signed = await self._signed(user, scopes, key=None, end=now + self.days * _A_DAY_US, peer=peer)
+        return replace(
+            signed, browser=_browser_of(user, f"{now + BROWSER_DAYS * _A_DAY_US}.{new_secret('')}")
+        )
 
     async def out(self, principal: Principal) -> None:
         """End the sign-in by which the principal came; nothing happens if they came with a key."""
@@ -105,16 +136,17 @@ class Signing:
         _log.info("%s signed in from %s", user.name, peer)
         return Signed(record, user, text)
 
-    def _check(self, peer: str, name: str) -> None:
-        for buckets, bucket in ((self._by_name, f"{peer} {name}"), (self._by_address, peer)):
-            if buckets.wait_s(bucket) > 0:
-                buckets.take(bucket)
+    def _knows(self, browser: str, user: User) -> bool:
+        """Whether the user signed in with this browser, and has had the same password since."""
+        told, _, _ = browser.rpartition(".")
+        end, _, _ = told.partition(".")
+        if user.password is None or not end.isdecimal() or len(end) > _END_DIGITS:
+            return False
+        is_ours = hmac.compare_digest(_browser_of(user, told).encode(), browser.encode())
+        return is_ours and self.register.clock.now_us() < int(end)
 
-    def _take(self, peer: str, name: str) -> None:
-        self._by_name.take(f"{peer} {name}")
-        self._by_address.take(peer)
 
-    def _failed(self, peer: str, name: str, what: str) -> NotSignedIn:
-        self._take(peer, name)
-        _log.warning("a sign-in with %s from %s failed", what, peer)
-        return NotSignedIn(_WRONG)
+def _browser_of(user: User, told: str) -> str:
+    """By what a browser is known again: sealed by the hash of the password, and void with it."""
+    key = f"{user.id} {user.password}".encode()
+    return f"{told}.{hmac.new(key, told.encode(), hashlib.sha256).hexdigest()}"

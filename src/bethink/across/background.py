@@ -11,7 +11,7 @@ from bethink.conversations import MESSAGES
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.memory import FACTS
 from bethink.store.reading import owners_of
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 from bethink.vault import PAGES
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from bethink.embeddings.minilm_build import Progress
 
 _AGAIN_S = 60.0
-"""Behind a scrub that failed: another program read the files, or Redis was away."""
+"""Behind a scrub that failed: another program read the files, or Redis was away. And between two looks
+for the embedding model."""
+_FETCH_EACH = 64
+"""Of so many looks for the embedding model one fetches it at least; at first each second, then fewer."""
 _log = log("background")
 
 
@@ -50,13 +53,17 @@ class Background:
             await self._asked.wait()
             self._asked = anyio.Event()
             while self._owners:
-                try:
-                    count = await self.vectors.fill(self._owners.pop())
-                except BethinkError as error:
-                    _log.warning("vectors are still missing: %s", error)
-                else:
-                    if count:
-                        _log.info("gave %d items their vectors", count)
+                with recorded(_log, "an owner's vectors are still missing"):
+                    await self._fill(self._owners.pop())
+
+    async def _fill(self, owner: str) -> None:
+        try:
+            count = await self.vectors.fill(owner)
+        except BethinkError as error:
+            _log.warning("vectors are still missing: %s", error)
+        else:
+            if count:
+                _log.info("gave %d items their vectors", count)
 
     def ask_scrub(self) -> None:
         """Have the store leave no trace of what was deleted, soon: once for all that asks meanwhile."""
@@ -73,25 +80,40 @@ class Background:
                 _log.warning("traces of what was deleted stay for now: %s", error)
                 await anyio.sleep(self.again_s)
                 self._deleted.set()
+            except BaseException:
+                self._deleted.set()
+                raise
 
     async def ready_embedder(self) -> None:
-        """Load the embedding model; where its files are missing, fetch them first.
+        """Load the embedding model; where its file is missing or damaged, fetch it first.
 
-        Until it has ended, and if it fails, recall goes by words and says so.
+        Until it is there recall goes by words and says so. What failed is tried again: the file each
+        minute, as somebody may put it there, the way to it less and less often.
         """
         self.progress = "The embedding model is being loaded."
-        try:
-            await self._load_or_fetch()
-        except EmbeddingsUnavailable as error:
-            _log.warning("%s", error)
-        finally:
-            self.progress = None
+        rounds, fetch_at = 0, 0
+        while True:
+            try:
+                await self._load_or_fetch(may_fetch=rounds == fetch_at)
+            except EmbeddingsUnavailable as error:
+                if rounds == fetch_at:
+                    _log.warning("%s", error)
+            else:
+                return
+            finally:
+                self.progress = None
+            if rounds == fetch_at:
+                fetch_at += min(max(fetch_at, 1), _FETCH_EACH)
+            rounds += 1
+            await anyio.sleep(self.again_s)
 
-    async def _load_or_fetch(self) -> None:
+    async def _load_or_fetch(self, *, may_fetch: bool) -> None:
         embeddings = self.vectors.embeddings
         try:
             await embeddings.load()
         except EmbeddingsUnavailable:
+            if not may_fetch:
+                raise
             from bethink.embeddings.minilm_build import fetch_model
 
             await fetch_model(self.models, self._tell)

@@ -16,6 +16,8 @@ import anyio.to_thread
 from bethink.conversations import (
     CONVERSATIONS,
     KIND,
+    LOOKUP_KIND,
+    WITHDRAWN_KIND,
     Conversation,
     Conversations,
     StoredMessage,
@@ -108,7 +110,7 @@ class Finding:
             IndexQuery(
                 owner=principal.owner,
                 text=query,
-                kinds=frozenset({KIND}),
+                kinds=frozenset({KIND, LOOKUP_KIND, WITHDRAWN_KIND}),
                 conversation=conversation,
                 project=project,
                 limit=MOST,

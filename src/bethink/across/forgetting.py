@@ -9,6 +9,7 @@ which was cut short is finished at the next start.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol
@@ -19,11 +20,11 @@ from bethink.across.erasure import cut_out, erase_of, rename_of, told_to
 from bethink.across.forgettings import INTENTS, Intent
 from bethink.across.mirror.traces import lines_of
 from bethink.across.mirror.traces import parting as parting_of
-from bethink.across.receipt import Preview, Receipt, Said, Told, ToldPage, outside
+from bethink.across.receipt import Held, Preview, Receipt, Said, Told, ToldPage, outside
 from bethink.across.redaction import redaction_of
 from bethink.across.traces import texts_of
-from bethink.across.wanted import Chosen, Wanted, moment_of
-from bethink.errors import BethinkError, Conflict, NotAllowed
+from bethink.across.wanted import CONVERSATIONS, Chosen, Counted, Wanted, Whole, holding, moment_of
+from bethink.errors import BadInput, BethinkError, Conflict, NotAllowed
 from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.principal import OWN_EYES
@@ -32,7 +33,7 @@ from bethink.store.reading import owners_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Collection as Some
 
     from bethink.across.forgettings import Forgettings
@@ -40,12 +41,23 @@ if TYPE_CHECKING:
     from bethink.across.traces import Found, Traces
     from bethink.across.wanted import Choosing
     from bethink.clock import Clock, Ids
+    from bethink.forgettable import Forgettable, Place, Taken
     from bethink.memory import Memory
     from bethink.principal import Principal
     from bethink.store import Change, Store
     from bethink.vault.views import Views
 
 _TRIES = 20
+_LINES = 5
+"""Of each kind that a person ticks, what a preview shows."""
+_ALWAYS = "facts"
+_ALL = re.compile(
+    r"(?P<asked>(?:please )?(?:forget|delete|erase|remove) )?"
+    r"(?:everything|all|(?:all(?: of)? )?(?:my|your) (?:data|memor(?:y|ies)))"
+    r"(?: (?:that )?(?:you )?(?:know|have|remember|about me|of me|on me))*[.!]?",
+    re.IGNORECASE,
+)
+"""The words in which people ask for all of it (spec 002, "Data control")."""
 _NOT_WHOLE = (
     "Forgetting goes by all that is kept, of which a filter hides something from you: "
     "it is done on the owner's own page or in their terminal."
@@ -72,11 +84,21 @@ class SpokenNow(Protocol):
         """Remove the contents of files that are no longer there."""
         ...
 
+    @property
+    def forgettable(self) -> Forgettable:
+        """What conversations tell of themselves; `clear` is how all of them go."""
+        ...
+
+    async def clear(self, owner: str, spare: str | None, *, keep: bool) -> None:
+        """Take what was said out of recall or, if not kept, remove it, but for what `spare` says now."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
     """Removes facts of all owners for good; every call acts for one principal.
 
+    `forgettable` are the kinds that go with everything if their owner ticks them.
     `left` tells, behind a scrub of the store, what may still hold what was removed.
     """
 
@@ -89,17 +111,20 @@ class Forgetting:
     views: Views = field(repr=False)
     clock: Clock
     new_id: Ids
+    forgettable: Sequence[Forgettable] = ()
     left: Callable[[], tuple[str, ...]] = tuple
 
     async def meant(self, principal: Principal, query_or_id: str) -> Wanted:
-        """What a person or a model names in one word or more: a fact's id, else a question.
+        """What a person or a model names in one word or more: a fact's id, everything, else a question.
 
         Raises:
             NotAllowed: a filter hides something from them, and their door is not the owner's own.
         """
         await self._check_sees_all(principal)
         (fact,) = await self.store.get(FACTS, principal.owner, [query_or_id.strip()])
-        return Wanted(query=query_or_id) if fact is None else Wanted(ids=[fact.record.id])
+        if fact is not None:
+            return Wanted(ids=[fact.record.id])
+        return Wanted(everything=True) if _means_all(query_or_id) else Wanted(query=query_or_id)
 
     async def preview(self, principal: Principal, wanted: Wanted) -> Preview:
         """What would go; nothing changes.
@@ -110,12 +135,14 @@ class Forgetting:
         """
         await self._check_sees_all(principal)
         at = self.clock.now_us()
-        chosen = await self.choosing.chosen(principal, wanted, at)
+        chosen = await self._chosen(principal, wanted, at)
         found = await self._found(principal.owner, chosen)
+        taken = await self._taken(principal.owner, chosen.places)
         lines = await lines_of(self.store, principal.owner, {fact.record.id for fact in found.facts})
         erase = erase_of(await self._of_pages(principal.owner, found, chosen), lines)
         pages = await told_to(self.views, principal, erase)
         facts, named = [fact.record for fact in found.facts], {*chosen.facts}
+        held = {place.id for place in chosen.places}
         return Preview(
             token=chosen.token(at),
             facts=tuple(fact for fact in facts if fact.id in named),
@@ -131,9 +158,13 @@ class Forgetting:
                 for item in found.messages
             ),
             titles=tuple(one.id for one in found.renamed),
+            held=self._held(chosen.places, taken),
             has_more=chosen.has_more,
-            people=tuple(Told(one.now.id, one.name, one.gone) for one in found.people),
+            people=tuple(
+                Told(one.now.id, one.name, one.gone) for one in found.people if one.now.id not in held
+            ),
             pages=tuple(ToldPage(one.path, one.parts) for one in pages),
+            whole=chosen.whole,
         )
 
     async def confirm(self, principal: Principal, wanted: Wanted, token: str) -> Receipt:
@@ -147,7 +178,7 @@ class Forgetting:
         """
         await self._check_sees_all(principal)
         at = moment_of(token)
-        chosen = await self.choosing.chosen(principal, wanted, at)
+        chosen = await self._chosen(principal, wanted, at)
         if token != chosen.token(at):
             message = "What would be forgotten has changed since it was shown. Look at it again."
             raise Conflict(message)
@@ -163,15 +194,97 @@ class Forgetting:
         """
         return await self._begin(principal.owner, Chosen(tuple(ids)))
 
-    async def forget_all(self, principal: Principal) -> Receipt:
-        """Forget every fact of the owner, whatever its state.
+    async def forget_all(
+        self, principal: Principal, wanted: Wanted | None = None, *, is_shown: bool = False
+    ) -> Receipt:
+        """Forget everything: each fact, whatever its state, and what else is `wanted`.
+
+        `is_shown` says that its owner was shown a preview.
 
         Raises:
+            BadInput: pages are wanted that other programs use: that is shown first.
             NotAllowed: see `meant`.
         """
         await self._check_sees_all(principal)
-        everything = await self.choosing.chosen(principal, Wanted(everything=True), self.clock.now_us())
-        return await self._begin(principal.owner, everything)
+        chosen = await self._chosen(principal, wanted or Wanted(everything=True), self.clock.now_us())
+        shared = [one.shared for one in chosen.whole.counts if one.shared] if chosen.whole else []
+        if shared and not is_shown:
+            message = f"{' '.join(shared)} Look at a preview of this, and confirm that."
+            raise BadInput(message)
+        return await self._begin(principal.owner, chosen)
+
+    async def _chosen(self, principal: Principal, wanted: Wanted, at: int) -> Chosen:
+        """What is wanted of all that was there at a moment.
+
+        Raises:
+            BadInput: see `preview`.
+        """
+        chosen = await self.choosing.chosen(principal, wanted, at)
+        if wanted.query is not None:
+            holds = holding(wanted.query)
+            places = [place for one in self._kinds for place in await one.find(principal.owner, holds)]
+            return replace(chosen, places=tuple(places))
+        if not wanted.everything:
+            return chosen
+        ticked = set(wanted.kinds) - {_ALWAYS, CONVERSATIONS}
+        if unknown := sorted(ticked - {one.kind for one in self.forgettable}):
+            names = ", ".join((_ALWAYS, CONVERSATIONS, *(one.kind for one in self.forgettable)))
+            message = f"There is no kind {unknown[0]!r}: there are {names}."
+            raise BadInput(message)
+        owner = principal.owner
+        counts = [
+            Counted(
+                *(one.kind, one.one, one.many, count := await one.count(owner)),
+                lines=tuple(await one.lines(owner, _LINES)) if count else (),
+                shared=await one.shared(owner),
+            )
+            for one in self._kinds
+        ]
+        goes = {CONVERSATIONS, *ticked}
+        whole = Whole(
+            kinds=tuple(one.kind for one in self.forgettable if one.kind in ticked),
+            conversations=wanted.conversations or "keep",
+            asked_in=wanted.asked_in,
+            counts=tuple(one for one in counts if one.kind in goes),
+            others=tuple(one for one in counts if one.kind not in goes),
+        )
+        return replace(chosen, whole=whole)
+
+    @property
+    def _kinds(self) -> Sequence[Forgettable]:
+        """All kinds; conversations go by `SpokenNow.clear` if everything does."""
+        return (self.spoken.forgettable, *self.forgettable)
+
+    async def _taken(self, owner: str, places: Sequence[Place]) -> dict[str, Taken]:
+        """What goes of places, by kind."""
+        taken = {
+            one.kind: await one.take(owner, [place for place in places if place.kind == one.kind])
+            for one in self._kinds
+        }
+        return {kind: one for kind, one in taken.items() if one.gone}
+
+    def _held(self, places: Sequence[Place], taken: Mapping[str, Taken]) -> tuple[Held, ...]:
+        """What goes of places, as it is told."""
+        return tuple(
+            Held(
+                *(one.kind, one.one, one.many, len({place.id for place in places if place.kind == one.kind})),
+                lines=tuple(f"{what}: {text}" for what, text in taken[one.kind].gone),
+            )
+            for one in self._kinds
+            if one.kind in taken
+        )
+
+    async def _empty(self, owner: str, places: Sequence[Place]) -> None:
+        """Have places hold nothing any more; done again, it finds less."""
+        for _ in range(_TRIES):
+            taken = await self._taken(owner, places)
+            changes = [change for one in taken.values() for change in one.changes]
+            try:
+                await self.store.commit(owner, changes)
+            except Conflict:
+                continue
+            return
+        raise Conflict
 
     async def finish_earlier(self) -> None:
         """Complete what an earlier process did not; what still cannot be is logged, and tried again later."""
@@ -211,32 +324,65 @@ class Forgetting:
         await self.finish(owner)
         facts = await self.traces.versions(owner, chosen.facts)
         now = self.clock.now_us()
-        if not (facts or chosen.cuts or chosen.pages):
+        whole = chosen.whole
+        held = self._held(chosen.places, await self._taken(owner, chosen.places))
+        if not (facts or chosen.cuts or chosen.pages or held or (whole and not whole.is_empty)):
             return Receipt(now)
         ids = tuple(fact.record.id for fact in facts)
         intent = Intent(
-            id=self.new_id(), at=now, state="open", facts=ids, cuts=chosen.cuts, pages=chosen.pages
+            id=self.new_id(),
+            at=now,
+            state="open",
+            facts=ids,
+            cuts=chosen.cuts,
+            pages=chosen.pages,
+            places=chosen.places,
         )
+        if whole is not None:
+            intent = msgspec.structs.replace(
+                intent, kinds=whole.kinds, conversations=whole.conversations, asked_in=whole.asked_in
+            )
         await self.forgettings.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
-        return replace(await self._complete(owner, intent), has_more=chosen.has_more)
+        # A receipt quotes nothing.
+        held = tuple(replace(one, lines=()) for one in held)
+        done = await self._complete(owner, intent)
+        return replace(done, has_more=chosen.has_more, whole=whole, held=held)
 
     async def _complete(self, owner: str, intent: Intent) -> Receipt:
         """Do what is left to be done; again where another writer came between."""
         receipt = Receipt(intent.at)
         if intent.state == "open":
+            await self._clear(owner, intent)
             receipt = await self._repeated(owner, intent)
+        await self._empty(owner, intent.places)
         await self.spoken.scrub(owner)
         await self.views.vault.purge(owner)
         await self.store.scrub()
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
         return replace(receipt, outside=(*receipt.outside, *self.left()))
 
+    async def _clear(self, owner: str, intent: Intent) -> None:
+        """What goes beside facts, if everything does; done again, it finds less."""
+        if not intent.conversations:
+            return
+        for _ in range(_TRIES):
+            try:
+                await self.spoken.clear(owner, intent.asked_in, keep=intent.conversations == "keep")
+            except Conflict:
+                continue
+            break
+        else:
+            raise Conflict
+        for one in self.forgettable:
+            if one.kind in intent.kinds:
+                await one.remove(owner)
+
     async def _repeated(self, owner: str, intent: Intent) -> Receipt:
         async with self.memory.alone(owner):
             await self.forgettings.announce(owner, intent.id)
             await self.spoken.hush(owner)
             for _ in range(_TRIES):
-                found = await self._found(owner, Chosen(intent.facts, intent.cuts))
+                found = await self._found(owner, Chosen(intent.facts, intent.cuts, places=intent.places))
                 try:
                     return await self._remove(owner, intent, found)
                 except Conflict:
@@ -282,7 +428,24 @@ class Forgetting:
 
     async def _found(self, owner: str, chosen: Chosen) -> Found:
         await self.spoken.write(owner)
-        return await self.traces.of(owner, await self.traces.versions(owner, chosen.facts), chosen.cuts)
+        facts = await self.traces.versions(owner, chosen.facts)
+        return await self.traces.of(owner, facts, chosen.cuts, also=await self._texts(owner, chosen.places))
+
+    async def _texts(self, owner: str, places: Sequence[Place]) -> list[str]:
+        """What goes of places: what says it elsewhere goes, too."""
+        taken = await self._taken(owner, places)
+        return [text for one in taken.values() for _, text in one.gone]
+
+
+def asks_for_all(said: str) -> bool:
+    """Whether a whole message asks to forget everything, such as "Delete my data"."""
+    found = _ALL.fullmatch(said.strip())
+    return found is not None and found["asked"] is not None
+
+
+def _means_all(words: str) -> bool:
+    """Whether these words ask for everything, such as "everything about me" or "my data"."""
+    return _ALL.fullmatch(words.strip()) is not None
 
 
 def _doubted(changes: Sequence[Change], going: Some[str]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from bethink.across.redaction import redaction_of
 from bethink.across.traces import MessageCut, names_of, texts_of
 from bethink.conversations import MESSAGES
 from bethink.errors import Conflict
+from bethink.forgettable import Place
 from bethink.store import Collection, Expect, Put, Record, Versioned
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class Intent(Record, frozen=True, kw_only=True):
 
     `open` until it is gone from the records, `traces` until the files are clean;
     then it is deleted (earlier versions of Bethink kept it for a day as `done`).
+    `places` are what else holds the words of a question.
+    With everything, what was said in `conversations` is kept or removed, but for the one
+    that it was `asked_in`, and all of these `kinds` go.
     """
 
     at: int
@@ -43,6 +47,10 @@ class Intent(Record, frozen=True, kw_only=True):
     facts: tuple[str, ...] = ()
     cuts: tuple[MessageCut, ...] = ()
     pages: tuple[PageCut, ...] = ()
+    kinds: tuple[str, ...] = ()
+    conversations: Literal["", "keep", "remove"] = ""
+    asked_in: str | None = None
+    places: tuple[Place, ...] = ()
 
 
 class Announced(Record, frozen=True, kw_only=True):

@@ -20,11 +20,13 @@ import anyio.to_thread
 from bethink.across.mementos import Memento
 from bethink.across.recall import Question, Recall
 from bethink.documents import Extraction
+from bethink.documents.extraction import fault_of
 from bethink.embeddings.windows import Windows
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
 from bethink.index import IndexItem
 from bethink.index.entry import model_key, quantized
 from bethink.index.memory import MemoryIndex
+from bethink.sandbox.choice import Walls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -324,7 +326,8 @@ class Passages:
 
 def passages_of(settings: Settings, embeddings: Embeddings, clock: Clock, *, veil: Veil) -> Passages:
     """The files' passages, within the times and the memory that the settings name."""
-    extraction = Extraction(settings.documents_timeout_s, settings.documents_memory_mb * 2**20)
+    walls = Walls(settings.code_sandbox, settings.data_dir, fault_of)
+    extraction = Extraction(settings.documents_timeout_s, settings.documents_memory_mb * 2**20, walls)
     return Passages(extraction, embeddings, clock, search_s=settings.documents_search_timeout_s, veil=veil)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bethink.across.chronology import is_over, nearness, order_in_time, placed
-from bethink.across.question import words_of
+from bethink.across.question import MARK, SENTENCE, only_asks, words_of
 from bethink.conversations import ASSISTANT, OWNER
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ _IMPORTANCE = 0.3
 _IN_TIME = 1.0
 _PAST = 1.0
 _LATEST = 1.0
-_ASKED_BEFORE = -8.0
 
 _SAME_WORDS = 0.7
-"""The same question was asked before where so much of the words of both is in both."""
+"""The same question was asked before if so much of the words of both is in both."""
+_SAME_MEANING = 0.75
+"""And if its owner put it in other words: the cosine of paraphrases; what answers is rarely as near."""
 
 # How sure it is that what was found answers: either leg alone can be.
 _COMMON, _COMMON_COUNT = 0.1, 5
@@ -68,7 +69,6 @@ _READ_CHARS = 2_000
 _DAY_US = 86_400_000_000
 _MONTH_DAYS = 30
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _TIME = re.compile(
     r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|week|weekend|month|year|morning|monday|tuesday"
     r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august"
@@ -139,8 +139,6 @@ def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candida
         if memento.position is not None:
             if memento.text[:_READ_CHARS].count(" ") < _SHORT_WORDS - 1:
                 logit += _SHORT
-            if _asks_the_same(memento, asked):
-                logit += _ASKED_BEFORE
             before = places.get((memento.conversation, memento.position - 1))
             if before is not None and before[1].speaker != memento.speaker:
                 logit += _REPLIES * before[0] * _share_of_questions(before[1].text)
@@ -149,25 +147,29 @@ def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candida
                 logit += _FOLLOWED * after[0]
         logits.append(logit + _of_time(memento, asked, newest))
     order_in_time(logits, pairs, asked, anchor=anchor)
-    order = sorted(range(len(best)), key=lambda i: (-logits[i], -best[i][1].at, best[i][0].candidate.id))
-    confidence = _confidence(found)
+    repeated = [asks_the_same(item, memento, asked) for item, memento in best]
+    order = sorted(
+        range(len(best)), key=lambda i: (repeated[i], -logits[i], -best[i][1].at, best[i][0].candidate.id)
+    )
+    said_before = {item.candidate.id for (item, _), is_same in zip(best, repeated, strict=True) if is_same}
+    confidence = _confidence(found, [one for one in found.items if one.id not in said_before])
     answers: list[Ranked] = []
     least = 0.0
     for i in reversed(order):
         item, memento = best[i]
-        if not _asks_the_same(memento, asked):
+        if not repeated[i]:
             least = max(least, confidence(item.candidate))
         answers.append(Ranked(item.candidate, memento, round(least, 4)))
     return answers[::-1]
 
 
-def _confidence(found: Candidates) -> Callable[[Candidate], float]:
+def _confidence(found: Candidates, others: Sequence[Candidate]) -> Callable[[Candidate], float]:
     """How likely a candidate answers, 0..1, by its words and its meaning alone (noisy or).
 
-    A cosine is judged against what all of them have in common with the question:
+    A cosine is judged against what the `others` have in common with the question:
     among facts that begin with "User", so does every question about the user.
     """
-    cosines = [item.dense for item in found.items if item.dense is not None]
+    cosines = [item.dense for item in others if item.dense is not None]
     common = (sum(cosines) + _COMMON * _COMMON_COUNT) / (len(cosines) + _COMMON_COUNT)
     power = _WORDS_POWER if cosines else 1.0
 
@@ -205,21 +207,26 @@ def _of_text(text: str, asked: Asked) -> float:
     return logit
 
 
-def _asks_the_same(memento: Memento, asked: Asked) -> bool:
+def asks_the_same(item: Weighed, memento: Memento, asked: Asked) -> bool:
     """Whether it is the question itself, put once before: that answers nothing."""
-    if memento.position is None or not memento.text.rstrip().endswith("?"):
+    text = memento.text[:_READ_CHARS]
+    if memento.position is None or not only_asks(text):
         return False
-    words = frozenset(words_of(memento.text[:_READ_CHARS]))
-    return len(words & asked.words) >= _SAME_WORDS * len(words | asked.words)
+    words = frozenset(words_of(text))
+    if len(words & asked.words) >= _SAME_WORDS * len(words | asked.words):
+        return True
+    return memento.speaker == OWNER and (item.candidate.dense or 0.0) >= _SAME_MEANING
 
 
 def _share_of_questions(text: str) -> float:
     """How much of a text asks, 0..1, by its words."""
-    if "?" not in text:
+    if not MARK.search(text):
         return 0.0
-    sentences = [found.group().rstrip() for found in _SENTENCE.finditer(text[:_READ_CHARS])]
+    sentences = [found.group().rstrip() for found in SENTENCE.finditer(text[:_READ_CHARS])]
     words = [sentence.count(" ") + 1 for sentence in sentences]
-    asking = sum(count for sentence, count in zip(sentences, words, strict=True) if sentence.endswith("?"))
+    asking = sum(
+        count for sentence, count in zip(sentences, words, strict=True) if MARK.search(sentence[-1:])
+    )
     return asking / max(sum(words), 1)
 
 

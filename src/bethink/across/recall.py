@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 from bethink.across.question import read_question, without_cues
-from bethink.across.ranking import Ranked, ranked, weighed
+from bethink.across.ranking import Ranked, asks_the_same, ranked, weighed
 from bethink.across.sifting import Sifting
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bethink.across.ranking import Weighed
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
-    from bethink.index import Index
+    from bethink.index import Candidates, Index
     from bethink.principal import Principal
 
 _CANDIDATES = 100
@@ -78,7 +78,8 @@ class Question:
     (or, where nobody gave one, from when it was said) until its `valid_until`;
     the text's own "now" is that moment then. `conversation` and `project` leave
     out what belongs to another or to none. All texts together take at most
-    `budget` tokens: the best that fit.
+    `budget` tokens: the best that fit. `lookups` ranks what only looked something
+    up like all else, as a question about what was asked or answered does.
     """
 
     text: str
@@ -90,6 +91,7 @@ class Question:
     conversation: str | None = None
     project: str | None = None
     budget: int | None = None
+    lookups: bool = False
 
     @property
     def is_unbounded(self) -> bool:
@@ -141,8 +143,10 @@ class Recall:
     `kinds` holds a resolver a kind; `past` maps a kind to the kind of its
     superseded items, searched only for a question about a time; `own` one to that of
     items which only those find for whom `sees_all` is true: all others find by what they see. `important`
-    answers a question that names nothing ("Who am I?"). `on_missing` is told
-    of an owner whose items lack vectors.
+    answers a question that names nothing ("Who am I?"). `lookups` maps a kind to that
+    of items which only asked, or answered what is known anyway: they stand below all
+    else, and count for nothing in the order of it. `on_missing` is told of an owner
+    whose items lack vectors.
     """
 
     index: Index
@@ -151,6 +155,7 @@ class Recall:
     kinds: Mapping[str, Resolve]
     past: Mapping[str, str] = field(default_factory=dict[str, str])
     own: Mapping[str, str] = field(default_factory=dict[str, str])
+    lookups: Mapping[str, str] = field(default_factory=dict[str, str])
     important: Important = nothing_important
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
@@ -200,6 +205,9 @@ class Recall:
         sees_all = await self.sees_all(principal)
         if sees_all:
             wanted |= {self.own[kind] for kind in wanted if kind in self.own}
+        lookups = frozenset(self.lookups[kind] for kind in wanted if kind in self.lookups)
+        if question.lookups or asked.of_talk:
+            wanted, lookups = wanted | lookups, frozenset[str]()
         query = IndexQuery(
             owner=principal.owner,
             text=_words(question.text, asked),
@@ -213,20 +221,32 @@ class Recall:
             as_of=moment,
             limit=max(_CANDIDATES, 2 * question.k),
         )
-        found = await self.index.search(query)
-        if not sees_all:
-            found = await self.sifting.sifted(found, query, partial(self._resolve, principal))
-        if found.without_vector and not self.embeddings.unavailable:
-            self.on_missing(principal.owner)
-        best = await self._best(principal, weighed(found, asked), count=question.k + _SPARE, moment=moment)
-        answers = ranked(best, asked, found)
+        find = partial(self._ranked, principal, asked=asked, sees_all=sees_all)
+        found, answers = await find(query, count=question.k)
         if not found.lexical_ideal and question.is_unbounded:
             answers = await self._with_important(principal, answers, query=question.text, wanted=wanted)
+        if lookups and len(answers) < question.k:
+            _, below = await find(replace(query, kinds=lookups), count=question.k - len(answers))
+            most = min((one.score for one in answers), default=1.0)
+            answers += [replace(one, score=min(one.score, most)) for one in below]
         hits = [
             _hit(one.candidate.id, self._shown(one.candidate.kind), one.memento, score=one.score)
             for one in answers[: question.k]
         ]
         return _fitting(hits, question.budget)
+
+    async def _ranked(
+        self, principal: Principal, query: IndexQuery, *, asked: Asked, sees_all: bool, count: int
+    ) -> tuple[Candidates, list[Ranked]]:
+        """What a query finds, and more than the best `count` of it in their order."""
+        found = await self.index.search(query)
+        if not sees_all:
+            found = await self.sifting.sifted(found, query, partial(self._resolve, principal))
+        if found.without_vector and not self.embeddings.unavailable:
+            self.on_missing(principal.owner)
+        items = weighed(found, asked)
+        best = await self._best(principal, items, asked, count=count + _SPARE, moment=query.as_of)
+        return found, ranked(best, asked, found)
 
     def _now(self, principal: Principal, as_of: int | None) -> datetime:
         """What "now" is in the question, in the principal's zone."""
@@ -237,12 +257,15 @@ class Recall:
         return to_datetime(self.clock.now_us()).astimezone(zone)
 
     async def _best(
-        self, principal: Principal, items: Sequence[Weighed], *, count: int, moment: int | None
+        self, principal: Principal, items: Sequence[Weighed], asked: Asked, *, count: int, moment: int | None
     ) -> list[tuple[Weighed, Memento]]:
-        """The first `count` that are there and held at the moment, with what is shown of them."""
+        """The first `count` that are there and held at the moment, with what is shown of them.
+
+        The same question, asked before, takes no place of theirs: it comes in addition.
+        """
         best: list[tuple[Weighed, Memento]] = []
         start = 0
-        while len(best) < count and start < len(items):
+        while start < len(items) and sum(not asks_the_same(*one, asked) for one in best) < count:
             some = items[start : start + count]
             start += count
             shown = await self._resolve(principal, [item.candidate for item in some])
@@ -278,7 +301,7 @@ class Recall:
 
     def _wanted(self, question: Question, asked: Asked) -> frozenset[str]:
         """The kinds to search: past ones, too, where the question is about another time."""
-        there = set(self.kinds) - set(self.own.values())
+        there = set(self.kinds) - set(self.own.values()) - set(self.lookups.values())
         of_all = there - set(self.past.values())
         wanted = of_all if question.kinds is None else set(question.kinds)
         if unknown := sorted(wanted - there):
@@ -289,7 +312,7 @@ class Recall:
         return frozenset(wanted)
 
     def _shown(self, kind: str) -> str:
-        other = (*self.past.items(), *self.own.items())
+        other = (*self.past.items(), *self.own.items(), *self.lookups.items())
         return next((shown for shown, past in other if past == kind), kind)
 
     async def _vector(self, query: str) -> NDArray[np.float32] | None:

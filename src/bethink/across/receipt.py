@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bethink.across.wanted import Whole
     from bethink.memory import Fact
 
 OUTSIDE = (
@@ -54,6 +55,17 @@ class ToldPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """How many things of one kind hold the words, under what a person calls them, and what goes of these."""
+
+    kind: str
+    one: str
+    many: str
+    count: int
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """What would go; nothing has. `token` confirms it.
 
@@ -62,6 +74,7 @@ class Preview:
     `people` records of people that tell of them.
     `pages` of the vault say it, too.
     `has_more` tells that more answers the question than was asked for.
+    `held` is what else holds its words, by kind.
     """
 
     token: str
@@ -72,21 +85,35 @@ class Preview:
     has_more: bool = False
     people: tuple[Told, ...] = ()
     pages: tuple[ToldPage, ...] = ()
+    whole: Whole | None = None
+    held: tuple[Held, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to forget."""
-        return not (self.facts or self.said or self.pages)
+        some = self.facts or self.said or self.pages or self.held
+        return not some and (self.whole is None or self.whole.is_empty)
+
+    @property
+    def counts(self) -> list[str]:
+        """How many of each kind would go, in words, if everything does."""
+        if self.whole is None:
+            return [f"{counted(one.count, one.one, one.many)} whose words hold it" for one in self.held]
+        facts = len(self.facts) + len(self.versions)
+        return [counted(facts, "memory", "memories"), *self.whole.told(is_done=False)]
 
     def told(self, limit: int = _TOLD) -> str:
         """What would go as a list in Markdown, at most `limit` lines of it."""
+        counts = [f"- **{line}**" for line in self.counts]
         lines = [f"- {fact.content}" for fact in self.facts]
         lines += [f"- {fact.content} (an earlier or later version)" for fact in self.versions]
         lines += [f"- said: {' … '.join(said.sentences)}" for said in self.said]
         lines += [f"- in the record of {told.name}: {' … '.join(told.parts)}" for told in self.people]
         lines += [f"- on the page {told.path}: {' … '.join(told.parts)}" for told in self.pages]
+        lines += [f"- {line}" for one in self.held for line in one.lines]
+        lines += [f"- {line}" for line in (self.whole.lines if self.whole else ())]
         more = len(lines) - limit
-        shown = [*lines[:limit], f"- and {more:,} more"] if more > 0 else lines
+        shown = [*counts, *lines[:limit], *([f"- and {more:,} more"] if more > 0 else [])]
         return "\n".join([*shown, "", MORE] if self.has_more else shown)
 
 
@@ -98,7 +125,7 @@ class Receipt:
     them. Out of `messages` what said them was taken, `titles` are conversations
     that got another name, `doubted` are facts that rested on what is gone, out of
     the records of `people`, and out of `pages` of the vault, went what told of it.
-    `has_more` tells that more than this answers the question.
+    `has_more` tells that more than this answers the question. `held` is what else held its words, by kind.
     """
 
     at: int
@@ -110,26 +137,39 @@ class Receipt:
     has_more: bool = False
     people: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
+    whole: Whole | None = None
+    held: tuple[Held, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is gone."""
-        return bool(self.facts or self.messages or self.pages)
+        some = self.facts or self.messages or self.pages or self.held
+        return bool(some or (self.whole and not self.whole.is_empty))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much is gone, by kind."""
+        held = {one.kind: one.count for one in self.held}
+        return {"facts": len(self.facts), **held, **(self.whole.by_kind if self.whole else {})}
 
     @property
     def summary(self) -> str:
         """One sentence of counts, for a person."""
-        parts = [_counted(len(self.facts), "memory", "memories")]
+        parts = [counted(len(self.facts), "memory", "memories")]
         if self.messages:
-            parts.append(f"what {_counted(len(self.messages), 'message', 'messages')} said of it")
+            parts.append(f"what {counted(len(self.messages), 'message', 'messages')} said of it")
         if self.people:
-            parts.append(f"what {_counted(len(self.people), 'record', 'records')} of people told of it")
+            parts.append(f"what {counted(len(self.people), 'record', 'records')} of people told of it")
         if self.pages:
-            parts.append(f"what {_counted(len(self.pages), 'page', 'pages')} of the vault said of it")
+            parts.append(f"what {counted(len(self.pages), 'page', 'pages')} of the vault said of it")
+        parts += [f"what {counted(one.count, one.one, one.many)} held of it" for one in self.held]
+        if self.whole is not None:
+            parts += self.whole.told(is_done=True)
         told = f"Forgotten for good: {' and '.join(parts)}."
         return f"{told} {MORE}" if self.has_more else told
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def counted(count: int, one: str, many: str) -> str:
+    """A number and what it counts."""
     return f"{count:,} {one if count == 1 else many}"
 
 

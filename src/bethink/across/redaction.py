@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bethink.across.common_words import COMMON_WORDS
+from bethink.forgettable import FORGOTTEN, Cut, Span, without
 from bethink.index.analysis import Analyzer
 from bethink.messages import AssistantMessage, Attachment, Message, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-FORGOTTEN = "[forgotten]"
-"""Stands where something was said that is forgotten."""
-
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？]+\s*|\n+")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*\s+|[。！？]+\s*|\n+")
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _BLOCK = re.compile(r"\n\s*\n")
 _PAIR = re.compile(
@@ -38,12 +36,6 @@ _MOST_CLOSE, _MOST = 2 / 3, 3 / 4
 _TINY = 1e-9
 """What a product of shares may be above the whole number that it is."""
 _WHO = "user"
-
-Span = tuple[int, int]
-"""Start and end of a part of a text, in characters."""
-
-Cut = tuple[str, tuple[str, ...]]
-"""A text without what is forgotten, and what was taken out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +173,12 @@ class Redaction:
                 content, said = self.cut(message.content, close=close)
                 reasoning, thought = self.cut(message.reasoning, close=close)
                 calls = [self._call(call, close=close) for call in message.tool_calls]
-                gone = (*said, *thought, *(part for _, parts in calls for part in parts))
+                beside = _texts_of(msgspec.json.encode(message.extra).decode()) if message.extra else ""
+                kept = tuple(beside.splitlines()) if beside and self.spans(beside, close=close) else ()
+                gone = (*said, *thought, *(part for _, parts in calls for part in parts), *kept)
                 changed = msgspec.structs.replace(
                     message, content=content, reasoning=reasoning, tool_calls=tuple(call for call, _ in calls)
-                )
+                ).without_extra()
             case ToolMessage():
                 content, said = self.cut(message.content, close=close, blocks=True)
                 attachments, named = self._files(message.attachments, close=close)
@@ -254,18 +248,6 @@ def redaction_of(texts: Iterable[str], analyzer: Analyzer | None = None) -> Reda
 def redaction_of_everything() -> Redaction:
     """The redaction that leaves nothing of any text."""
     return Redaction((), frozenset(), Analyzer(), everything=True)
-
-
-def without(text: str, spans: Sequence[Span]) -> Cut:
-    """The text with `[forgotten]` once in place of parts that follow one another, and these parts."""
-    kept: list[str] = []
-    done = 0
-    for start, end in spans:
-        between = text[done:start]
-        if between.strip() or not kept:
-            kept += [between, FORGOTTEN]
-        done = end
-    return "".join((*kept, text[done:])), tuple(text[start:end] for start, end in spans)
 
 
 def _saying(text: str, analyzer: Analyzer, common: set[str]) -> _Saying:

@@ -7,7 +7,7 @@ then every hour, for each owner by one process of those that share the data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -20,7 +20,7 @@ from bethink.telemetry import log, recorded
 from bethink.vault import VAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from bethink.accounts import Accounts
     from bethink.across.forgetting import Forgetting
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.memory import Memory
     from bethink.principal import Principal
+    from bethink.store import Collection
     from bethink.vault import Vault
 
 _LEASE_S = 86_400.0
@@ -43,7 +44,7 @@ _log = log("tidying")
 class Tidying:
     """Puts the memory of all owners in order. `merges` where duplicates are merged by itself.
 
-    `let_go` removes what an owner wanted kept for a time only.
+    `let_go` removes what is kept for a time only, of those too who have records in `also`.
     """
 
     memory: Memory
@@ -54,6 +55,7 @@ class Tidying:
     vault: Vault
     let_go: Callable[[Principal], Awaitable[None]]
     merges: bool = True
+    also: Sequence[Collection[Any]] = ()
 
     async def keep_tidy(self, *, first_s: float = _FIRST_S) -> None:
         """Tidy everybody's again and again, for ever; what fails is tried again the next time."""
@@ -73,7 +75,8 @@ class Tidying:
         """
         if over := await self.accounts.register.clear_sign_ins():
             _log.info("%d sign-ins were over and are cleared", over)
-        async for owner in owners_of(self.memory.store, FACTS, INTENTS, CONVERSATIONS, VAULTS):
+        kinds = (FACTS, INTENTS, CONVERSATIONS, VAULTS, *self.also)
+        async for owner in owners_of(self.memory.store, *kinds):
             with recorded(_log, "the memory was not put in order"):
                 await self.tidy(self.accounts.on_behalf_of(owner, audience="tidying"))
 

@@ -164,13 +164,20 @@ class Traces:
         found = [fact.record for fact in await self.store.get(FACTS, owner, list(later)) if fact is not None]
         return [fact.id for fact in found if gone.says(fact.content, close=True)]
 
-    async def of(self, owner: str, facts: Sequence[Versioned[Fact]], cuts: Sequence[MessageCut]) -> Found:
-        """All that is kept of these facts, and what the `cuts` name."""
+    async def of(
+        self,
+        owner: str,
+        facts: Sequence[Versioned[Fact]],
+        cuts: Sequence[MessageCut],
+        *,
+        also: Sequence[str] = (),
+    ) -> Found:
+        """All that is kept of these facts, and what the `cuts` name; what says `also` one of these texts."""
         by_id = {fact.record.id: fact.record for fact in facts}
         said = await self.said(owner, cuts)
         sought = _Sought(
             facts=by_id,
-            everything=redaction_of(text for fact in by_id.values() for text in texts_of(fact)),
+            everything=redaction_of([*(text for fact in by_id.values() for text in texts_of(fact)), *also]),
             known=await self._known(owner, by_id, said),
             cuts={cut.message: cut for cut in cuts},
         )

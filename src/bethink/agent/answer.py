@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bethink.agent.citations import Citations, Labels
 from bethink.agent.context import tokens_of
 from bethink.errors import InvalidResponse
-from bethink.events import MemoryUsed, ReasoningDelta, StopReason, TextDelta, Usage, Warned
+from bethink.events import MemoryUsed, ReasoningDelta, StopReason, TextDelta, TextSoFar, Usage, Warned
 from bethink.llm import Delta, Finish, ToolCallDelta
 from bethink.messages import AssistantMessage, Message, ToolCall
 
@@ -30,6 +30,7 @@ class Answer:
     _texts: list[str] = field(default_factory=list[str])
     _reasonings: list[str] = field(default_factory=list[str])
     _calls: dict[int, list[str]] = field(default_factory=dict[int, "list[str]"])
+    _extras: dict[int, dict[str, Any]] = field(default_factory=dict[int, "dict[str, Any]"])
     _finish: Finish | None = None
     _citations: Citations | None = None
 
@@ -41,6 +42,11 @@ class Answer:
     def begun(self) -> bool:
         """Whether anything came."""
         return bool(self._texts or self._reasonings or self._calls)
+
+    @property
+    def text(self) -> str:
+        """What was said so far."""
+        return "".join(self._texts)
 
     def take(self, delta: Delta) -> Event | None:
         """Add a delta; the event that a reader sees of it, if any."""
@@ -55,6 +61,12 @@ class Answer:
             case ReasoningDelta():
                 self._reasonings.append(delta.text)
                 return delta
+            case TextSoFar():
+                self._texts[:], self._reasonings[:] = [], [delta.reasoning]
+                if self._citations is not None:
+                    self._citations = Citations(self.labels, self._texts)
+                said = self._said_whole(delta.text)
+                return TextSoFar(text=said, reasoning=delta.reasoning)
             case Warned():
                 return delta
             case ToolCallDelta():
@@ -62,6 +74,8 @@ class Answer:
                 call[0] = call[0] or delta.id
                 call[1] = call[1] or delta.name
                 call[2] += delta.arguments
+                if delta.extra:
+                    self._extras[delta.index] = delta.extra
             case Finish():
                 self._finish = delta
                 return self._said(self._citations.end() if self._citations else "")
@@ -73,6 +87,14 @@ class Answer:
         self._texts.append(text)
         return TextDelta(text=text)
 
+    def _said_whole(self, text: str) -> str:
+        if self._citations is None:
+            self._texts.append(text)
+            return text
+        said = self._citations.take(text)
+        self._texts.append(said)
+        return said
+
     def message(self) -> AssistantMessage:
         """The answer as a message.
 
@@ -83,9 +105,10 @@ class Answer:
             message = "The model's answer broke off before its end. Try again."
             raise InvalidResponse(message)
         calls = tuple(
-            ToolCall(id, name, arguments) for _, (id, name, arguments) in sorted(self._calls.items())
+            ToolCall(id, name, arguments, self._extras.get(index, {}))
+            for index, (id, name, arguments) in sorted(self._calls.items())
         )
-        return AssistantMessage("".join(self._texts), calls, "".join(self._reasonings))
+        return AssistantMessage("".join(self._texts), calls, "".join(self._reasonings), self._finish.origin)
 
     def used_memories(self) -> list[MemoryUsed]:
         """The memories that it cites, as an event; none where it cites nothing."""

@@ -14,12 +14,13 @@ import msgspec
 from bethink.conversations import MESSAGES
 from bethink.events import ApprovalDecided, ToolFinished
 from bethink.messages import AssistantMessage
-from bethink.store import Collection, Page, Put, Record, Scan
+from bethink.store import Collection, Delete, Page, Put, Record, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.agent.records import Run
+    from bethink.clock import Clock
     from bethink.conversations import Conversations
     from bethink.events import Event
     from bethink.principal import Principal
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 By = Literal["policy", "approve", "edit", "reject", "deny"]
 """Who decided: policy by itself, the owner in one of three ways, or policy that it may not be."""
 
+_DAY_US = 86_400_000_000
+_PURGED_AT_ONCE = 500
+"""More calls than a run makes, and few enough for one commit."""
 _REFUSED: dict[str | None, By] = {"denied": "deny", "rejected": "reject", "not_decided": "reject"}
 
 
@@ -112,13 +116,28 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The calls of all owners."""
+    """The calls of all owners, kept for `days`; for ever without."""
 
     store: Store
+    clock: Clock
+    days: int | None = None
 
     async def note(self, principal: Principal, use: ToolUse) -> None:
         """Keep a call that is no run's."""
         await self.store.commit(principal.owner, [Put(TOOL_USES, use)])
+
+    async def purge(self, principal: Principal) -> int:
+        """Remove the owner's calls that are older than they are kept, some at once; how many."""
+        if self.days is None:
+            return 0
+        high = self.clock.now_us() - self.days * _DAY_US
+        old = await self.store.scan(
+            principal.owner, Scan(TOOL_USES, order="at", low=0, high=high, limit=_PURGED_AT_ONCE)
+        )
+        if old.items:
+            gone = [Delete(TOOL_USES, item.record.id) for item in old.items]
+            await self.store.commit(principal.owner, gone)
+        return len(old.items)
 
     async def calls(
         self,

@@ -19,7 +19,7 @@ from bethink.agent.summaries import Keeping
 from bethink.agent.wishes import NOTHING
 from bethink.errors import Busy, Conflict
 from bethink.events import Place, RunStarted
-from bethink.messages import UserMessage
+from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bethink.agent.wishes import Brought, Wishes
     from bethink.conversations import Conversation
     from bethink.events import Event
-    from bethink.messages import ToolMessage
+    from bethink.messages import Message, ToolMessage
     from bethink.principal import Principal
 
 
@@ -121,7 +121,11 @@ class Beginning:
             brought=opening.brought is not NOTHING,
         )
         first = opening.said[0] if opening.said else None
-        command = self.commands.match(first.content) if isinstance(first, UserMessage) else None
+        command = None
+        if isinstance(first, UserMessage):
+            command = self.commands.match(first.content)
+            if command is None and (loop is None or _is_toolless(earlier.messages)):
+                command = self.commands.match_words(first.content)
         aside = command is not None or not wishes.memory
         recorder = Recorder(principal, run, held, conversations, Journal(), hush, aside=aside, wishes=wishes)
         await recorder.begin(opening.said)
@@ -209,3 +213,11 @@ def wished_in(held: Conversation, wishes: Wishes, brought: Brought) -> Wishes:
     if (model, system, memory) == (wishes.model, wishes.system, wishes.memory):
         return wishes
     return msgspec.structs.replace(wishes, model=model, system=system, memory=memory)
+
+
+def _is_toolless(earlier: Sequence[Message]) -> bool:
+    """Whether the last answer in a conversation is of a model that its server refuses tools."""
+    origins = [
+        message.origin for message in earlier if isinstance(message, AssistantMessage) and message.origin
+    ]
+    return bool(origins) and origins[-1].toolless

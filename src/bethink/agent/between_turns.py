@@ -158,7 +158,7 @@ class BetweenTurns:
                     turn = waiting[0]
                     async with self._limit:
                         await self._attempt(turn)
-                    if waiting[0] is turn:
+                    if waiting and waiting[0] is turn:
                         waiting.popleft()
         finally:
             del self._working[owner]

@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bethink.events import StopReason, Usage
     from bethink.settings import Settings
+
+
+BOUND_REACHED: Final[dict[StopReason, str]] = {
+    "max_steps": "Stopped after the most steps that one answer may take (BETHINK_MAX_STEPS).",
+    "max_tool_calls": "Stopped after the most tool calls that one answer may make (BETHINK_MAX_TOOL_CALLS).",
+    "max_tokens": "Stopped after the most tokens that one answer may use (BETHINK_MAX_RUN_TOKENS).",
+    "max_cost": "Stopped at the most that one answer may cost (BETHINK_MAX_RUN_COST_USD).",
+    "max_seconds": "Stopped after the longest time that one answer may take (BETHINK_MAX_RUN_S).",
+    "repeated_calls": "Stopped: the model asked for the same call again and again.",
+}
+"""Which bound ended a run, as a person reads it."""
+_LAST_ANSWER_SHARE: Final = 0.1
+_LAST_ANSWER_S: Final = 30
+"""What is kept of a run's time for its last answer: a tenth, and no more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +51,7 @@ def bounds_of(settings: Settings) -> Bounds:
         tool_calls=settings.max_tool_calls,
         tokens=settings.max_run_tokens,
         cost_usd=settings.max_run_cost_usd,
-        seconds=settings.max_run_s,
+        seconds=settings.max_run_s - min(settings.max_run_s * _LAST_ANSWER_SHARE, _LAST_ANSWER_S),
         repeated_calls=settings.max_repeated_calls,
         prices={name: (price.input, price.output) for name, price in settings.prices.items()},
     )

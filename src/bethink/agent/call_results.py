@@ -8,8 +8,7 @@ from bethink.events import ToolFinished
 from bethink.messages import ToolMessage
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bethink.events import Event
     from bethink.messages import ToolCall
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def finish(
-    queue: asyncio.Queue[Event | ToolMessage],
+    put: Callable[[Event | ToolMessage], None],
     call: ToolCall,
     output: ToolOutput,
     *,
@@ -26,7 +25,7 @@ def finish(
     redacted: Mapping[str, int] | None = None,
 ) -> None:
     """Put the event and then the message, which is the last of a call."""
-    queue.put_nowait(
+    put(
         ToolFinished(
             call=call.id,
             name=call.name,
@@ -39,7 +38,7 @@ def finish(
             redacted=dict(redacted or {}),
         )
     )
-    queue.put_nowait(
+    put(
         ToolMessage(
             call.id,
             call.name,

@@ -1,6 +1,6 @@
 """Which tool a run's answer has to begin with: `tool_choice`, of a client's functions and of Bethink's tools.
 
-Doors read the choice here, `agent/loops` checks it, `agent/loop` asks at every step.
+Doors read the choice here, `agent/loops` checks it, `agent/completion` asks at every step.
 Source: OpenAI API reference, `tool_choice` of chat completions and of responses.
 """
 

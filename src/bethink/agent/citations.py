@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LABEL: Final = re.compile(r"[mM]\d{1,4}")
 _MARK: Final = re.compile(
-    r"(?P<lead>[ ]*)\[\s*(?P<labels>m\d{1,4}(?:\s*[,;]\s*m\d{1,4})*)\s*\]", re.IGNORECASE
+    r"(?P<lead>(?<! )[ ]*+)\[\s*+(?P<labels>m\d{1,4}(?:\s*[,;]\s*m\d{1,4})*)\s*\]", re.IGNORECASE
 )
 _PERHAPS: Final = re.compile(r"[ ]{0,8}(?:\[[mM\d,;\s]{0,40})?\Z")
 """The end of a piece of text that may be the beginning of a mark, with the space before it."""

@@ -18,7 +18,7 @@ from bethink.agent.forks import Fork
 from bethink.agent.records import RUNS
 from bethink.errors import BadInput, TooLarge
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.tool import Tool, ToolContext
+from bethink.tool import OF_CLIENT, Tool, ToolContext
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bethink.messages import ToolCall
     from bethink.principal import Principal
 
-ORIGIN: Final = "client"
-"""The `origin` of a tool that the client calls."""
 MAX_TOOLS: Final = 128
 """As many as OpenAI takes."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -85,7 +83,7 @@ def client_tools(schemas: Sequence[ToolSchema], own: Toolbox) -> list[Tool]:
 
 def is_clients(tool: Tool | None) -> bool:
     """Whether a tool is made by the client."""
-    return tool is not None and tool.origin == ORIGIN
+    return tool is not None and tool.origin == OF_CLIENT
 
 
 async def open_calls(conversations: Conversations, principal: Principal, conversation: str) -> Open:
@@ -184,7 +182,7 @@ def _tool(schema: ToolSchema) -> Tool:
         label=schema.name,
         check=_unchecked,
         handler=_never,
-        origin=ORIGIN,
+        origin=OF_CLIENT,
     )
 
 

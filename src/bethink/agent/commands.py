@@ -11,9 +11,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bethink.across.forgetting import asks_for_all
 from bethink.across.wanted import is_token
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
-from bethink.agent.toolbox import Prepared, Toolbox
+from bethink.agent.toolbox import Postponed, Prepared, Toolbox
 from bethink.agent.veiled_events import veiled
 from bethink.errors import Conflict, NoModel, NotAllowed
 from bethink.events import (
@@ -77,6 +78,10 @@ class Commands:
             return Command(first[1:], rest.strip())
         return None
 
+    def match_words(self, said: str) -> Command | None:
+        """The command that a message asks for in words: for when no model can call its tool."""
+        return Command("forget", "everything") if asks_for_all(said) else None
+
     async def run(self, request: RunRequest, command: Command) -> AsyncGenerator[Event, None]:
         """The events of a command's run."""
         rights = request.principal.rights
@@ -132,6 +137,9 @@ class Commands:
         )
         async with aclosing(self.toolbox.run([prepared], context)) as items:
             async for item in items:
+                if isinstance(item, Postponed):
+                    # No command calls a tool that asks.
+                    continue
                 if isinstance(item, ToolMessage):
                     (saved,) = await request.save([item])
                     yield MessageSaved(id=saved, role="tool")
@@ -145,7 +153,9 @@ class Commands:
         if not (what and is_token(token)):
             what, token = rest, ""
         try:
-            wanted = await self.forgetting.meant(request.principal, what)
+            wanted = replace(
+                await self.forgetting.meant(request.principal, what), asked_in=request.conversation
+            )
         except NotAllowed as error:
             yield TextDelta(text=str(error))
             return

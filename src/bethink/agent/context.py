@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -13,13 +13,14 @@ import msgspec
 
 from bethink.across.mementos import doubt_of
 from bethink.across.recall import MAX_K
+from bethink.agent.offered import Room
 from bethink.agent.selection import selected
 from bethink.agent.sight import NOTHING_SEEN, Sight
 from bethink.agent.wishes import NO_WISHES
 from bethink.clock import to_datetime, to_us
 from bethink.errors import ContextTooLong
 from bethink.events import ContextFilled, Recalled, Warned
-from bethink.llm import LlmRequest
+from bethink.llm import NO_OPTIONS, LlmRequest, Options
 from bethink.messages import MESSAGE_TOKENS, AssistantMessage, Message, ToolMessage, UserMessage, tokens_in
 from bethink.vault import KIND as PAGE
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bethink.across.recall import Hit, Recall
     from bethink.agent.citations import Labels
     from bethink.agent.known import Offer
+    from bethink.agent.prompts import Prompts
     from bethink.agent.request import RunRequest
     from bethink.agent.wishes import Wishes
     from bethink.clock import Clock
@@ -36,8 +38,19 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.settings import Settings
 
-_NOW_TOKENS = 32
+_NOW_TOKENS = 40
 _ANSWER_TOKENS = 1024
+_DEFAULT_TOKENS = 2_500
+"""What the prompt and Bethink's own tools take together at most, unless the window is large."""
+_OWN_SHARE = 1 / 8
+_SMALL_WINDOW = 4_096
+"""In a smaller one the brief prompt and brief tools leave room for what was said."""
+_RECALLED_SHARE = 1 / 8
+"""Of the window, what recalled memories take at most."""
+_CHARS_PER_TOKEN = 3
+_LEAST_RESULT_TOKENS = 48
+"""A tool's result that is cut shorter tells nothing."""
+_SHORTENED = "\n… (cut off here: more does not fit into the model's window)"
 _MAX_RECALLED_CHARS = 6_000
 _MAX_ONE_RECALLED_CHARS = 2_000
 """A longer memory is cut: one alone must not push out the others."""
@@ -62,8 +75,8 @@ class Context:
     """Builds requests. `limit` memories are recalled beside `profile_limit` important ones.
 
     A memory that scores less than `min_score` stays out; what is not found in
-    `recall_timeout_s` seconds is done without. `added` stands behind the `prompt`;
-    `sight` are the pictures that may be shown.
+    `recall_timeout_s` seconds is done without. `added` stands behind the `prompt`, in whose
+    place a model with a small window is told the `brief` one; `sight` are the pictures that may be shown.
     """
 
     memory: Memory
@@ -77,26 +90,33 @@ class Context:
     max_output_tokens: int | None = None
     temperature: float | None = None
     response_format: dict[str, Any] | None = None
+    options: Options = NO_OPTIONS
     added: str = ""
     sight: Sight = NOTHING_SEEN
-    _fixed_tokens: int = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        fixed = tokens_in(self.prompt) + tokens_in(self.added) + _NOW_TOKENS
-        object.__setattr__(self, "_fixed_tokens", fixed)
+    brief: str = ""
 
     @classmethod
-    def of(cls, settings: Settings, memory: Memory, recall: Recall, *, clock: Clock, prompt: str) -> Context:
+    def of(
+        cls, settings: Settings, memory: Memory, recall: Recall, *, clock: Clock, prompts: Prompts
+    ) -> Context:
         """As the settings want it."""
         return cls(
             *(memory, recall, clock),
-            prompt=prompt,
+            prompt=prompts.system,
+            brief=prompts.brief,
             limit=settings.recall_limit,
             profile_limit=settings.recall_profile_limit,
             min_score=settings.recall_min_score,
             recall_timeout_s=settings.recall_timeout_s,
             max_output_tokens=settings.model_max_output_tokens,
             temperature=settings.model_temperature,
+            options=Options(
+                top_p=settings.model_top_p,
+                stop=tuple(settings.model_stop),
+                seed=settings.model_seed,
+                reasoning_effort=settings.model_reasoning_effort,
+                parallel_tool_calls=settings.model_parallel_tool_calls,
+            ),
         )
 
     @property
@@ -115,6 +135,7 @@ class Context:
             max_output_tokens=wishes.max_output_tokens or self.max_output_tokens,
             temperature=self.temperature if wishes.temperature is None else wishes.temperature,
             response_format=wishes.response_format,
+            options=wishes.options.over(self.options),
             added=f"\n# What this conversation is for\n{wishes.system.strip()}\n" if wishes.system else "",
         )
 
@@ -125,12 +146,24 @@ class Context:
         lines = "\n".join(f"- {' '.join(text.split())}" for text in wanted)
         return replace(self, added=f"{self.added}\n# What is to be kept back\n{_KEPT_BACK}\n{lines}\n")
 
+    def room_for_tools(self, window: int) -> Room:
+        """What tools may take of a window of so many tokens."""
+        share = window // 4
+        own = _DEFAULT_TOKENS - tokens_in(self._prompt_in(window)) - _NOW_TOKENS
+        # Who keeps a vault has more of them, and in a large window room for all.
+        own = min(max(own, int(window * _OWN_SHARE)), share)
+        return Room(max(0, own), share, brief=window < _SMALL_WINDOW)
+
+    def _prompt_in(self, window: int) -> str:
+        return self.brief if self.brief and window < _SMALL_WINDOW else self.prompt
+
     async def recalled(
-        self, principal: Principal, text: str, known: Collection[str] = ()
+        self, principal: Principal, text: str, known: Collection[str] = (), *, window: int = 1_000_000
     ) -> tuple[Recalled, ...]:
         """What is remembered that may bear on `text`: by relevance, then what always matters.
 
-        `known` are the texts that stand in the conversation already (`selection`).
+        `known` are the texts that stand in the conversation already (`selection`); in a small
+        `window` less is recalled.
         """
         wanted = min(MAX_K, self.limit + len(known))
         profile = await self.memory.profile(principal, self.profile_limit) if self.profile_limit else []
@@ -139,8 +172,9 @@ class Context:
         found = {hit.id: _of_hit(hit) for hit in hits}
         found |= {fact.id: _of_fact(fact) for fact in profile if fact.id not in found}
         kept: list[Recalled] = []
-        room = _MAX_RECALLED_CHARS
-        for item in map(_cut, found.values()):
+        room = min(_MAX_RECALLED_CHARS, int(window * _RECALLED_SHARE) * _CHARS_PER_TOKEN)
+        most = min(_MAX_ONE_RECALLED_CHARS, room // 2)
+        for item in (_cut(item, most) for item in found.values()):
             if len(item.text) <= room:
                 room -= len(item.text)
                 kept.append(item)
@@ -158,25 +192,42 @@ class Context:
     ) -> LlmRequest:
         """The request for the next step, within a window of `context_tokens`.
 
-        The oldest turns are left out where all do not fit; they stay in the
-        store. Calls without a result get one that says so.
+        The oldest turns are left out if all do not fit; they stay in the
+        store. If the last turn alone does not, the results of its calls are cut, and what was
+        recalled is left out. Calls without a result get one that says so.
 
         Raises:
-            ContextTooLong: the last turn alone is too long.
+            ContextTooLong: the last turn is too long all the same.
         """
         answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
-        block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
-        room = context_tokens - self._fixed_tokens - tools.tokens - answer - tokens_in(block)
+        answer = min(answer, context_tokens // 2)
+        prompt = self._prompt_in(context_tokens)
+        fixed = tokens_in(prompt) + tokens_in(self.added) + _NOW_TOKENS
+        room = context_tokens - fixed - tools.tokens - answer
         # Half of the room at most: what is said with the pictures must fit beside them.
         sight = self.sight.within(room // 2)
-        fitting = _with_recalled(_fitting(_complete(messages), room, sight), block)
+        whole = _complete(messages)
+        turn = sum(tokens_of(message) + sight.tokens_of(message) for message in _last_turn(whole))
+        block = f"{recalled_block(recalled, labels)}\n\n" if recalled else ""
+        if turn + tokens_in(block) > room:
+            block = ""
+        try:
+            fitting = _fitting(whole, room - tokens_in(block), sight)
+        except ContextTooLong as error:
+            message = (
+                f"The message is too long for the model: it takes about {turn:,} tokens, and beside the"
+                f" instructions, the tools and the answer its window of {context_tokens:,} has room for"
+                f" {max(0, room):,}: shorten it, or set a model with a larger window."
+            )
+            raise ContextTooLong(message) from error
         return LlmRequest(
-            system=f"{self.prompt}{self.added}\n# Now\n{self._now(principal)}\n",
-            messages=tuple(sight.named(fitting)),
+            system=f"{prompt}{self.added}\n# Now\n{self._now(principal)}\n",
+            messages=tuple(sight.named(_with_recalled(fitting, block))),
             tools=tools.schemas,
             temperature=self.temperature,
-            max_output_tokens=self.max_output_tokens,
+            max_output_tokens=self.max_output_tokens and answer,
             response_format=self.response_format,
+            options=self.options,
             pictures=sight.pictures,
         )
 
@@ -195,6 +246,7 @@ class Context:
             summary=summary,
             history=max(0, sum(sizes) - memory - summary),
             window=window,
+            untrusted=request.outside,
         )
         if request.is_whole and _turns(asked.messages) == _turns(request.messages):
             return (filled,)
@@ -261,11 +313,19 @@ def tokens_of(message: Message) -> int:
         case UserMessage():
             return tokens_in(message.content)
         case AssistantMessage():
-            return tokens_in(message.content) + sum(
-                tokens_in(call.name + call.arguments) + MESSAGE_TOKENS for call in message.tool_calls
-            )
+            return tokens_in(message.content) + _tokens_beside(message)
         case ToolMessage():
             return tokens_in(message.content)
+
+
+def _tokens_beside(message: AssistantMessage) -> int:
+    """About how many tokens an answer's calls take, and what its provider is sent back."""
+    calls = sum(tokens_in(call.name + call.arguments) + MESSAGE_TOKENS for call in message.tool_calls)
+    if message.origin is None:
+        return calls
+    reasoning = tokens_in(message.reasoning) if message.origin.reasoning and calls else 0
+    extra = tokens_in(msgspec.json.encode(message.extra).decode()) if message.extra else 0
+    return calls + reasoning + extra
 
 
 def _turns(messages: Sequence[Message]) -> int:
@@ -303,12 +363,45 @@ def _fitting(messages: list[Message], room: int, sight: Sight) -> list[Message]:
         if used > room:
             break
         kept_from = start
-    if kept_from == len(messages):
-        message = (
-            "The message is longer than the model accepts: shorten it, or set a model with a larger window."
-        )
-        raise ContextTooLong(message)
-    return messages[kept_from:]
+    if kept_from < len(messages):
+        return messages[kept_from:]
+    return _cut_results(_last_turn(messages), room, sight)
+
+
+def _last_turn(messages: list[Message]) -> list[Message]:
+    """From what the owner said last."""
+    users = (place for place, message in enumerate(messages) if isinstance(message, UserMessage))
+    return messages[max(users, default=0) :]
+
+
+def _cut_results(turn: list[Message], room: int, sight: Sight) -> list[Message]:
+    """The turn with the longest results of its calls cut to what fits.
+
+    Raises:
+        ContextTooLong: it does not fit even so.
+    """
+    sizes = {place: tokens_of(one) for place, one in enumerate(turn) if isinstance(one, ToolMessage)}
+    others = sum(tokens_of(one) + sight.tokens_of(one) for one in turn) - sum(sizes.values())
+    most = _even_share(list(sizes.values()), room - others)
+    if most < _LEAST_RESULT_TOKENS:
+        raise ContextTooLong
+    cut = list(turn)
+    for place, size in sizes.items():
+        result = turn[place]
+        if size > most and isinstance(result, ToolMessage):
+            kept = (most - tokens_in(_SHORTENED)) * _CHARS_PER_TOKEN
+            content = result.content.encode("utf-8", "replace")[:kept].decode("utf-8", "ignore")
+            cut[place] = msgspec.structs.replace(result, content=f"{content}{_SHORTENED}")
+    return cut
+
+
+def _even_share(sizes: Sequence[int], room: int) -> int:
+    """How large each may be at most so that together they fit: the small ones leave theirs to the large."""
+    for count, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        if size * count > room:
+            return room // count
+        room -= size
+    return max(sizes, default=0) if room >= 0 else 0
 
 
 def _with_recalled(messages: list[Message], block: str) -> list[Message]:
@@ -320,10 +413,10 @@ def _with_recalled(messages: list[Message], block: str) -> list[Message]:
     return [*messages[:last], msgspec.structs.replace(said, content=content), *messages[last + 1 :]]
 
 
-def _cut(item: Recalled) -> Recalled:
-    if len(item.text) <= _MAX_ONE_RECALLED_CHARS:
+def _cut(item: Recalled, most: int) -> Recalled:
+    if len(item.text) <= most:
         return item
-    return msgspec.structs.replace(item, text=f"{item.text[: _MAX_ONE_RECALLED_CHARS - 1]}…")
+    return msgspec.structs.replace(item, text=f"{item.text[: most - 1]}…")
 
 
 def _of_fact(fact: Fact) -> Recalled:

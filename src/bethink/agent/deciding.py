@@ -17,7 +17,7 @@ from bethink.masking import restored
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import Principal
 from bethink.store import Put
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -90,17 +90,21 @@ class Deciding:
         raise Conflict
 
     async def tend(self) -> None:
-        """Go on with what was decided before a crash, and end what waited too long."""
-        async for owner, run in self.stored.waiting():
-            try:
-                if run.is_decided and run.brought:
-                    await self.stored.orphan(Principal(owner), run)
-                elif run.is_decided:
-                    await self.go_on(Principal(owner), run.id, NOTHING)
-                else:
-                    await self.stored.settle(Principal(owner), run.conversation)
-            except BethinkError as error:
-                _log.info("run %s is left as it is: %s", run.id, error)
+        """Go on with what was decided before a crash, end what waited too long, and what died."""
+        async for owner, run in self.stored.unfinished():
+            with recorded(_log, "a run that waits could not be tended"):
+                await self._tend(Principal(owner), run)
+
+    async def _tend(self, principal: Principal, run: Run) -> None:
+        try:
+            if run.is_decided and run.brought:
+                await self.stored.orphan(principal, run)
+            elif run.is_decided:
+                await self.go_on(principal, run.id, NOTHING)
+            else:
+                await self.stored.settle(principal, run.conversation)
+        except BethinkError as error:
+            _log.info("run %s is left as it is: %s", run.id, error)
 
     async def tend_always(self) -> None:
         """Tend at once, and every few minutes."""

@@ -26,6 +26,7 @@ from bethink.events import (
     RunDone,
     RunFailed,
     TextDelta,
+    TextSoFar,
     ToolFinished,
     ToolProgress,
     ToolRequested,
@@ -122,7 +123,7 @@ class Delegating:
             toolbox,
             _Unasked(self.policy.rules, toolbox, self.policy.settings),
             self.files,
-            replace(self.context, prompt=errand.system, limit=0, profile_limit=0, added=""),
+            replace(self.context, prompt=errand.system, brief="", limit=0, profile_limit=0, added=""),
             replace(self.bounds, steps=errand.steps),
             job=errand.job,
         )
@@ -178,11 +179,13 @@ class _Unasked(Policy):
         """See `Policy.verdicts`."""
         verdicts = await Policy.verdicts(self, request, calls)
         return [
-            Verdict("deny", _NOT_ASKED.format(reason=verdict.reason, tool=call.tool.name))
-            if verdict.decision == "ask"
-            else verdict
+            self.postponed(call, verdict.reason) if verdict.decision == "ask" else verdict
             for verdict, call in zip(verdicts, calls, strict=True)
         ]
+
+    def postponed(self, call: Prepared, told: str) -> Verdict:
+        """See `Policy.postponed`."""
+        return Verdict("deny", _NOT_ASKED.format(reason=told, tool=call.tool.name))
 
 
 async def _refused(context: ToolContext, errand: Errand) -> Delegated:
@@ -210,6 +213,9 @@ class Gathered:
                 self._thoughts.append(text)
             case TextDelta(text=text):
                 self._text.append(text)
+            case TextSoFar(text=text, reasoning=thought):
+                self._thoughts.append(thought)
+                self._text[:] = [text]
             case ToolRequested():
                 # What was said before a call was no answer yet.
                 self._thoughts += self._text

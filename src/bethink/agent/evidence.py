@@ -71,6 +71,7 @@ def evidence_of(request: RunRequest) -> Evidence:
     recalled = [item.text for item in request.recalled]
     untrusted = [item.text for item in request.recalled if item.untrusted]
     own: list[str] = []
+    vouched: list[str] = []
     addresses: list[str] = []
     for message in request.messages:
         match message:
@@ -88,12 +89,15 @@ def evidence_of(request: RunRequest) -> Evidence:
             case ToolMessage():
                 (untrusted if message.untrusted else own).append(message.content)
                 addresses += message.addresses
+                if not (untrusted or request.outside):
+                    vouched.append(message.content)
     return Evidence(
         said=tuple(said[-_LATELY:]),
         asked=asked,
         recalled=tuple(recalled),
         untrusted=tuple(untrusted),
         own=tuple(own),
+        vouched=tuple(vouched),
         addresses=tuple(addresses),
         outside=request.outside or bool(untrusted),
     )

@@ -23,7 +23,7 @@ from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, 
 from bethink.errors import BadInput, Conflict, InvalidResponse, Refused
 from bethink.llm import LlmRequest
 from bethink.memory import CATEGORIES, NewFact, Source
-from bethink.memory.provenance import is_said
+from bethink.memory.provenance import is_said, is_stated
 from bethink.messages import UserMessage
 from bethink.store import Put
 from bethink.telemetry import log
@@ -44,7 +44,8 @@ Mode = Literal["off", "suggest", "store"]
 _MOST_FACTS: Final = 5
 _SAID_CHARS, _ANSWER_CHARS = 4_000, 2_000
 """How much of each is read: what people tell of themselves is short, what they paste is not."""
-_OUTPUT_TOKENS: Final = 500
+_OUTPUT_TOKENS: Final = 1_500
+"""A third of it for the facts; a model that thinks first needs the rest."""
 _LEAST_WINDOW: Final = 4_096
 """In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
 _MOST_GARBAGE: Final = 3
@@ -141,7 +142,7 @@ class Extraction:
         facts = [
             _fact(one, said.record, is_suggested=self.mode == "suggest")
             for one in proposed[:_MOST_FACTS]
-            if is_said(one.content, said.record.message.content)
+            if _is_theirs(one.content, said.record, answered.record)
         ]
         with anyio.CancelScope(shield=True):
             changed = await self._keep(turn, facts, was=(said.version, answered.version))
@@ -231,6 +232,12 @@ class Extraction:
             raise InvalidResponse(f"The model's answer holds no facts: {error}") from error
         self._garbage = 0
         return found.facts
+
+
+def _is_theirs(content: str, said: StoredMessage, answered: StoredMessage) -> bool:
+    """Whether the owner said it; word for word, where the answer may tell what came from outside."""
+    text = said.message.content
+    return is_said(content, text) and (not answered.untrusted or is_stated(content, [text]))
 
 
 def _why_off(mode: Mode, llm: Llm | None) -> str | None:

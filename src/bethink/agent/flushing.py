@@ -10,7 +10,7 @@ import anyio
 
 from bethink.errors import BethinkError
 from bethink.events import Warned
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from bethink.agent.recorder import Recorder
@@ -52,8 +52,13 @@ class Flusher:
 
 
 async def _flush(recorder: Recorder) -> None:
-    try:
-        await recorder.flush()
-    except BethinkError as error:
-        _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
-        recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
+    with recorded(_log, "a run's journal could not be written") as outcome:
+        try:
+            await recorder.flush()
+        except BethinkError as error:
+            _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
+            recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
+    if outcome.fault is not None:
+        # One run's fault is told in that run, and keeps no other from being written.
+        message = f"The answer is not kept while it streams: {type(outcome.fault).__name__}"
+        recorder.take(Warned(part="store", message=message))

@@ -81,6 +81,8 @@ class Journal:
         for entry in self._entries:
             if isinstance(entry, _Part):
                 texts[entry.kind] = entry.after(0)
+            elif isinstance(entry, TextSoFar):
+                texts = {TextDelta: entry.text, ReasoningDelta: entry.reasoning}
         return Numbered(self.place, TextSoFar(text=texts[TextDelta], reasoning=texts[ReasoningDelta]))
 
     def unsaved(self) -> TextSoFar:
@@ -91,6 +93,10 @@ class Journal:
                 break
             if isinstance(entry, _Part):
                 texts[entry.kind].append(entry.after(0))
+            elif isinstance(entry, TextSoFar):
+                texts[TextDelta].append(entry.text)
+                texts[ReasoningDelta].append(entry.reasoning)
+                break
         return TextSoFar(text="".join(texts[TextDelta][::-1]), reasoning="".join(texts[ReasoningDelta][::-1]))
 
     def read(self, after: Place) -> list[Numbered]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from bethink.agent.offered import FIND_TOOLS
+import msgspec
+
+from bethink.agent.offered import SEARCH_TOOLS
 from bethink.llm import ToolSchema
-from bethink.messages import tokens_in
+from bethink.messages import tokens_of_bytes
 from bethink.tools import documents, images, people, web
 
 if TYPE_CHECKING:
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
 
 _ALIASES = (
-    {"search_memories": "search_memory"} | documents.ALIASES | images.ALIASES | people.ALIASES | web.ALIASES
+    {"search_memories": "search_memory", "find_tools": "search_tools"}
+    | documents.ALIASES
+    | images.ALIASES
+    | people.ALIASES
+    | web.ALIASES
 )
 """Other names that the source documents and their code have for the same tools."""
 
@@ -54,12 +60,60 @@ def known(given: tuple[Sequence[Tool], ...], last: Known | None = None) -> Known
         return _alone(tool)
 
     single = {name: alone(name, tool) for name, tool in by_name.items()}
-    few = [one for name, one in single.items() if name != FIND_TOOLS]
+    few = [one for name, one in single.items() if name != SEARCH_TOOLS]
     aliases = {alias: by_name[of] for alias, of in _ALIASES.items() if of in by_name}
     offer = Offer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
     return Known(given, aliases | by_name, offer, single)
 
 
+def brief(schema: ToolSchema) -> Offer:
+    """The tool as a model with a small window is told of it: by the first sentence alone."""
+    first = schema.description.partition("\n\n")[0]
+    return _offer(ToolSchema(schema.name, first, _without_descriptions(schema.parameters)))
+
+
 def _alone(tool: Tool) -> Offer:
-    schema = ToolSchema(tool.name, tool.description, tool.parameters)
-    return Offer((schema,), tokens_in(str(schema.parameters) + schema.description))
+    parameters = tool.parameters if tool.source else _plain(tool.parameters, tool.parameters.get("$defs", {}))
+    return _offer(ToolSchema(tool.name, tool.description, parameters))
+
+
+def _offer(schema: ToolSchema) -> Offer:
+    function = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
+    return Offer(
+        (schema,), tokens_of_bytes(len(msgspec.json.encode({"type": "function", "function": function})))
+    )
+
+
+_UNSAID = frozenset({"$defs", "title"})
+
+
+def _plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema of our own in fewer words: what may be left out is not said to be null as well."""
+    if "$ref" in schema:
+        named = definitions[str(schema["$ref"]).rpartition("/")[2]]
+        schema = {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
+    plain = {key: value for key, value in schema.items() if key not in _UNSAID}
+    match plain.get("anyOf"):
+        case [one, {"type": "null"}]:
+            del plain["anyOf"]
+            plain = _plain(cast("dict[str, Any]", one), definitions) | plain
+        case _:
+            pass
+    if plain.get("default", "") is None:
+        del plain["default"]
+    for key, value in plain.items():
+        if key == "properties":
+            plain[key] = {name: _plain(one, definitions) for name, one in value.items()}
+        elif isinstance(value, dict):
+            plain[key] = _plain(cast("dict[str, Any]", value), definitions)
+    return plain
+
+
+def _without_descriptions(schema: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties":
+            kept[key] = {name: _without_descriptions(one) for name, one in value.items()}
+        elif key not in {"description", "default"}:
+            kept[key] = value
+    return kept

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import deque
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from bethink.errors import RateLimited
+from bethink.per_key import PerKey, Recent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from bethink.tool import Tool
+
+
+_COUNTED = 10_000
+"""Owners and tools whose calls are counted: only in a flood are there more within a tool's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +32,17 @@ class Limits:
 
     concurrency: int
     now: Callable[[], float] = monotonic
-    _owners: defaultdict[str, asyncio.Semaphore] = field(init=False, repr=False)
-    _tools: dict[tuple[str, str], asyncio.Semaphore] = field(
-        default_factory=dict[tuple[str, str], asyncio.Semaphore], repr=False
+    _owners: PerKey[str, asyncio.Semaphore] = field(init=False, repr=False)
+    _tools: WeakValueDictionary[tuple[str, str], asyncio.Semaphore] = field(
+        default_factory=WeakValueDictionary[tuple[str, str], asyncio.Semaphore], repr=False
     )
-    _begun: defaultdict[tuple[str, str], deque[float]] = field(
-        default_factory=lambda: defaultdict[tuple[str, str], deque[float]](deque), repr=False
+    _begun: Recent[tuple[str, str], deque[float]] = field(
+        default_factory=lambda: Recent[tuple[str, str], deque[float]](_COUNTED), repr=False
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_owners", defaultdict(lambda: asyncio.Semaphore(self.concurrency)))
+        owners = PerKey[str, asyncio.Semaphore](lambda: asyncio.Semaphore(self.concurrency))
+        object.__setattr__(self, "_owners", owners)
 
     @asynccontextmanager
     async def room(self, owner: str, tool: Tool) -> AsyncGenerator[None]:
@@ -55,7 +62,10 @@ class Limits:
     def _count(self, owner: str, tool: Tool) -> None:
         if tool.rate is None:
             return
-        begun, now = self._begun[owner, tool.name], self.now()
+        key, now = (owner, tool.name), self.now()
+        begun = self._begun.get(key)
+        if begun is None:
+            self._begun[key] = begun = deque[float]()
         while begun and begun[0] <= now - tool.rate.per_s:
             begun.popleft()
         if len(begun) >= tool.rate.calls:

@@ -12,18 +12,20 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from bethink.agent.answer import Answer
-from bethink.agent.choosing import at_this_step
+from bethink.agent.bounds import BOUND_REACHED
 from bethink.agent.claims import receipts
 from bethink.agent.client_tools import is_clients
-from bethink.agent.context import behind, summary_block
+from bethink.agent.completion import Completion
 from bethink.agent.evidence import tool_context
 from bethink.agent.refusals import approval, denied, finished, forgotten, held_back, rejected
-from bethink.agent.sight import NOTHING_SEEN, look
-from bethink.agent.toolbox import Prepared, Toolbox
-from bethink.errors import ContextTooLong, LlmError, StorageError
+from bethink.agent.toolbox import Postponed, Prepared, Toolbox
+from bethink.errors import LlmError, StorageError
 from bethink.events import (
     ApprovalDecided,
+    ApprovalNeeded,
     Event,
     MemoryRecalled,
     MessageSaved,
@@ -33,7 +35,7 @@ from bethink.events import (
     Usage,
     Warned,
 )
-from bethink.messages import ToolCall, ToolMessage, UserMessage, tokens_in
+from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from bethink.agent.policy import Policy
     from bethink.agent.request import RunRequest
     from bethink.agent.summaries import Summaries
+    from bethink.events import StopReason
     from bethink.files import Files
     from bethink.llm import Llm
 
@@ -64,6 +67,10 @@ class Loop:
     first_call: str | None = None
     job: str = "chat"
 
+    @property
+    def _completion(self) -> Completion:
+        return Completion(self.llm, self.toolbox, self.files, self.context, self.first_call)
+
     async def run(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """The events of the run, ended by one `RunDone`.
 
@@ -79,11 +86,12 @@ class Loop:
             yield RunDone(reason="failed")
 
     async def _steps(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        await self.llm.learn()
         async for event in self._prepare(request):
             yield event
         while (stop := request.spent.exceeded(self.bounds)) is None:
             answer = Answer(job=self.job, prices=self.bounds.prices, labels=request.labels)
-            async with aclosing(self._ask(request, answer)) as events:
+            async with aclosing(self._completion.ask(request, answer)) as events:
                 async for event in events:
                     yield event
             used = answer.usage(request.messages)
@@ -110,7 +118,32 @@ class Loop:
             if waiting or theirs:
                 yield RunDone(reason="awaiting_approval" if waiting else "client_tools", message=saved)
                 return
-        yield RunDone(reason=stop)
+        async with aclosing(self._conclude(request, stop)) as events:
+            async for event in events:
+                yield event
+
+    async def _conclude(self, request: RunRequest, stop: StopReason) -> AsyncGenerator[Event, None]:
+        """The last answer, of what is there, if a bound ended the calls."""
+        last = self._completion.concluding(BOUND_REACHED[stop])
+        answer = Answer(job=self.job, prices=self.bounds.prices, labels=request.labels)
+        try:
+            async with aclosing(last.ask_once(request, answer)) as events:
+                async for event in events:
+                    yield event
+            yield answer.usage(request.messages)
+            message = msgspec.structs.replace(answer.message(), tool_calls=())
+        except (LlmError, TimeoutError):
+            message = AssistantMessage(answer.text)
+        if not message.content.strip():
+            # `agent/recorder` puts a plain sentence there.
+            yield RunDone(reason=stop)
+            return
+        request.add(message)
+        (saved,) = await request.save([message])
+        yield MessageSaved(id=saved, role="assistant")
+        for event in (*answer.used_memories(), *receipts(request.messages, self.toolbox.effect_of)):
+            yield event
+        yield RunDone(reason=stop, message=saved)
 
     async def _prepare(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """What comes before the first question to the model."""
@@ -129,7 +162,9 @@ class Loop:
         try:
             async with asyncio.timeout(self.context.recall_timeout_s):
                 known = {message.content for message in request.messages}
-                request.recall(await self.context.recalled(request.principal, said.content, known))
+                window = self.llm.context_tokens
+                recalled = await self.context.recalled(request.principal, said.content, known, window=window)
+                request.recall(recalled)
         except (StorageError, TimeoutError) as error:
             reason = str(error) or "the search took too long"
             yield Warned(part="memory", message=f"This answer goes without your memories: {reason}")
@@ -138,50 +173,6 @@ class Loop:
         if request.recalled:
             request.labels.give(item.id for item in request.recalled)
             yield MemoryRecalled(items=request.recalled)
-
-    async def _ask(self, request: RunRequest, answer: Answer) -> AsyncGenerator[Event, None]:
-        """Stream one answer; once more with half the history where it was too long for the model."""
-        window = self.llm.context_tokens
-        try:
-            async with aclosing(self._stream(request, answer, window)) as events:
-                async for event in events:
-                    yield event
-        except ContextTooLong:
-            if answer.begun:
-                raise
-            yield Warned(
-                part="model",
-                message="The conversation is too long for the model: its oldest part is left out.",
-            )
-            async with aclosing(self._stream(request, answer, window // 2)) as events:
-                async for event in events:
-                    yield event
-
-    async def _stream(self, request: RunRequest, answer: Answer, room: int) -> AsyncGenerator[Event, None]:
-        offer, must_call = at_this_step(
-            self.first_call,
-            self.toolbox.offer_in(request.messages, request.principal),
-            request=request,
-            toolbox=self.toolbox,
-        )
-        before = summary_block(request.summary)
-        sight = await look(self.files, request.principal, request.messages, sees=self.llm.sees)
-        context = self.context if sight is NOTHING_SEEN else replace(self.context, sight=sight)
-        asked = context.request(
-            request.principal,
-            request.messages,
-            recalled=request.recalled,
-            labels=request.labels,
-            tools=offer,
-            context_tokens=room - (tokens_in(before) if before else 0),
-        )
-        asked = replace(behind(asked, before), must_call=must_call)
-        for event in request.told_once(self.context.filling(asked, request, tools=offer, window=room)):
-            yield event
-        async with aclosing(self.llm.stream(asked)) as deltas:
-            async for delta in deltas:
-                if (event := answer.take(delta)) is not None:
-                    yield event
 
     async def _calls(
         self, request: RunRequest, calls: Sequence[ToolCall], waiting: list[Prepared]
@@ -213,9 +204,8 @@ class Loop:
                         automatic.append(asked)
                         continue
                     waiting.append(asked)
-                    request.seal(asked.call.id, await self.toolbox.sealed(asked))
-                    yield approval(asked, reason)
-        async with aclosing(self._run(request, automatic, results)) as events:
+                    yield await self._waits(request, asked, reason)
+        async with aclosing(self._run(request, automatic, results, waiting=waiting)) as events:
             async for event in events:
                 yield event
         async for event in self._save(request, [results[call.id] for call in calls if call.id in results]):
@@ -255,26 +245,49 @@ class Loop:
             else:
                 results[call.id] = prepared
                 yield finished(prepared)
-        async with aclosing(self._run(request, approved, results)) as events:
+        async with aclosing(self._run(request, approved, results, waiting=None)) as events:
             async for event in events:
                 yield event
         async for event in self._save(request, [results[decided.call.id] for decided in request.decided]):
             yield event
 
     async def _run(
-        self, request: RunRequest, calls: Sequence[Prepared], results: dict[str, ToolMessage]
+        self,
+        request: RunRequest,
+        calls: Sequence[Prepared],
+        results: dict[str, ToolMessage],
+        *,
+        waiting: list[Prepared] | None,
     ) -> AsyncGenerator[Event, None]:
+        """Run calls; one that must be asked about after all goes to `waiting`.
+
+        Without `waiting` the calls were approved already: what goes beyond that is refused.
+        """
         if not calls:
             return
-        context = tool_context(request, self.files)
+        context = replace(tool_context(request, self.files), approved=waiting is None)
         async with aclosing(self.toolbox.run(calls, context)) as items:
             async for item in items:
-                if isinstance(item, ToolMessage):
-                    results[item.call] = item
-                else:
-                    if isinstance(item, Usage):
-                        request.spent.charge(item)
-                    yield item
+                match item:
+                    case ToolMessage():
+                        results[item.call] = item
+                    case Postponed(prepared, told):
+                        verdict = self.policy.postponed(prepared, told)
+                        if verdict.decision == "ask" and waiting is not None:
+                            waiting.append(prepared)
+                            yield await self._waits(request, prepared, verdict.reason)
+                        else:
+                            results[prepared.call.id] = denied(prepared.call, verdict.reason)
+                            yield finished(results[prepared.call.id])
+                    case _:
+                        if isinstance(item, Usage):
+                            request.spent.charge(item)
+                        yield item
+
+    async def _waits(self, request: RunRequest, asked: Prepared, reason: str) -> ApprovalNeeded:
+        """Keep a call for when its owner decides about it."""
+        request.seal(asked.call.id, await self.toolbox.sealed(asked))
+        return approval(asked, reason)
 
     async def _save(self, request: RunRequest, results: Sequence[ToolMessage]) -> AsyncGenerator[Event, None]:
         request.add(*results)

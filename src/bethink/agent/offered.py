@@ -1,9 +1,9 @@
-"""Which tools a model is told of: all while they are few, else Bethink's own and those that were found.
+"""Which tools a model is told of: those that fit and are likeliest wanted; the others it searches for.
 
-`agent/loop` asks before every step. Schemas cost tokens in every request, and a
-model that is shown a hundred tools takes the wrong one; so with more than a few,
-those of servers and plug-ins are found by `find_tools`, and stay on offer in the
-conversation in which they were found.
+`agent/toolbox` asks before every step. Schemas cost tokens in every request, and a model that is shown
+a hundred tools takes the wrong one. So Bethink's own are offered in their order while they fit into
+their room, those of servers and plug-ins while they are few; the rest is found by `search_tools`, and
+stays on offer in the conversation in which it was found.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import dataclass
 from math import log as logarithm
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from bethink.messages import AssistantMessage, ToolMessage
-from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.messages import AssistantMessage, ToolMessage, UserMessage
+from bethink.tool import OF_CLIENT, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from bethink.messages import Message
     from bethink.tool import Tool
 
-FIND_TOOLS = "find_tools"
+SEARCH_TOOLS = "search_tools"
+_FORMER_NAME = "find_tools"
+"""What conversations of earlier versions call it."""
 _MOST_FOUND = 8
 _WORD = re.compile(r"[a-z]+|\d+")
 _CASES = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -35,58 +38,95 @@ _SHORTEST = 3
 _SHOWN_CHARS = 200
 
 
-def offered(tools: Sequence[Tool], messages: Sequence[Message], most: int) -> list[Tool]:
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of the window tools may take, in tokens: Bethink's `own`, and `all` of them.
+
+    In a `brief` one each is described by its first sentence alone.
+    """
+
+    own: int
+    all: int
+    brief: bool = False
+
+
+def offered(
+    tools: Sequence[Tool], messages: Sequence[Message], most: int, *, room: Room, size: Callable[[Tool], int]
+) -> list[Tool]:
     """The tools to tell the model of, in their order.
 
-    All without `find_tools` where they are at most `most`; else those of
-    Bethink itself, and those that were found or called in `messages`.
+    All without `search_tools` if they are at most `most`, fit, and none is rare. Else, while they fit:
+    the client's, which it must see; those that were found or called in `messages`, the latest first;
+    Bethink's own in their order, those for files only in a conversation that has some; the others if
+    all fit.
     """
-    search = [one for one in tools if one.name == FIND_TOOLS]
-    others = [one for one in tools if one.name != FIND_TOOLS]
-    if len(others) <= most or not search:
+    search = [one for one in tools if one.name == SEARCH_TOOLS]
+    others = [one for one in tools if one.name != SEARCH_TOOLS]
+    own = [one for one in others if not one.source]
+    fits = sum(map(size, own)) <= room.own and sum(map(size, others)) <= room.all
+    if not search or (fits and len(others) <= most and not any(one.rare for one in others)):
         return others
-    known = _found(messages)
-    return [one for one in others if not one.source or one.name in known] + search
+    by_name = {one.name: one for one in others}
+    chosen = {one.name: one for one in (*search, *others) if one in search or one.origin == OF_CLIENT}
+    taken = sum(map(size, chosen.values()))
+
+    def take(wanted: Sequence[Tool], limit: int) -> None:
+        """As many of them, in their order, as fit."""
+        nonlocal taken
+        for one in wanted:
+            if one.name not in chosen:
+                if taken + size(one) > limit:
+                    return
+                chosen[one.name] = one
+                taken += size(one)
+
+    take([by_name[name] for name in _found(messages) if name in by_name], room.all)
+    has_files = any(message.attachments for message in messages if isinstance(message, UserMessage))
+    usual = [one for one in own if not one.rare and (has_files or not one.needs_files)]
+    take(usual, min(room.own, room.all))
+    foreign = [one for one in others if one.source and one.name not in chosen]
+    if len(others) <= most and taken + sum(map(size, foreign)) <= room.all:
+        chosen |= {one.name: one for one in foreign}
+    return [one for one in (*others, *search) if one.name in chosen]
 
 
 def reads(one: Tool) -> bool:
     """Whether a tool reads what is the owner's: of such a key without the scope `read` has none."""
-    return one.effect == "read" and one.name != FIND_TOOLS
+    return one.effect == "read" and one.name != SEARCH_TOOLS
 
 
-def _found(messages: Sequence[Message]) -> set[str]:
-    """The names that searches of the conversation gave, and those that were called."""
-    names: set[str] = set()
-    for message in messages:
+def _found(messages: Sequence[Message]) -> list[str]:
+    """The names that searches of the conversation gave, and those that were called; the latest first."""
+    names: list[str] = []
+    for message in reversed(messages):
         match message:
-            case ToolMessage(name=name, content=content, error=None) if name == FIND_TOOLS:
-                names |= set(_listed(content))
+            case ToolMessage(name=name, content=content, error=None) if name in {SEARCH_TOOLS, _FORMER_NAME}:
+                names += _listed(content)
             case AssistantMessage():
-                names |= {call.name for call in message.tool_calls}
+                names += [call.name for call in message.tool_calls]
             case _:
                 pass
-    return names
+    return list(dict.fromkeys(names))
 
 
 def _listed(content: str) -> list[str]:
-    """The names in what `find_tools` answered: the first word of each line of its list."""
+    """The names in what `search_tools` answered: the first word of each line of its list."""
     return re.findall(r"^- ([A-Za-z0-9_-]+):", content, re.MULTILINE)
 
 
 def search_tool(tools: Callable[[], Sequence[Tool]]) -> Tool:
-    """`find_tools` over all tools that there are when it is called."""
+    """`search_tools` over all tools that there are when it is called."""
 
     @tool(effect="read", label="Look for tools: {query}")
-    async def find_tools(
+    async def search_tools(
         context: ToolContext,
         query: Annotated[
             str, Field(description="What the tool should do, in a few words.", min_length=1, max_length=500)
         ],
     ) -> ToolOutput:
-        """Find more tools by what they do.
+        """Find more tools by what they do: there are more than those listed here.
 
-        There are more tools than those listed here. Call this when none of
-        them does what is asked for; the tools found can be called from the
+        Call it before you say that you cannot do something. The tools found can be called from the
         next step on.
         """
         del context
@@ -100,25 +140,25 @@ def search_tool(tools: Callable[[], Sequence[Tool]]) -> Tool:
             untrusted=any(one.trust == "untrusted" for one in best),
         )
 
-    return find_tools
+    return search_tools
 
 
 def found(tools: Sequence[Tool], query: str) -> list[Tool]:
-    """The tools of servers and plug-ins that fit best, best first: by words, the rarer the weightier."""
-    foreign = [one for one in tools if one.source]
-    words = [_words_of(one) for one in foreign]
+    """The tools that fit best, best first: by words, the rarer the weightier."""
+    known = [one for one in tools if one.name != SEARCH_TOOLS]
+    words = [_words_of(one) for one in known]
     spread = Counter(word for counted in words for word in counted)
     wanted = set(_words(query))
 
     def score(counted: Counter[str]) -> float:
         return sum(
-            counted[word] * logarithm(1 + len(foreign) / spread[word]) for word in wanted & counted.keys()
+            counted[word] * logarithm(1 + len(known) / spread[word]) for word in wanted & counted.keys()
         )
 
     ranked = sorted(
         (
             (score(counted), -place, one)
-            for place, (counted, one) in enumerate(zip(words, foreign, strict=True))
+            for place, (counted, one) in enumerate(zip(words, known, strict=True))
         ),
         key=lambda entry: entry[:2],
         reverse=True,

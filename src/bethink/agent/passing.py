@@ -1,4 +1,4 @@
-"""Temporary conversations, removed when their time is over. `across/tidying` calls it, `app` wires it."""
+"""What is kept for a time only, removed when that is over. `across/tidying` calls it, `app` wires it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,27 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.secrets_at_rest import Keeper
 
+_STEPS = 1_000
+"""Commits at once at most, each of some records; what is left then goes in the next hour."""
 _log = log("passing")
 
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Lets temporary conversations go; runs are made after what calls it."""
+    """Lets go of what has passed; runs are made after what calls it."""
 
     runs: Callable[[], Runs]
     keeper: Keeper
 
     async def __call__(self, principal: Principal) -> None:
-        """Remove the owner's that have not changed for a day, with all that was said in them.
+        """Remove the owner's temporary conversations that have not changed for a day, and all said in them.
 
-        Requests that nobody repeats any more are let go, too.
+        Events of runs, uses of tools and requests that nobody repeats any more are let go, too.
         """
         runs = self.runs()
+        for _ in range(_STEPS):
+            if not await runs.purge(principal):
+                break
         await Threads(runs.conversations, self.keeper).purge(principal)
         for conversation in await runs.conversations.passed(principal):
             try:

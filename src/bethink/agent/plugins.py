@@ -61,7 +61,13 @@ def _load(source: str, load: Callable[[], object], into: tuple[list[Tool], list[
         return
     if not found:
         faults.append(f"{source} has no tools: decorate an async function with bethink.tool.tool")
-    tools += found
+    known = {tool.name for tool in tools}
+    for tool in found:
+        if tool.name in known:
+            faults.append(f"{source}: there is a tool {tool.name} already, and this one is left out")
+        else:
+            tools.append(tool)
+            known.add(tool.name)
 
 
 def _tools_in(loaded: object) -> Iterable[Tool]:

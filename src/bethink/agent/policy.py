@@ -2,8 +2,9 @@
 
 What the owner's own tools read and write is theirs; what destroys asks. What
 leaves this machine asks as soon as somebody else's words stand in the context,
-since those may be what asked for it: unless the owner, or a search of theirs,
-gave the very address. Detection of attacks plays no part here.
+since those may be what asked for it: unless all that decides whom it reaches comes
+from the owner, or from a listing of theirs, and what it tells is not private.
+Detection of attacks plays no part here.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING
 
-from bethink.across.common_words import COMMON_WORDS
 from bethink.agent.evidence import evidence_of
+from bethink.agent.leaks import hidden_in, words_in
 from bethink.agent.offered import reads
 from bethink.tool import Evidence
+from bethink.tool_schema import leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bethink.agent.request import RunRequest
     from bethink.agent.rules import Decision, Rules
@@ -33,6 +36,7 @@ NO_READ = "This key may not read: it has not the scope read."
 _FINAL = "This cannot be undone."
 _ASKED = "You chose to be asked about this tool."
 _SENDS = "Something from outside stands in this conversation, and this would send out of this machine: {}"
+_TELLS = "Something from outside stands in this conversation, and this would tell what only you know: {}"
 _MAX_SHOWN = 200
 _MANY = 3
 """So many calls of one message that change records are a bulk change: a person looks at it first."""
@@ -40,7 +44,11 @@ _BULK = "This would change {} records at once."
 
 _BREAKS = re.compile(r"[\s<>\"'`|()\[\]{}]+")
 _WORD = re.compile(r"\w+")
-_MIN_WORD = 3
+_LINK = re.compile(
+    # Each begins where a run of its characters does: sought from within, long runs take minutes.
+    r"(?<!\w)\w++://\S+|(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w-])(?<![\w-]\.)(?:[\w-]++\.)+[^\W\d_]{2,}(?:/\S*)?"
+)
 _TELLING = 4
 """Shorter texts stand in many a sentence by chance: alone they do not show what the owner asked for."""
 
@@ -76,15 +84,28 @@ class Policy:
                 call.arguments,
                 request.principal,
                 rule=self._rule(call.tool, own),
-                evidence=lambda: evidence_of(request),
+                evidence=partial(self._evidence, request, calls, call),
             )
             for call in calls
         ]
+
+    def _evidence(self, request: RunRequest, calls: Sequence[Prepared], call: Prepared) -> Evidence:
+        """Whose words stand in the run, and what has left, or is about to leave, beside this call."""
+        beside = [one.call for one in calls if one is not call]
+        before = [one for said in request.messages for one in getattr(said, "tool_calls", ())]
+        sent = {one.id: one for one in (*before, *beside) if one.id != call.call.id}
+        texts = (one.arguments for one in sent.values() if self.toolbox.effect_of(one.name) == "egress")
+        return replace(evidence_of(request), sent=tuple(texts))
 
     async def verdict(self, principal: Principal, call: Prepared) -> Verdict:
         """A verdict over a call that another program makes for its owner: of its context nothing is known."""
         own = await self.rules.among(principal, [call.tool])
         return judge(call.tool, call.arguments, principal, rule=self._rule(call.tool, own))
+
+    def postponed(self, call: Prepared, told: str) -> Verdict:
+        """A verdict over a call that found out, as it ran, that its owner must agree to it."""
+        del call
+        return Verdict("ask", told)
 
     def _rule(self, tool: Tool, own: Mapping[str, Decision]) -> Decision | None:
         """The rule that holds: this Bethink's where it denies, else the owner's, else this Bethink's.
@@ -138,7 +159,8 @@ def judge(
     if rule == "deny":
         return Verdict("deny", f"{tool.name} is not allowed here.")
     if tool.effect == "destructive":
-        return Verdict("ask", _FINAL)
+        is_ordered = rule != "ask" and _is_ordered(tool, dict(arguments), evidence)
+        return AUTO if is_ordered else Verdict("ask", _FINAL)
     if rule is not None:
         return Verdict("ask", _ASKED) if rule == "ask" else AUTO
     if tool.critical is not None and (why := tool.critical(dict(arguments))):
@@ -146,28 +168,96 @@ def judge(
     if tool.effect != "egress":
         return AUTO
     context = evidence()
-    if not (context.outside or context.untrusted):
+    if not context.is_untrusted:
         return AUTO
-    gives = [tool.name] if tool.gives is None else tool.gives(dict(arguments))
-    own = [text for text in gives if not _was_given(text, context, public=tool.public)]
-    if not tool.public and all(len(text) < _TELLING for text in gives):
+    return _of_sending(tool, dict(arguments), context)
+
+
+def _is_ordered(tool: Tool, arguments: dict[str, object], evidence: Callable[[], Evidence]) -> bool:
+    """Whether the owner's last message names all that decides about a call, where rules say what does."""
+    if not tool.decisive:
+        return False
+    deciding = [text for name in tool.decisive for text in leaves({name: arguments.get(name)})]
+    if all(len(text) < _TELLING for text in deciding):
+        return False
+    # What was said before was about something else: it is no order for what cannot be undone.
+    said = evidence().said[-1:]
+    return all(_was_said(text, said) for text in deciding)
+
+
+def _of_sending(tool: Tool, arguments: dict[str, object], context: Evidence) -> Verdict:
+    """The verdict over a call that leaves, beside words from outside: these may be what asked for it."""
+    gives = [tool.name] if tool.gives is None else tool.gives(arguments)
+    if not gives:
+        return AUTO
+    deciding, told = _divided(tool, arguments, gives)
+    foreign = [text for text in deciding if not _was_given(text, context)]
+    if deciding and tool.decisive is None and all(len(text) < _TELLING for text in deciding):
         # "Meet me on the 13th" is no word about file 13.
-        own = [*gives]
-    return Verdict("ask", _SENDS.format(_shown(own))) if own else AUTO
+        foreign = [*deciding]
+    foreign += [] if tool.public else [link for link in _links(told) if not _was_given(link, context)]
+    if foreign:
+        return Verdict("ask", _SENDS.format(_shown(foreign)))
+    private = words_in((*context.recalled, *context.own)) - words_in((*context.said, *context.untrusted))
+    if not tool.public and deciding and all(_was_said(text, context.said) for text in deciding):
+        # Whom the owner named may be told of them; what they are known or pay by still asks.
+        private = {word for word in private if any(char.isdigit() for char in word)}
+    if (word := hidden_in(told, private, context.sent)) is not None:
+        return Verdict("ask", _TELLS.format(_shown([word])))
+    return AUTO
 
 
-def _was_given(text: str, context: Evidence, *, public: bool) -> bool:
-    """Whether owner or search gave it; of a `public` tool's words, whether they tell nothing private."""
-    if "://" in text:
-        parts = (part for said in context.said for part in (*_BREAKS.split(said), *said.split()))
-        given = {_plain(part) for part in parts}
-        return _plain(text) in given | {_plain(address) for address in context.addresses}
-    if public:
-        # In this order: what is private is little, and what strangers wrote may be fifty pages.
-        private = _words([text]) & _words((*context.recalled, *context.own))
-        return not private or private <= _words((*context.said, *context.untrusted))
+def _divided(
+    tool: Tool, arguments: dict[str, object], gives: Sequence[str]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """What decides whom a call reaches or what it costs; what else it tells. Unruled, all decides."""
+    if tool.public:
+        return [text for text in gives if "://" in text], gives
+    if tool.decisive is None:
+        return gives, ()
+    deciding = {name: value for name, value in arguments.items() if name in tool.decisive}
+    rest = {name: value for name, value in arguments.items() if name not in tool.decisive}
+    return leaves(deciding), leaves(rest)
+
+
+def _was_given(text: str, context: Evidence) -> bool:
+    """Whether the owner, their own things or a listing gave it: nobody from outside chose it."""
+    listed = {_plain(address) for address in context.addresses}
+    if _plain(text) in listed or ("://" not in text and _was_said(text, context.said)):
+        return True
+    if not _LINK.fullmatch(text):
+        return _is_composed(text, context)
+    own = (*context.said, *context.vouched)
+    return _plain(text) in {_plain(part) for said in own for part in (*_BREAKS.split(said), *said.split())}
+
+
+def _is_composed(text: str, context: Evidence) -> bool:
+    """Whether a text is words of the owner around names of a listing: "Dinner at" one of the restaurants."""
+    names = sorted({one for one in context.addresses if len(one) >= _TELLING}, key=len, reverse=True)
+    found = [name for name in names if name in text]
+    if not found:
+        return False
+    parts = re.split("|".join(map(re.escape, found)), text)
+    return all(_was_said(part, context.said) for part in parts if _WORD.search(part))
+
+
+def _was_said(text: str, said: Sequence[str]) -> bool:
+    """Whether the owner said these words, in a row; a short name as it is written."""
+    if len(text) < _TELLING and not text.isdigit():
+        return any(re.search(rf"\b{re.escape(text)}\b", one) for one in said)
     wanted = _phrase(text)
-    return any(wanted in _phrase(said) for said in context.said)
+    return bool(wanted.strip()) and any(wanted in _phrase(one) for one in said)
+
+
+def _links(texts: Iterable[str]) -> list[str]:
+    """What leads somewhere: addresses of pages and of people."""
+    return [link.rstrip(".,;:!?)") for text in texts for part in text.split() for link in _links_in(part)]
+
+
+def _links_in(part: str) -> Iterator[str]:
+    while (found := _LINK.search(part)) is not None:
+        yield found.group()
+        part = part[found.end() :]  # what is glued to an address may be another
 
 
 def _phrase(text: str) -> str:
@@ -177,15 +267,10 @@ def _phrase(text: str) -> str:
 def _plain(address: str) -> str:
     """An address as people write it: without its scheme, its end and the marks around it."""
     # Behind the first scheme: a second one stands inside an address that leads elsewhere.
-    before, scheme, behind = address.strip(".,;:!?").partition("://")
+    before, scheme, behind = address.strip(" .,;:!?").partition("://")
     rest = behind if scheme else before
     host, slash, path = rest.partition("/")
     return f"{host.casefold()}{slash}{path}".rstrip("/")
-
-
-def _words(texts: Iterable[str]) -> set[str]:
-    words = {word for text in texts for word in _WORD.findall(text.casefold()) if len(word) >= _MIN_WORD}
-    return words - COMMON_WORDS
 
 
 def _shown(texts: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ import msgspec
 
 from bethink.across.traces import indexed
 from bethink.agent.audit import TOOL_USES, Ledger
+from bethink.agent.bounds import BOUND_REACHED
 from bethink.agent.claims import place_of
 from bethink.agent.journal import Journal, Numbered
 from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Run, WaitingCall
@@ -34,7 +35,7 @@ from bethink.conversations import (
     sighting,
     turn_of,
 )
-from bethink.errors import BethinkError, Busy, Conflict
+from bethink.errors import Busy, Conflict
 from bethink.events import (
     ApprovalNeeded,
     ClaimUnbacked,
@@ -67,13 +68,16 @@ if TYPE_CHECKING:
 
 _TRIES = 5
 
+_NO_ANSWER = "What was found and done until then is above; ask to go on."
+
 
 @dataclass(slots=True)
 class Recorder:
     """Keeps one live run: what it yields, and what of that must survive.
 
     `aside` marks a run that is not to be recalled, such as a slash command's. Its
-    `wishes` are kept with it while it waits.
+    `wishes` are kept with it while it waits. `lookup` says of one that ends that it only
+    looked something up.
     """
 
     principal: Principal
@@ -84,6 +88,7 @@ class Recorder:
     hush: Hush
     aside: bool = False
     wishes: Wishes = NO_WISHES
+    lookup: bool = False
     ledger: Ledger = field(default_factory=Ledger)
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     _written: Place = field(init=False)
@@ -170,6 +175,7 @@ class Recorder:
             self._usage.append(event)
         else:
             self._filled = event
+            self._outside |= event.untrusted
 
     async def save(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
         """Keep messages of the run; their ids. Unless `durably`, they are written with what comes next."""
@@ -190,6 +196,10 @@ class Recorder:
         waits, is_left = done.reason == "awaiting_approval", done.reason == "client_tools"
         changes: list[Change] = []
         said = self.journal.unsaved()
+        if not said.text and not _is_final(self._last) and done.reason in BOUND_REACHED:
+            # Nor did the model say anything when it was asked for a last answer.
+            self.take(TextDelta(text=f"{BOUND_REACHED[done.reason]} {_NO_ANSWER}"))
+            said = self.journal.unsaved()
         if not (waits or is_left) and (said.text or not _is_final(self._last)):
             (partial,) = await self.save([AssistantMessage(said.text, (), said.reasoning)])
             done = RunDone(reason=done.reason, message=partial)
@@ -211,6 +221,16 @@ class Recorder:
         await self._write(changes, last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
+
+    @property
+    def _forgot(self) -> bool:
+        """Whether something was forgotten for good in the run: what asked for that is no talk to recall."""
+        return any(one.change == "forgotten" for one in self._changed)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the run changed something in memory."""
+        return bool(self._changed)
 
     @property
     def outside(self) -> bool:
@@ -242,6 +262,8 @@ class Recorder:
         final = msgspec.structs.replace(
             last,
             untrusted=self.outside,
+            lookup=self.lookup,
+            aside=last.aside or self._forgot,
             stop_reason=reason,
             note=self._note,
             recalled=self._recalled,
@@ -283,15 +305,13 @@ class Recorder:
             changes = [*changes, *sightings, *(Put(TOOL_USES, use) for use in uses)]
             events = (*self.journal.read(written), *more)
             if events:
-                self._written = place = events[-1].place
-                key, run = f"{self.run.id}:{place}", self.run.id
-                entry = JournalEntry(id=key, run=run, sequence=place.sequence, events=events)
-                changes = [*changes, Put(JOURNAL, entry)]
+                self._written = events[-1].place
+                changes = [*changes, Put(JOURNAL, JournalEntry.of(self.run.id, events))]
             try:
                 # Cut short, nobody could tell whether it was kept.
                 with anyio.CancelScope(shield=True):
                     await self._commit(held, changes, active_run=active_run)
-            except BethinkError:
+            except BaseException:
                 self._held = held + self._held
                 self._written = written
                 self._seen |= seen
@@ -360,9 +380,11 @@ class Recorder:
             (self._asked,) = await self.conversations.store.get(
                 MESSAGES, self.principal.owner, [self.run.message]
             )
-        if self._asked is None or (item := turn_of(now, self._asked.record)) is None:
+        if self._asked is None or self._forgot:
             return []
-        return [Put(MESSAGES, self._asked.record, self._asked.version, item)]
+        asked = msgspec.structs.replace(self._asked.record, lookup=self.lookup)
+        item = turn_of(now, asked)
+        return [Put(MESSAGES, asked, self._asked.version, item)] if item is not None else []
 
     def _hushed(self, changes: Sequence[Change]) -> list[Change]:
         """The changes as they may be committed now, whatever was forgotten since they were worked out."""

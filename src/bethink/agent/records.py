@@ -12,6 +12,8 @@ from bethink.events import StopReason, Usage
 from bethink.store import Collection, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bethink.across.redaction import Redaction
 
 
@@ -72,11 +74,20 @@ class Run(Record, frozen=True, kw_only=True):
 
 
 class JournalEntry(Record, frozen=True, kw_only=True):
-    """Some events of a run, the last of them at `sequence`."""
+    """Some events of a run, the last of them at `sequence`.
+
+    A long text is many entries of one sequence, which a scan gives in the order of their ids.
+    """
 
     run: str
     sequence: int
     events: tuple[Numbered, ...]
+
+    @classmethod
+    def of(cls, run: str, events: Sequence[Numbered]) -> JournalEntry:
+        """The entry of these events, which are one or more; its id sorts as the place of the last does."""
+        last = events[-1].place
+        return cls(id=f"{run}:{last.sort_key}", run=run, sequence=last.sequence, events=tuple(events))
 
 
 RUNS = Collection("runs", Run, ("conversation", "state", "ended_at"), searchable=False)

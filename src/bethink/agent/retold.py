@@ -84,8 +84,14 @@ def _message(message: Message, shade: Shade) -> Message:
         case UserMessage(content=content):
             return UserMessage(shade.text(content), files)
         case AssistantMessage(content=content, tool_calls=calls, reasoning=reasoning):
-            made = tuple(_call(call, shade) for call in calls)
-            return AssistantMessage(shade.text(content), made, shade.text(reasoning))
+            told = msgspec.structs.replace(
+                message,
+                content=shade.text(content),
+                tool_calls=tuple(_call(call, shade) for call in calls),
+                reasoning=shade.text(reasoning),
+            )
+            is_whole = told == message and shade.value(message.extra) == message.extra
+            return message if is_whole else told.without_extra()
         case ToolMessage(content=content, addresses=addresses):
             return msgspec.structs.replace(
                 message,

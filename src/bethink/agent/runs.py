@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -20,6 +21,7 @@ from bethink.agent.deciding import Deciding
 from bethink.agent.elsewhere import Elsewhere
 from bethink.agent.flushing import Flusher
 from bethink.agent.forks import Fork, Parting, attachments_of, parting
+from bethink.agent.lookups import is_lookup
 from bethink.agent.retold import KeptBack, Shades, no_shade, nothing_kept_back
 from bethink.agent.stored_runs import StoredRuns
 from bethink.agent.tally import Tally
@@ -28,7 +30,7 @@ from bethink.conversations import checked_content
 from bethink.errors import BethinkError, Busy
 from bethink.events import Place, RunDone, RunFailed, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Sequence
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from bethink.across.forgettings import Forgettings
+    from bethink.agent.audit import Audit
     from bethink.agent.beginning import Begun
     from bethink.agent.commands import Commands
     from bethink.agent.deciding import Choice
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
     from bethink.principal import Principal
+    from bethink.supervision import Supervise
 
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""
@@ -91,6 +95,7 @@ class Runs:
     rules: Rules
     files: Files
     loops: Loops
+    audit: Audit
     max_run_s: float
     max_message_chars: int
     max_wait_s: float
@@ -129,14 +134,19 @@ class Runs:
         return len(self._live)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncGenerator[Runs]:
+    async def opened(self, supervise: Supervise) -> AsyncGenerator[Runs]:
         """Runs may be started inside; those that still run at the end are interrupted and kept."""
         async with anyio.create_task_group() as tasks:
             object.__setattr__(self, "_tasks", tasks)
-            tasks.start_soon(self._flusher.flush_always)
-            tasks.start_soon(self._elsewhere.cancel_for_others, self._cancel)
-            tasks.start_soon(self._elsewhere.hush_for_others, self._hush)
-            tasks.start_soon(self.deciding.tend_always)
+            elsewhere = self._elsewhere
+            tasks.start_soon(supervise, "journals of runs", self._flusher.flush_always)
+            tasks.start_soon(
+                supervise, "runs stopped elsewhere", partial(elsewhere.cancel_for_others, self._cancel)
+            )
+            tasks.start_soon(
+                supervise, "runs told of forgetting", partial(elsewhere.hush_for_others, self._hush)
+            )
+            tasks.start_soon(supervise, "runs that wait", self.deciding.tend_always)
             try:
                 yield self
             finally:
@@ -257,6 +267,13 @@ class Runs:
         await self._hush(owner)
         await self._elsewhere.hush(owner, await self.stored.processes(owner))
 
+    async def purge(self, principal: Principal) -> int:
+        """Drop some of what the owner's runs leave for a time only; how many records. 0 is all.
+
+        That is the events of what ended a day ago, and uses of tools that are older than they are kept.
+        """
+        return await self.stored.purge(principal) + await self.audit.purge(principal)
+
     def interrupt(self) -> None:
         """End the runs of this process now, because it is about to stop; their readers are told."""
         for live in self._live.values():
@@ -271,8 +288,7 @@ class Runs:
         """
         held = await self.conversations.get(principal, conversation)
         if (active := held.record.active_run) is not None:
-            await self.cancel(principal, active)
-            await self._ended(principal, active)
+            await self.stop(principal, active)
         await self.stored.delete(principal, conversation)
         await self.files.sweep(principal.owner)
         self.on_delete(principal.owner, conversation)
@@ -307,8 +323,13 @@ class Runs:
             if not self._begun[owner]:
                 del self._begun[owner]
 
-    async def _ended(self, principal: Principal, run: str) -> None:
-        """Wait for the end of a run that was told to end."""
+    async def stop(self, principal: Principal, run: str) -> None:
+        """Stop a run, and wait until it has ended.
+
+        Raises:
+            Busy: it runs in another process, and does not stop.
+        """
+        await self.cancel(principal, run)
         try:
             async with asyncio.timeout(_STOP_S), aclosing(self.follow(principal, run)) as batches:
                 async for _ in batches:
@@ -352,7 +373,10 @@ class Runs:
             )
             done = RunDone(reason="failed")
         finally:
-            with anyio.CancelScope(shield=True):
+            with anyio.CancelScope(shield=True), recorded(_log, "what follows a run was not done"):
+                if not recorder.has_changed and not recorder.aside:
+                    with recorded(_log, "it cannot be said whether a run only looked something up"):
+                        recorder.lookup = await is_lookup(live.request, self.loops.context)
                 await self._end(recorder, done)
 
     async def _consume(self, recorder: Recorder, events: AsyncGenerator[Event, None]) -> RunDone:
@@ -367,18 +391,38 @@ class Runs:
         return RunDone(reason="failed")
 
     async def _end(self, recorder: Recorder, done: RunDone) -> None:
+        run = recorder.run.id
         try:
-            await recorder.end(done)
-            await self.stored.purge(recorder.principal)
-        except BethinkError as error:
-            _log.error("the end of run %s could not be stored: %s", recorder.run.id, error)
-            recorder.take(RunFailed(code=error.code, message=f"The answer could not be stored: {error}"))
-            recorder.journal.append(RunDone(reason="failed"))
+            await self._keep_end(recorder, done)
         finally:
-            self._flusher.drop(recorder.run.id)
-            self._live.pop(recorder.run.id, None)
+            self._flusher.drop(run)
+            self._live.pop(run, None)
             self.tally.ended[done.reason] += 1
             self.on_end(recorder.principal.owner, recorder.turn)
+        # Each run's end drops more than one run adds, so that no more and more of it is kept.
+        await self.purge(recorder.principal)
+
+    async def _keep_end(self, recorder: Recorder, done: RunDone) -> None:
+        """Store the end and tell the readers; what breaks that ends the run as failed, stored if it can be.
+
+        A conversation whose run's end is not stored is settled when it is opened next.
+        """
+        run = recorder.run.id
+        for last in (done, RunDone(reason="failed")):
+            with recorded(_log, f"the end of run {run} could not be stored") as outcome:
+                try:
+                    await recorder.end(last)
+                except BethinkError as error:
+                    _log.error("the end of run %s could not be stored: %s", run, error)
+                    recorder.take(
+                        RunFailed(code=error.code, message=f"The answer could not be stored: {error}")
+                    )
+                    break
+            if outcome.fault is None:
+                return
+            why = f"{type(outcome.fault).__name__}: {outcome.fault}"
+            recorder.take(RunFailed(code="internal", message=f"The run failed at its end: {why}"))
+        recorder.journal.append(RunDone(reason="failed"))
 
     def _cancel(self, owner: str, run: str) -> bool:
         """End a run of this process; False where it has none."""

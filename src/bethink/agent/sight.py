@@ -1,6 +1,6 @@
 """Which of the owner's pictures a model is shown, and what it is told of the others.
 
-`agent/loop` looks before each step, `agent/context` puts into the request what was seen.
+`agent/completion` looks before each step, `agent/context` puts into the request what was seen.
 Contents are read anew each time: what was deleted meanwhile is not shown again.
 """
 

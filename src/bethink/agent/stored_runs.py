@@ -31,7 +31,7 @@ from bethink.store import DeleteAll, Put, Scan
 from bethink.store.reading import items_of, owners_of, pages_of, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from bethink.across.forgettings import Forgettings
     from bethink.across.redaction import Redaction
@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 _PAGE = 50
 _WAITING = Scan(RUNS, {"state": "waiting"}, limit=_PAGE)
+_RUNNING = Scan(RUNS, {"state": "running"}, limit=_PAGE)
 _LEAST_SUMMARISED = 4
 """Messages of a conversation: a shorter one has no summary to look for."""
 _SECOND_US = 1_000_000
-_HOUR_US = 3_600 * _SECOND_US
-_DAY_US = 24 * _HOUR_US
+_DAY_US = 86_400 * _SECOND_US
 _PURGED_AT_ONCE = 20
+"""Runs whose journals go in one commit: each may hold thousands of entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class StoredRuns:
     bus: Bus
     is_live: Callable[[str], bool]
     max_wait_s: float
-    _purged: dict[str, int] = field(default_factory=dict[str, int], repr=False)
+    ending: anyio.Lock = field(default_factory=anyio.Lock, repr=False)
 
     async def get(self, principal: Principal, run: str) -> Run:
         """The run's record.
@@ -97,7 +98,7 @@ class StoredRuns:
             found += said
             tokens -= sum(tokens_of(one.message) for one in said)
             before = said[-1].position if len(said) == _PAGE else least
-        found.reverse()
+        found = [one for one in reversed(found) if not one.withdrawn]
         is_whole = before == least or not found or found[0].position <= least
         return Earlier(
             [unlabelled(one.message) for one in found],
@@ -131,8 +132,7 @@ class StoredRuns:
         found: list[Numbered] = []
         scan = Scan(JOURNAL, {"run": run}, order="sequence", low=after.sequence, limit=_PAGE)
         async for page in pages_of(self.conversations.store, principal.owner, scan):
-            entries = sorted((item.record for item in page), key=lambda entry: entry.events[-1].place)
-            found += behind([numbered for entry in entries for numbered in entry.events], after)
+            found += behind([numbered for item in page for numbered in item.record.events], after)
         return found
 
     async def follow(
@@ -175,6 +175,16 @@ class StoredRuns:
             Busy: with `rejecting`, when it is being answered.
         """
         held = await self.conversations.get(principal, conversation)
+        if held.record.active_run is None:
+            return held
+        # One at a time: who comes while another ends the run finds it ended, not busy.
+        async with self.ending:
+            return await self._settle(principal, conversation, rejecting=rejecting)
+
+    async def _settle(
+        self, principal: Principal, conversation: str, *, rejecting: bool
+    ) -> Versioned[Conversation]:
+        held = await self.conversations.get(principal, conversation)
         if (active := held.record.active_run) is None:
             return held
         found = await self.versioned(principal, active)
@@ -191,6 +201,21 @@ class StoredRuns:
             await self._finish(principal, held, found=found, reason="cancelled")
         return await self.conversations.get(principal, conversation)
 
+    async def settled(
+        self, principal: Principal, listed: Sequence[Versioned[Conversation]]
+    ) -> list[Versioned[Conversation]]:
+        """Conversations of a list, after the ends of their runs whose process died have been told in them."""
+        return [await self._settled(principal, held) for held in listed]
+
+    async def _settled(self, principal: Principal, held: Versioned[Conversation]) -> Versioned[Conversation]:
+        if held.record.active_run is None:
+            return held
+        try:
+            return await self.settle(principal, held.record.id)
+        except (Busy, UnknownId):
+            # Somebody else ends it, or removed the conversation, just now.
+            return held
+
     async def orphan(self, principal: Principal, run: Run) -> None:
         """End a run that was decided about, and whose model went with the request that brought it.
 
@@ -203,31 +228,23 @@ class StoredRuns:
         if held.record.active_run == run.id and found.record.is_decided:
             await self._finish(principal, held, found=found, reason="failed")
 
-    async def waiting(self) -> AsyncGenerator[tuple[str, Run]]:
-        """The runs of all owners that wait for decisions, each with its owner."""
+    async def unfinished(self) -> AsyncGenerator[tuple[str, Run]]:
+        """The runs of all owners that wait for decisions or have not ended, each with its owner."""
         async for owner in owners_of(self.conversations.store, RUNS):
-            async for run in records_of(self.conversations.store, owner, _WAITING):
-                yield owner, run
+            for scan in (_WAITING, _RUNNING):
+                async for run in records_of(self.conversations.store, owner, scan):
+                    yield owner, run
 
-    async def purge(self, principal: Principal) -> None:
-        """Drop journals of the owner's runs that ended more than a day ago: some, at most once an hour."""
-        now = self.conversations.clock.now_us()
-        if now < self._purged.get(principal.owner, 0) + _HOUR_US:
-            return
-        self._purged[principal.owner] = now
-        scan = Scan(
-            RUNS,
-            {"state": "ended"},
-            order="ended_at",
-            low=0,
-            high=now - _DAY_US,
-            limit=_PURGED_AT_ONCE,
-        )
-        page = await self.conversations.store.scan(principal.owner, scan)
-        if page.items:
-            dropped = [DeleteAll(JOURNAL, {"run": item.record.id}) for item in page.items]
-            kept = [Put(RUNS, item.record.without_journal(), if_version=item.version) for item in page.items]
+    async def purge(self, principal: Principal) -> int:
+        """Drop journals of the owner's runs that ended more than a day ago, a few at once; of how many."""
+        high = self.conversations.clock.now_us() - _DAY_US
+        scan = Scan(RUNS, {"state": "ended"}, order="ended_at", low=0, high=high, limit=_PURGED_AT_ONCE)
+        items = (await self.conversations.store.scan(principal.owner, scan)).items
+        if items:
+            dropped = [DeleteAll(JOURNAL, {"run": item.record.id}) for item in items]
+            kept = [Put(RUNS, item.record.without_journal(), if_version=item.version) for item in items]
             await self.conversations.store.commit(principal.owner, [*dropped, *kept])
+        return len(items)
 
     async def forget(self, owner: str, gone: Redaction) -> list[Change]:
         """The changes after which neither journals nor calls that wait tell what is forgotten."""
@@ -252,7 +269,7 @@ class StoredRuns:
 
     async def processes(self, owner: str) -> set[str]:
         """The other processes that run something of the owner now."""
-        runs = records_of(self.conversations.store, owner, Scan(RUNS, {"state": "running"}, limit=_PAGE))
+        runs = records_of(self.conversations.store, owner, _RUNNING)
         others = {run.process async for run in runs} - {self.bus.process}
         return {process for process in others if await self.bus.is_alive(process)}
 

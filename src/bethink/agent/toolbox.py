@@ -21,9 +21,9 @@ import msgspec
 from pydantic import BaseModel
 
 from bethink.agent.call_results import finish
-from bethink.agent.known import NO_TOOLS, Known, Offer, known
+from bethink.agent.known import NO_TOOLS, Known, Offer, brief, known
 from bethink.agent.limits import Limits
-from bethink.agent.offered import offered, reads
+from bethink.agent.offered import Room, offered, reads
 from bethink.agent.retold import Shades, no_shade, veiled
 from bethink.errands import nobody
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
@@ -32,7 +32,7 @@ from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.redacting import Redacting
 from bethink.telemetry import log
-from bethink.tool import NewFile, Tool, ToolContext, ToolOutput
+from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
@@ -74,6 +74,14 @@ class Prepared:
     def whole(self) -> str:
         """The arguments as JSON, with what is secret in them: only to be sealed."""
         return json.dumps(self.arguments, ensure_ascii=False, default=_plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """A call that found out that its owner must agree to it; it has changed nothing. `told` says to what."""
+
+    prepared: Prepared
+    told: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +147,21 @@ class Toolbox:
         chosen = [one for name in names if (one := self._known.schemas.get(name)) is not None]
         return Offer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
 
-    def offer_in(self, messages: Sequence[Message], principal: Principal) -> Offer:
+    def offer_in(self, messages: Sequence[Message], principal: Principal, room: Room) -> Offer:
         """The tools that a model is told of at this point of a conversation (`offered`)."""
-        now, may_read = self._known, "read" in principal.rights
-        if not self.enabled or (may_read and len(now.offer.schemas) <= self.most):
-            return self.offer
-        tools = [tool for tool in self.all if may_read or not reads(tool)]
-        return self.alone(*(tool.name for tool in offered(tools, messages, self.most)))
+        now = self._known
+        if not self.enabled:
+            return NO_TOOLS
+        shown = {name: brief(one.schemas[0]) if room.brief else one for name, one in now.schemas.items()}
+        tools = [tool for tool in self.all if "read" in principal.rights or not reads(tool)]
+        chosen = offered(tools, messages, self.most, room=room, size=lambda one: shown[one.name].tokens)
+        offers = [shown[tool.name] for tool in chosen]
+        return Offer(tuple(one.schemas[0] for one in offers), sum(one.tokens for one in offers))
+
+    def has_unreviewed(self, offer: Offer) -> bool:
+        """Whether what a model is told of these tools holds words from outside that nobody has accepted."""
+        by_name = self._known.by_name
+        return any((tool := by_name.get(one.name)) is not None and tool.unreviewed for one in offer.schemas)
 
     @property
     def _known(self) -> Known:
@@ -236,13 +252,13 @@ class Toolbox:
 
     async def run(
         self, calls: Sequence[Prepared], context: ToolContext
-    ) -> AsyncGenerator[Event | ToolMessage, None]:
+    ) -> AsyncGenerator[Event | ToolMessage | Postponed, None]:
         """Run the calls at once; what they emit as it happens, then each result as it ends.
 
-        A result comes as `ToolFinished` followed by its `ToolMessage`. Closing
+        A result comes as `ToolFinished` followed by its `ToolMessage`, or is `Postponed`. Closing
         the generator cancels the calls that still run.
         """
-        queue: asyncio.Queue[Event | ToolMessage] = asyncio.Queue()
+        queue: asyncio.Queue[Event | ToolMessage | Postponed] = asyncio.Queue()
         # Tasks are ended by it, not cancelled: what must not be cut in two is shielded from that alone.
         scopes = [anyio.CancelScope() for _ in calls]
         tasks = [
@@ -253,7 +269,7 @@ class Toolbox:
         try:
             while waiting:
                 item = await queue.get()
-                waiting -= isinstance(item, ToolMessage)
+                waiting -= isinstance(item, ToolMessage | Postponed)
                 yield item
         finally:
             for scope in scopes:
@@ -265,7 +281,7 @@ class Toolbox:
         self,
         prepared: Prepared,
         context: ToolContext,
-        queue: asyncio.Queue[Event | ToolMessage],
+        queue: asyncio.Queue[Event | ToolMessage | Postponed],
         *,
         scope: anyio.CancelScope,
     ) -> asyncio.Task[None]:
@@ -277,7 +293,7 @@ class Toolbox:
                 _log.error(
                     "tool %s: %s", prepared.call.name, "cancelled itself" if task.cancelled() else task
                 )
-                finish(queue, prepared.call, ToolOutput(text, error="tool_failed"))
+                finish(queue.put_nowait, prepared.call, ToolOutput(text, error="tool_failed"))
 
         async def call() -> None:
             with scope:
@@ -288,7 +304,7 @@ class Toolbox:
         return task
 
     async def _one(
-        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage]
+        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage | Postponed]
     ) -> None:
         def emit(event: Event) -> None:
             if isinstance(event, ToolProgress):
@@ -309,11 +325,14 @@ class Toolbox:
                 duration_ms = round((perf_counter() - start) * 1000, 2)
         except RateLimited as error:
             output, is_ours = ToolOutput(str(error), error=error.code), True
+        if isinstance(output, Foretold):
+            queue.put_nowait(Postponed(replace(prepared, arguments=output.arguments), output.text))
+            return
         output, masked_kinds = self.redacting.output(prepared.tool.name, output)
         output = await veiled(output, prepared.tool, await self.shades(context.principal))
         output = await self._bounded(output, own)
         finish(
-            queue,
+            queue.put_nowait,
             prepared.call,
             output,
             duration_ms=duration_ms,
@@ -321,13 +340,13 @@ class Toolbox:
             redacted=masked_kinds,
         )
 
-    async def _output(self, prepared: Prepared, context: ToolContext) -> tuple[ToolOutput, bool]:
+    async def _output(self, prepared: Prepared, context: ToolContext) -> tuple[ToolOutput | Foretold, bool]:
         """What the tool gave, or what is said in its place; and whether those words are ours alone."""
         timeout_s = prepared.tool.timeout_s or self.timeout_s
         try:
             with anyio.move_on_after(timeout_s):
                 output = await prepared.tool.handler(context, **prepared.arguments)
-                return output if isinstance(output, ToolOutput) else ToolOutput(output), False
+                return ToolOutput(output) if isinstance(output, str) else output, False
         except BethinkError as error:
             return ToolOutput(str(error), error=error.code), False
         except Exception as error:  # noqa: BLE001 - a tool call: recorded, and told to the model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.llm import ToolSchema
+from bethink.llm import NO_OPTIONS, Options, ToolSchema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     response_format: dict[str, Any] | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None
+    options: Options = NO_OPTIONS
 
     def without(self, gone: Redaction) -> Wishes:
         """The wishes with nothing of what is forgotten."""

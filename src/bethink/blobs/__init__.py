@@ -29,6 +29,14 @@ class Blobs(Protocol):
         """The ids of all contents of the owner, those too that are only half written."""
         ...
 
+    async def clean(self, owner: str) -> None:
+        """Remove what writes that were cut short have left, and nothing that any process is writing.
+
+        Raises:
+            StorageError: one cannot be removed.
+        """
+        ...
+
     async def delete(self, owner: str, ids: Iterable[str]) -> None:
         """Remove contents, half written ones too; nothing happens for those that are not there.
 

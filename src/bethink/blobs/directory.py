@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import anyio
 import anyio.to_thread
@@ -45,6 +46,13 @@ class DirectoryBlobs:
         """The ids of all contents of the owner."""
         return await anyio.to_thread.run_sync(partial(_names, self._home(owner)))
 
+    async def clean(self, owner: str) -> None:
+        """Remove what writes that were cut short have left."""
+        try:
+            await anyio.to_thread.run_sync(partial(_clean, self._home(owner)))
+        except OSError as error:
+            raise _translated(error, self.root) from error
+
     async def delete(self, owner: str, ids: Iterable[str]) -> None:
         """Remove contents."""
         paths = [self.path(owner, id) for id in ids]
@@ -74,16 +82,32 @@ def _write(path: Path, content: bytes) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial_path = path.with_name(f"{path.name}{_PARTIAL}")
     try:
-        descriptor = os.open(partial_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
+        with _held(partial_path) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        partial_path.replace(path)
+            partial_path.replace(path)
     except BaseException:
         partial_path.unlink(missing_ok=True)
         raise
     _sync(path.parent)
+
+
+def _held(path: Path) -> BinaryIO:
+    """A new file that is locked while it is open: one without a lock belongs to no process any more."""
+    while True:
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()  # `_clean` had it first
+
+
+def _clean(home: Path) -> None:
+    for path in home.glob(f"*{_PARTIAL}"):
+        with suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def _unlink(paths: Sequence[Path]) -> None:

@@ -30,6 +30,11 @@ class Bus(Protocol):
         """This process's own name on the bus, unique for its life."""
         ...
 
+    @property
+    def fault(self) -> str | None:
+        """What does not work since the bus last looked after itself, as a sentence; None where all does."""
+        ...
+
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic, in every process, soon and at most once."""
         ...

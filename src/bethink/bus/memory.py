@@ -47,6 +47,11 @@ class MemoryBus:
         """This process's own name on the bus."""
         return self._process
 
+    @property
+    def fault(self) -> None:
+        """Nothing can go wrong."""
+        return
+
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic."""
         self._hub.mailboxes.deliver((Notice(topic, payload),))

@@ -58,11 +58,17 @@ class SqliteBus:
         self._jobs: SimpleQueue[Callable[[BusFile], None] | None] = SimpleQueue()
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._closed = False
+        self._fault: str | None = None
 
     @property
     def process(self) -> str:
         """This process's own name on the bus."""
         return self._process
+
+    @property
+    def fault(self) -> str | None:
+        """What went wrong at its last chores, as a sentence; None where nothing did."""
+        return self._fault
 
     async def publish(self, topic: str, payload: str = "") -> None:
         """Tell every subscriber of the topic, in every process."""
@@ -133,18 +139,18 @@ class SqliteBus:
     def _work(self, opened: asyncio.Future[None]) -> None:
         try:
             file = BusFile(open_file(self._path), self._process, self._clock)
-        except (sqlite3.Error, OSError) as error:
-            self._answer(opened, error=self._unusable(error))
-            return
         except BethinkError as error:
             self._answer(opened, error=error)
+            return
+        except Exception as error:  # noqa: BLE001 - handed on to whoever opens the bus
+            self._answer(opened, error=self._unusable(error))
             return
         self._answer(opened)
         chores_at = time.monotonic()
         try:
             while self._step(file, chores_at):
                 if time.monotonic() >= chores_at:
-                    self._attempt(file.do_chores)
+                    self._fault = self._attempt(file.do_chores)
                     chores_at = time.monotonic() + CHORES_S
         finally:
             self._attempt(file.close)
@@ -166,12 +172,17 @@ class SqliteBus:
         self._attempt(lambda: self._deliver(file.news()))
         return True
 
-    def _attempt(self, work: Callable[[], None]) -> None:
-        """Do what nobody waits for; what failed is tried again at its next time."""
+    def _attempt(self, work: Callable[[], None]) -> str | None:
+        """Do what nobody waits for; what failed is tried again at its next time, and said here."""
         try:
             work()
         except sqlite3.Error as error:
             _log.warning("The bus could not use %s: %s", self._path, error)
+            return f"{self._path} cannot be used: {error}"
+        except Exception as error:  # noqa: BLE001 - a background thread: recorded, and told in health
+            _log.exception("The bus could not use %s", self._path)
+            return f"{self._path} cannot be used: {error}"
+        return None
 
     def _deliver(self, notices: Sequence[Notice]) -> None:
         if notices:

@@ -42,19 +42,24 @@ def tell_waiting(session: Session, screen: Screen, run: str) -> None:
     """Name the calls that wait, and where to decide about them."""
     record = session.call(session.app.runs.stored.get, session.principal, run)
     for item in waiting_calls(session, run):
-        screen.note(f"waiting for your decision: {item.label}. {item.reason}", "yellow")
+        screen.note(f"waiting for your decision: {item.label}. {_plain(item.reason)}", "yellow")
         screen.note(f"  {item.name} {exact(item.arguments)}", "yellow")
     command = f"`bethink chat --conversation {record.conversation}`"
     screen.note(f"Decide with {command} in a terminal, or on the web page.", "yellow")
     screen.note("Until then nothing of it is done; a new message in this conversation rejects it.", "yellow")
 
 
+def _plain(reason: str) -> str:
+    """The reason without the marks of Markdown, which only the page shows."""
+    return reason.replace("**", "")
+
+
 def _decide(session: Session, screen: Screen, *, run: str, call: WaitingCall) -> bool:
-    screen.note(f"{call.label}: {call.reason}", "bold")
+    screen.note(f"{call.label}: {_plain(call.reason)}", "bold")
     screen.note(f"  {call.name} {exact(call.arguments)}", "")
     while True:
         try:
-            answer = screen.ask(_FINAL_QUESTION if call.final else _QUESTION)
+            answer = screen.ask(screen.styled(_FINAL_QUESTION, "red") if call.final else _QUESTION)
         except KeyboardInterrupt:
             screen.note("")
             answer = None

@@ -9,8 +9,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bethink.cli.check import Check, broken, off, ok
+from bethink.errors import CorruptDatabase
 from bethink.store.sqlite_errors import translated
-from bethink.store.sqlite_schema import FILE_NAME, MIGRATIONS, open_connection
+from bethink.store.sqlite_schema import FILE_NAME, MIGRATIONS, check_files, open_connection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,11 +58,14 @@ def free_space(path: Path) -> Check:
 def database(data_dir: Path) -> Check:
     """Whether the database can be read, is whole, and of which schema it is."""
     path = data_dir / FILE_NAME
-    if not path.exists():
-        return ok("database", "none yet, made at the first start")
     try:
+        check_files(path)
+        if not path.exists():
+            return ok("database", "none yet, made at the first start")
         with closing(open_connection(path, write=False)) as connection:
             return _database(connection, path)
+    except (CorruptDatabase, OSError) as error:
+        return broken("database", str(error))
     except sqlite3.Error as error:
         return broken("database", str(translated(error, str(path))))
 

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import tempfile
 from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
 from bethink.agent.commands import MODEL_HELP
+from bethink.app import open_app
+from bethink.bus.memory import MemoryBus
 from bethink.cli.check import Check, broken, off, ok
 from bethink.documents.installed import missing_readers
+from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
 from bethink.errors import BadInput, EmbeddingsUnavailable, LlmError, NotAllowed, NotInstalled, StorageError
+from bethink.events import RunFailed, Warned
+from bethink.index.memory import MemoryIndex
+from bethink.llm.capabilities import Learnt
 from bethink.llm.chosen import AUTO
 from bethink.llm.llamacpp import LlamaCppLlm
 from bethink.llm.probing import MODEL_MISSING, Probing
 from bethink.llm.providers import GGUF, Connection, connect
 from bethink.llm.settled import connect_models
+from bethink.ports import Ports
+from bethink.settings import Settings
+from bethink.store.memory import MemoryStore
 from bethink.store.redis import ConversationRedis
 from bethink.vault.workshop import OFF
 from bethink.web.binding import check_bind
@@ -30,10 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bethink.embeddings.minilm_build import Progress
-    from bethink.settings import Settings
     from bethink.store.redis_state import RedisState
 
 _MB = 1_000_000
+_HELLO = "Hello! Answer in one short sentence."
+_FIRST_MESSAGE_S = 300
 _ANSWER_S = 3
 """Our own server answers on the same machine in milliseconds, unless it is starting."""
 
@@ -65,18 +77,52 @@ def fetch_embedder(settings: Settings, tell: Callable[[str], None]) -> None:
 
 
 def model(settings: Settings) -> Check:
-    """Whether the language model answers. Costs no tokens."""
+    """Whether the language model answers a first message as a conversation sends it: with tools."""
     if not settings.model:
         return off("model", MODEL_HELP)
     try:
         fault = asyncio.run(_probe(settings))
+        if fault is not None:
+            return broken("model", f"{settings.model}: {fault}")
+        if settings.model.startswith(f"{GGUF}:"):
+            return asyncio.run(_weights(settings))
+        with tempfile.TemporaryDirectory(prefix="bethink-doctor-") as home:
+            return asyncio.run(_first_message(settings, Path(home)))
     except BadInput as error:
         return broken("model", error.message)
-    if fault is not None:
-        return broken("model", f"{settings.model}: {fault}")
-    if settings.model.startswith(f"{GGUF}:"):
-        return asyncio.run(_weights(settings))
-    return ok("model", f"{settings.model} answers")
+
+
+async def _first_message(settings: Settings, home: Path) -> Check:
+    """Say hello, in a Bethink that keeps nothing, and tell what came of it."""
+    learnt, index = Learnt(), MemoryIndex()
+    llm = connect_models(settings, learnt)
+    ports = Ports(MemoryStore(index), index, MemoryBus(), HashingEmbeddings(), llm, learnt=learnt)
+    tried = Settings(
+        data_dir=home,
+        model=settings.model,
+        model_max_output_tokens=settings.model_max_output_tokens,
+        model_temperature=settings.model_temperature,
+        max_run_s=_FIRST_MESSAGE_S,
+        time_zone=settings.time_zone,
+    )
+    try:
+        async with open_app(tried, ports) as app:
+            me = await app.accounts.authenticate(audience="doctor")
+            conversation = await app.conversations.create(me)
+            run = await app.runs.start(me, conversation.id, _HELLO)
+            events = [one.event async for batch in app.runs.follow(me, run) for one in batch]
+    finally:
+        if llm is not None:
+            await llm.close()
+    told = [event.message for event in events if isinstance(event, Warned) and event.part == "model"]
+    failed = next((event.message for event in events if isinstance(event, RunFailed)), None)
+    if failed is not None:
+        return broken("model", f"{settings.model} does not answer a first message: {failed}")
+    window = 0 if llm is None else llm.context_tokens
+    # What was warned of says what had to be left out.
+    offered = "" if told else " with tools"
+    answers = f"{settings.model} answers a first message{offered}, in a window of {window:,} tokens."
+    return (off if told else ok)("model", " ".join((answers, *told)))
 
 
 async def _weights(settings: Settings) -> Check:

@@ -34,7 +34,7 @@ def list_conversations(session: Session, options: argparse.Namespace) -> int:
     page = session.call(
         session.app.conversations.list, session.principal, limit=_limit(options.limit), **where
     )
-    for item in page.items:
+    for item in session.call(session.app.runs.stored.settled, session.principal, page.items):
         one = item.record
         if options.json:
             told = {

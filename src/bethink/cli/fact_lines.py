@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bethink.cli.terminal import Screen
     from bethink.memory import Changed, Consolidated, Doubt, Fact, Merge, Step
 
+_FIRST = 20
+"""Lines of all that would go, shown before it is agreed to."""
 _INTERNAL = ("digest", "weight", "slot", "legacy_id", "before")
 _BESIDE = {
     ("superseded", "superseded"): "replaces",
@@ -121,13 +123,16 @@ class FactLines:
 
     def doomed(self, preview: Preview) -> None:
         """What would be forgotten: for the person's eyes, never a result."""
-        for line in self._going(preview):
+        lines = self._going(preview)
+        if preview.whole is not None and len(lines) > _FIRST:
+            lines = [*lines[:_FIRST], f"and {len(lines) - _FIRST:,} more: --preview shows all of it"]
+        for line in (*preview.counts, *lines):
             self.screen.note(f"  {line}", "")
 
     def preview(self, preview: Preview) -> None:
         """What would be forgotten, as the result."""
         if not self.is_json:
-            for line in self._going(preview):
+            for line in (*preview.counts, *self._going(preview)):
                 self.screen.line(line)
             return
         self._json(
@@ -140,6 +145,10 @@ class FactLines:
                 "people": [msgspec.to_builtins(told) for told in preview.people],
                 "pages": [msgspec.to_builtins(told) for told in preview.pages],
                 "has_more": preview.has_more,
+                "kinds": [
+                    msgspec.to_builtins(one)
+                    for one in (preview.whole.counts if preview.whole else preview.held)
+                ],
             }
         )
 
@@ -149,6 +158,7 @@ class FactLines:
             self._json(
                 {
                     "forgotten": len(receipt.facts),
+                    "counts": receipt.counts,
                     "at": _rfc3339(receipt.at),
                     "ids": list(receipt.facts),
                     "messages": list(receipt.messages),
@@ -172,6 +182,8 @@ class FactLines:
             *(self._said(said) for said in preview.said),
             *(f"the record of {told.name}: {' … '.join(told.parts)}" for told in preview.people),
             *(f"the page {told.path}: {' … '.join(told.parts)}" for told in preview.pages),
+            *(line for one in preview.held for line in one.lines),
+            *(preview.whole.lines if preview.whole else ()),
         ]
 
     def _said(self, said: Said) -> str:

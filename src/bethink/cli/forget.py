@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 from bethink.across.wanted import MAX_FOUND, Wanted
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
-from bethink.cli.terminal import counted
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ def forget(session: Session, lines: FactLines, options: argparse.Namespace) -> i
     if options.preview:
         lines.preview(preview)
         return Exit.OK
-    if not options.all:
-        lines.doomed(preview)
+    lines.doomed(preview)
     if not options.yes and not _agreed(lines, preview, everything=options.all):
         lines.screen.note("Nothing was forgotten.")
         return Exit.OK
@@ -58,6 +56,8 @@ def _wanted(options: argparse.Namespace, zone: ZoneInfo) -> Wanted:
         until=moment(options.until, zone),
         everything=options.all,
         k=options.k,
+        kinds=options.kinds,
+        conversations=options.conversations,
     )
     wanted.check()
     return wanted
@@ -81,10 +81,10 @@ def _agreed(lines: FactLines, preview: Preview, *, everything: bool) -> bool:
     if not lines.screen.can_ask:
         message = "Forgetting cannot be undone, and nobody is here to agree to it: add --yes."
         raise BadInput(message)
-    count = len(preview.facts) + len(preview.versions)
     if everything:
-        question = f"All {counted(count, 'memory')} go for good. Type {_WORD!r} to do it: "
-        return (lines.screen.ask(question) or "").strip().lower() == _WORD
+        question = f"All of it goes for good. Type {_WORD!r} to do it: "
+        return (lines.screen.ask(lines.screen.styled(question, "red")) or "").strip().lower() == _WORD
+    count = len(preview.facts) + len(preview.versions)
     match count:
         case 0:
             what = "what was said of it"

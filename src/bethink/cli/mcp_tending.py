@@ -66,10 +66,11 @@ def accept(session: Session, screen: Screen, options: argparse.Namespace) -> int
     status = servers.status(options.name)
     if status.state != "ready":
         raise McpUnreachable(f"The server {options.name} cannot be reached: {status.reason}")
-    for tool in status.waiting:
+    to_review = (*status.waiting, *status.unreviewed)
+    for tool in to_review:
         screen.note(f"{tool.change}: {tool.name}")
         screen.note(f"    {one_line(tool.description, 1000)}")
-    if status.waiting and not options.yes:
+    if to_review and not options.yes:
         if not screen.can_ask:
             raise BadInput("Somebody must look at these tools: --yes accepts them without asking.")
         answer = screen.ask("Accept them? Their text is read by the model. [y]es, [n]o: ")
@@ -110,3 +111,5 @@ def _tell(screen: Screen, status: ServerStatus, *, is_json: bool) -> None:
         screen.line(
             f"            not offered: {one_line(names, 200)}: bethink mcp-servers accept {status.name}"
         )
+    elif status.unreviewed:
+        screen.line(f"            not looked at yet: bethink mcp-servers accept {status.name}")

@@ -85,7 +85,17 @@ def _register_changing(family: Commands) -> None:
         "--since", metavar="TIME", help="what was learnt from then on: 2026-05-01, or with 14:30"
     )
     forget.add_argument("--until", metavar="TIME", help="what was learnt before then")
-    forget.add_argument("--all", action="store_true", help="every memory there is")
+    forget.add_argument(
+        "--all", action="store_true", help="every memory there is, and what was said in conversations"
+    )
+    forget.add_argument(
+        "--kinds", nargs="+", default=[], metavar="KIND", help="with --all: these too (pages, files, people)"
+    )
+    forget.add_argument(
+        "--conversations",
+        choices=("keep", "remove"),
+        help="with --all: keep what was said to be read, out of recall (the default), or remove it",
+    )
     forget.add_argument("--preview", action="store_true", help="show what would go, and change nothing")
     add_yes(forget)
     review = _add(family, "review", "accept or reject memories that were suggested")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 import msgspec
 
+from bethink.agent.bounds import BOUND_REACHED
 from bethink.cli.exits import Exit, exit_of_code
 from bethink.cli.terminal import one_line, printable
 from bethink.events import (
@@ -46,12 +47,7 @@ PAGE = "page:"
 STOPPED: dict[StopReason, str] = {
     "cancelled": "Stopped. What was said so far is kept.",
     "interrupted": "The answer was interrupted: the program that gave it ended. What it said is kept.",
-    "max_steps": "Stopped after the most steps that one answer may take (BETHINK_MAX_STEPS).",
-    "max_tool_calls": "Stopped after the most tool calls that one answer may make (BETHINK_MAX_TOOL_CALLS).",
-    "max_tokens": "Stopped after the most tokens that one answer may use (BETHINK_MAX_RUN_TOKENS).",
-    "max_cost": "Stopped at the most that one answer may cost (BETHINK_MAX_RUN_COST_USD).",
-    "max_seconds": "Stopped after the longest time that one answer may take (BETHINK_MAX_RUN_S).",
-    "repeated_calls": "Stopped: the model asked for the same call again and again.",
+    **BOUND_REACHED,
     "length": "The answer was cut at the most tokens that the model may write.",
     "content_filter": "The model's provider filtered the answer.",
 }

@@ -42,4 +42,10 @@ def _open_page(url: str) -> None:
     import threading
     import webbrowser
 
-    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    from bethink.telemetry import log, recorded
+
+    def show() -> None:
+        with recorded(log("cli"), f"no browser could be opened: go to {url}"):
+            webbrowser.open(url)
+
+    threading.Thread(target=show, name="browser", daemon=True).start()

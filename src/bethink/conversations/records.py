@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 NEW_TITLE = "New chat"
 KIND = "turn"
 """Of messages, in the index and in recall."""
+LOOKUP_KIND = "lookup"
+"""In the index, of messages that only looked something up (`StoredMessage.lookup`)."""
 OWNER, ASSISTANT = "owner", "assistant"
 """Who speaks in a conversation with Bethink."""
+WITHDRAWN_KIND = "withdrawn"
+"""In the index, of messages that were taken out of recall: only a search in conversations finds them."""
 _TITLE_CHARS = 60
 _MAX_TITLE_CHARS = 200
 MAX_SYSTEM_CHARS = 20_000
@@ -125,7 +129,10 @@ class StoredMessage(Record, frozen=True, kw_only=True):
 
     `speaker` names who said it in a conversation that came from elsewhere. `aside`
     is what belongs to a slash command: no talk, so not recalled. An answer is
-    `untrusted` for which something from outside was read. `stop_reason`,
+    `untrusted` for which something from outside was read. In a `lookup` the owner
+    only asked what is remembered, and the answer told that, or that nothing is: it
+    is no knowledge, and recall ranks it below all that is. What is `withdrawn` stands
+    there to be read: it is neither recalled nor told to a model. `stop_reason`,
     `note` (what went wrong, for a person), `recalled`, `used`, `unbacked`,
     `changed` and `usage` are what a run left on its last assistant message. The
     `filled` is how much of the model's window was taken. A summary (on the branch
@@ -143,6 +150,8 @@ class StoredMessage(Record, frozen=True, kw_only=True):
     speaker: str | None = None
     aside: bool = False
     untrusted: bool = False
+    lookup: bool = False
+    withdrawn: bool = False
     stop_reason: StopReason | None = None
     note: str | None = None
     recalled: tuple[RecalledRef, ...] = ()
@@ -195,7 +204,7 @@ def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | No
     if stored.aside or calls or not text.strip() or conversation.active_run == stored.run:
         return None
     return IndexItem(
-        kind=KIND,
+        kind=WITHDRAWN_KIND if stored.withdrawn else LOOKUP_KIND if stored.lookup else KIND,
         text=_told(stored, text),
         at=stored.at,
         conversation=stored.conversation,

@@ -237,7 +237,7 @@ class Conversations:
         return [message and message.record for message in found]
 
     async def recallable(self, principal: Principal, ids: Sequence[str]) -> Sequence[StoredMessage | None]:
-        """As `said`, but None also for what stands on no active line: its owner took it back."""
+        """As `said`, but None also for what its owner took back by an edit, or out of recall."""
         found = await self.said(principal, ids)
         places = list({stored.conversation for stored in found if stored is not None})
         held = await self.store.get(CONVERSATIONS, principal.owner, places)
@@ -245,6 +245,7 @@ class Conversations:
         return [
             stored
             if stored is not None
+            and not stored.withdrawn
             and (place := by_id.get(stored.conversation)) is not None
             and is_on_line(place, stored)
             else None

@@ -24,7 +24,8 @@ from bethink.dial.painting import painting_tools
 from bethink.dial.rooms import Rooms
 from bethink.errors import BadInput
 from bethink.llm.fallback import FallbackLlm, Retries
-from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.markup import MarkupLlm
+from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire, Shared
 from bethink.llm.seeing import sees
 from bethink.tools.people import people_tools
 
@@ -148,6 +149,7 @@ class Door:
             tools=given.get("tools", True),
             temperature=asked.temperature,
             max_output_tokens=asked.max_output_tokens,
+            options=asked.options,
             response_format=asked.response_format,
         )
         return choosing(wishes, asked.tools, asked.tool_choice)
@@ -186,9 +188,11 @@ class Door:
             context_tokens=self.settings.context_tokens,
             limits=limits,
             sees=sees(spec, house.models_that_see),
-            connections=self.client.session,
+            shared=Shared(self.client.session, self.house.models.learnt),
         )
-        return FallbackLlm([wire], retries=Retries(attempts=house.model_attempts))
+        return FallbackLlm(
+            [MarkupLlm(wire, self.house.models.learnt)], retries=Retries(attempts=house.model_attempts)
+        )
 
 
 @asynccontextmanager
@@ -210,7 +214,7 @@ async def open_door(app: App) -> AsyncGenerator[Door]:
         rooms = Rooms(house, in_bucket, settings.idle_s)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
-        tasks.start_soon(rooms.sweep_always)
+        tasks.start_soon(app.ports.supervisor.supervise, "rooms for DIAL", rooms.sweep_always)
         yield Door(house, client, settings, rooms, Offer(only=_lasting(house) if in_bucket else None))
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.llm import ToolSchema
-from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from bethink.llm import NO_OPTIONS, Options, ToolSchema
+from bethink.messages import AssistantMessage, Origin, ToolCall, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -57,6 +57,16 @@ class _Past(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_call_id: str | None = None
     name: str | None = None
     untrusted: bool = False
+    origin: str = ""
+    """What the model's provider wants back, as the JSON of `_Beside`: a text comes back letter by letter."""
+
+
+class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an answer keeps for its provider, and its calls by their ids."""
+
+    origin: Origin
+    reasoning: str = ""
+    calls: dict[str, dict[str, Any]] = {}
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -146,6 +156,11 @@ class _Request(msgspec.Struct, frozen=True):
     temperature: float | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
+    top_p: float | None = None
+    stop: str | list[str] | None = None
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    parallel_tool_calls: bool | None = None
     response_format: dict[str, Any] | None = None
     tools: list[_Offered] | None = None
     tool_choice: Any = None
@@ -176,6 +191,7 @@ class Asked:
     configuration: dict[str, Any] = field(default_factory=dict[str, Any])
     temperature: float | None = None
     max_output_tokens: int | None = None
+    options: Options = NO_OPTIONS
     response_format: dict[str, Any] | None = None
     results: tuple[ToolMessage, ...] = ()
     tools: tuple[ToolSchema, ...] = ()
@@ -242,6 +258,13 @@ def unpack(body: bytes, seal_of: Callable[[str], Seal]) -> Asked:
         configuration=(fields and fields.configuration) or {},
         temperature=request.temperature,
         max_output_tokens=request.max_completion_tokens or request.max_tokens,
+        options=Options(
+            top_p=request.top_p,
+            stop=(request.stop,) if isinstance(request.stop, str) else tuple(request.stop or ()),
+            seed=request.seed,
+            reasoning_effort=request.reasoning_effort,
+            parallel_tool_calls=request.parallel_tool_calls,
+        ),
         response_format=request.response_format,
         results=tuple(map(_result, said)) if is_result else (),
         tools=tuple(one.schema for one in request.tools or ()),
@@ -318,7 +341,7 @@ def _past(message: Message) -> _Past:
     match message:
         case AssistantMessage():
             calls = [_Call(call.id, _Function(call.name, call.arguments)) for call in message.tool_calls]
-            return _Past("assistant", message.content, calls or None)
+            return _Past("assistant", message.content, calls or None, origin=_beside(message))
         case ToolMessage():
             return _Past(
                 "tool",
@@ -331,9 +354,21 @@ def _past(message: Message) -> _Past:
             return _Past("user", message.content)
 
 
+def _beside(message: AssistantMessage) -> str:
+    if message.origin is None:
+        return ""
+    calls = {call.id: call.extra for call in message.tool_calls if call.extra}
+    return msgspec.json.encode(_Beside(message.origin, message.reasoning, calls)).decode()
+
+
 def _message(entry: _Past, *, is_ours: bool) -> Message:
     if entry.role == "assistant":
-        return AssistantMessage(entry.content or "", tuple(map(_call, entry.tool_calls or ())))
+        calls = tuple(map(_call, entry.tool_calls or ()))
+        if not (is_ours and entry.origin):
+            return AssistantMessage(entry.content or "", calls)
+        kept = msgspec.json.decode(entry.origin, type=_Beside)
+        calls = tuple(msgspec.structs.replace(call, extra=kept.calls.get(call.id, {})) for call in calls)
+        return AssistantMessage(entry.content or "", calls, kept.reasoning, kept.origin)
     untrusted = entry.untrusted or not is_ours
     return ToolMessage(
         entry.tool_call_id or "", entry.name or "tool", _cut(entry.content or ""), untrusted=untrusted

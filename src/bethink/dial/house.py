@@ -59,6 +59,7 @@ async def open_second(app: App) -> AsyncGenerator[App]:
             internet=app.ports.internet,
             interpreters=app.ports.interpreters,
             images=app.ports.images,
+            supervisor=app.ports.supervisor,
         )
         async with open_app(settings, ports, beside=app) as second:
             yield second

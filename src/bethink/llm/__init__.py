@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from bethink.events import ReasoningDelta, TextDelta, Warned
+from bethink.events import ReasoningDelta, TextDelta, TextSoFar, Warned
+from bethink.messages import Origin
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -37,6 +38,28 @@ class Picture:
     content: bytes = field(repr=False)
 
 
+class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What else may be asked of a model, in OpenAI's words; what is None or empty is not sent."""
+
+    top_p: float | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    parallel_tool_calls: bool | None = None
+
+    def over(self, usual: Options) -> Options:
+        """These, and the usual ones for what is not given here."""
+        return msgspec.structs.replace(
+            usual,
+            **{
+                name: value for name, value in msgspec.structs.asdict(self).items() if value not in (None, ())
+            },
+        )
+
+
+NO_OPTIONS = Options()
+
+
 @dataclass(frozen=True, slots=True)
 class LlmRequest:
     """One request to a model.
@@ -53,19 +76,22 @@ class LlmRequest:
     temperature: float | None = None
     max_output_tokens: int | None = None
     response_format: dict[str, Any] | None = None
+    options: Options = NO_OPTIONS
     pictures: Mapping[str, Picture] = field(default_factory=dict[str, Picture], repr=False)
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True):
     """A piece of a tool call: pieces of one call share `index`, and are joined in order.
 
-    `id` and `name` come with the first piece, and again empty later.
+    `id` and `name` come with the first piece, and again empty later. `extra` is
+    whole, and comes with one of them: see `ToolCall.extra`.
     """
 
     index: int
     id: str = ""
     name: str = ""
     arguments: str = ""
+    extra: dict[str, Any] = {}
 
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
@@ -73,16 +99,21 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """The last delta of a complete answer. Tokens are None where the provider did not count."""
+    """The last delta of a complete answer. Tokens are None where the provider did not count.
+
+    `origin` is what to keep with the answer, so that its provider gets it back.
+    """
 
     reason: FinishReason
     model: str
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    origin: Origin | None = None
 
 
-Delta = TextDelta | ReasoningDelta | ToolCallDelta | Warned | Finish
+Delta = TextDelta | ReasoningDelta | TextSoFar | ToolCallDelta | Warned | Finish
+"""`TextSoFar` replaces all text and reasoning of the answer that came before it."""
 
 
 class Llm(Protocol):
@@ -95,12 +126,16 @@ class Llm(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """How many tokens the model's window holds, answer included."""
+        """How many tokens the model's window holds, answer included; a guess until `learn` has asked."""
         ...
 
     @property
     def sees(self) -> bool:
         """Whether the model is shown the pictures of a request; one that does not is told their names."""
+        ...
+
+    async def learn(self) -> None:
+        """Ask the server what it knows of the model, its window above all; once, and in vain without harm."""
         ...
 
     def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:

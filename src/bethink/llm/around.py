@@ -33,6 +33,10 @@ class Around:
         """Whether the model does."""
         return self._inner.sees
 
+    async def learn(self) -> None:
+        """See `Llm.learn`."""
+        await self._inner.learn()
+
     async def probe(self) -> str | None:
         """See `Llm.probe`."""
         return await self._inner.probe()

@@ -56,7 +56,9 @@ class Chosen:
     def _connect(self, spec: str, base_url: str | None, way: Way) -> Llm:
         key = (spec, base_url, way)
         if key not in self._connected:
-            self._connected[key] = connect_one(self._settings, spec, base_url=base_url, way=way)
+            self._connected[key] = connect_one(
+                self._settings, spec, self._models.learnt, base_url=base_url, way=way
+            )
         return self._connected[key]
 
     async def close(self) -> None:

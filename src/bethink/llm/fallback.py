@@ -121,12 +121,18 @@ class FallbackLlm:
         """Whether the preferred model sees; another one that does not leaves the pictures out itself."""
         return self._models[0].sees
 
+    async def learn(self) -> None:
+        """See `Llm.learn`: of the preferred model; of another one when it is its turn."""
+        await self._models[0].learn()
+
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         """See `Llm.stream`; raises the last model's error."""
         turn = _Turn(self._models, self._retries, request)
         while True:
             held: list[ToolCallDelta] = []
             said = False
+            if turn.model is not self._models[0]:
+                await turn.model.learn()
             deltas = turn.model.stream(turn.request)
             try:
                 async for delta in deltas:
@@ -142,6 +148,8 @@ class FallbackLlm:
                     yield delta
                 return
             except LlmError as error:
+                if isinstance(error, ContextTooLong):
+                    error.window = turn.model.context_tokens
                 warning = None if said else turn.after(error)
                 if warning is None:
                     raise

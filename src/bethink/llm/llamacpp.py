@@ -88,6 +88,9 @@ class LlamaCppLlm:
         self._process: _Process | None = None
         self._starting = asyncio.Lock()
 
+    async def learn(self) -> None:
+        """Nothing: the process is started with the window that was set."""
+
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         """See `Llm.stream`; starts the process where there is none."""
         process = await self._started()

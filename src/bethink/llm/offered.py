@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from bethink.errors import BadInput, UnknownId
+from bethink.llm.capabilities import Learnt
 from bethink.llm.providers import split_spec
 from bethink.llm.settled import connect_one
 
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """The usual model, its fallbacks, and what `models_offered` names.
+    """The usual model, its fallbacks, and what `models_offered` names; `learnt` is known of their servers.
 
     Raises:
         BadInput: a name is not `provider:name`, or its provider is unknown.
     """
 
-    def __init__(self, settings: Settings, usual: Llm | None) -> None:
+    def __init__(self, settings: Settings, usual: Llm | None, learnt: Learnt | None = None) -> None:
         self.usual = usual
+        self.learnt = learnt or Learnt()
         self._settings = settings
         self._connected: dict[str, Llm] = {}
         wanted = (assistant.model for assistant in settings.assistants.values())
@@ -50,7 +52,7 @@ class Models:
         if name not in self._names:
             raise UnknownId(self._not_offered(name))
         if name not in self._connected:
-            self._connected[name] = connect_one(self._settings, name)
+            self._connected[name] = connect_one(self._settings, name, self.learnt)
         return self._connected[name]
 
     def check(self, name: str | None) -> None:

@@ -7,7 +7,7 @@ apart by their first character, since content types are often wrong.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -22,11 +22,14 @@ from bethink.llm.openai_shapes import (
     Part,
     UsageCount,
     decode_chunk,
+    gather,
 )
 from bethink.llm.sse import SseParser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bethink.messages import Origin
 
 _DONE: Final = b"[DONE]"
 _REASONS: Final[dict[str, FinishReason]] = {
@@ -38,17 +41,26 @@ _REASONS: Final[dict[str, FinishReason]] = {
 }
 """Finish reasons of several providers; every other one is an ordinary end."""
 _SNIFFED_BYTES: Final = 1
+_MOST_EXTRA_BYTES: Final = 256 * 1024
+"""Of a provider's own fields of one message or call: signatures and long reasoning fit, pictures do not."""
+_MOST_EXTRA_DEPTH: Final = 32
 
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call in the making. `held` keeps arguments that came before the name."""
+    """A tool call in the making."""
 
     index: int
     id: str
-    named: bool = False
-    held: list[str] = field(default_factory=list[str])
+    name: str = ""
+    is_passed_on: bool = False
     text: list[str] = field(default_factory=list[str])
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def begin(self) -> ToolCallDelta:
+        """All that came so far."""
+        self.is_passed_on = True
+        return ToolCallDelta(self.index, self.id, self.name, "".join(self.text))
 
 
 class CallPieces:
@@ -56,7 +68,8 @@ class CallPieces:
 
     By `index` where the server sends it; a new id and name under a used index
     is a new call all the same. Without an index, a new id or, without ids, a
-    name begins a call. Repeated ids and names are not passed on twice.
+    name begins a call. A name that is sent again counts once; one that comes in
+    pieces is joined until arguments come.
     """
 
     def __init__(self, new_id: Callable[[], str]) -> None:
@@ -67,8 +80,8 @@ class CallPieces:
     def __len__(self) -> int:
         return len(self._calls)
 
-    def take(self, piece: CallPiece) -> ToolCallDelta | None:
-        """The delta that this piece makes, if it makes one."""
+    def take(self, piece: CallPiece, extra: dict[str, Any]) -> list[ToolCallDelta]:
+        """The deltas that this piece makes; `extra` are its fields beside. Calls begin in their order."""
         function = piece.function
         name = (function and function.name) or ""
         arguments = function.arguments if function else None
@@ -77,21 +90,31 @@ class CallPieces:
             text = msgspec.json.encode(arguments).decode()
         call = self._call_of(piece, name)
         call.text.append(text)
-        if call.named:
-            return ToolCallDelta(call.index, arguments=text) if text else None
-        if not name:
-            call.held.append(text)
-            return None
-        call.named = True
-        return ToolCallDelta(call.index, call.id, name, "".join((*call.held, text)))
+        if extra:
+            gather(call.extra, extra)
+        if call.is_passed_on:
+            return [ToolCallDelta(call.index, arguments=text)] if text else []
+        if name != call.name:
+            call.name += name
+        if not (call.name and any(call.text)):
+            return []
+        return [one.begin() for one in self._calls[: call.index + 1] if one.name and not one.is_passed_on]
+
+    def end(self) -> Iterator[ToolCallDelta]:
+        """What is left: calls without arguments, and what providers want back with calls."""
+        for call in self._calls:
+            if not call.is_passed_on:
+                yield call.begin()
+            if call.extra and _is_kept(call.extra):
+                yield ToolCallDelta(call.index, extra=call.extra)
 
     def incomplete(self) -> bool:
         """Whether a call lacks its name or its arguments are cut off."""
-        return any(not call.named or not _is_json("".join(call.text)) for call in self._calls)
+        return any(not call.name or not _is_json("".join(call.text)) for call in self._calls)
 
     def nameless(self) -> bool:
         """Whether a call never got a name."""
-        return any(not call.named for call in self._calls)
+        return any(not call.name for call in self._calls)
 
     def _call_of(self, piece: CallPiece, name: str) -> _Call:
         if piece.index is not None:
@@ -102,7 +125,7 @@ class CallPieces:
             known = next((call for call in self._calls if call.id == piece.id), None)
             return known or self._begin(piece)
         last = self._calls[-1] if self._calls else None
-        return self._begin(piece) if last is None or (name and last.named) else last
+        return self._begin(piece) if last is None or (name and last.name) else last
 
     def _begin(self, piece: CallPiece) -> _Call:
         call = _Call(len(self._calls), piece.id or self._new_id())
@@ -132,6 +155,7 @@ class Answer:
         model: str,
         *,
         new_id: Callable[[], str],
+        origin: Origin,
         error: Callable[[ErrorDetail], LlmError],
         max_event_bytes: int,
         max_bytes: int,
@@ -139,6 +163,9 @@ class Answer:
         self.done = False
         self.finishing = False
         self._model = model
+        self._origin = origin
+        self._extra: dict[str, Any] = {}
+        self._reasoning = ""
         self._error = error
         self._parser = SseParser(max_event_bytes=max_event_bytes)
         self._calls = CallPieces(new_id)
@@ -180,8 +207,9 @@ class Answer:
             raise InvalidResponse(f"{self._model} {said}. Ask again.")
         if self._calls.nameless() or (not self.finishing and self._calls.incomplete()):
             raise InvalidResponse(f"{self._model} asked for a tool but broke off inside the call. Ask again.")
-        deltas.append(self._finish())
-        return deltas
+        finish = self._finish()
+        deltas += self._calls.end()
+        return [*deltas, finish]
 
     def _begin(self, received: bytes) -> list[Delta]:
         """Decide by the first character that is no white space."""
@@ -223,18 +251,17 @@ class Answer:
     def _take(self, payload: bytes, deltas: list[Delta]) -> None:
         try:
             chunk = decode_chunk(payload)
-        except msgspec.MsgspecError as error:
+            choice = chunk.choices[0] if chunk.choices else None
+            given = choice and (choice.delta or choice.message)
+            if given and choice and not choice.index:
+                self._take_content(given, deltas)
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise InvalidResponse(
                 f"{self._model} answered with something that is no chat completion ({error})."
             ) from error
-        if chunk.choices:
-            choice = chunk.choices[0]
-            content = choice.delta or choice.message
-            if content is not None and not choice.index:
-                self._take_content(content, deltas)
-            if choice.finish_reason is not None:
-                self._reason = choice.finish_reason
-                self.finishing = True
+        if choice is not None and choice.finish_reason is not None:
+            self._reason = choice.finish_reason
+            self.finishing = True
         if chunk.usage is not None or chunk.error is not None:
             self._take_rest(chunk)
 
@@ -243,7 +270,16 @@ class Answer:
             raise self._error(ErrorDetail.of(chunk.error))
         self._usage = chunk.usage
 
-    def _take_content(self, content: Content, deltas: list[Delta]) -> None:
+    def _take_content(self, given: dict[str, Any], deltas: list[Delta]) -> None:
+        text = given.get("content")
+        if len(given) == 1 and text and isinstance(text, str):
+            # Nearly every token.
+            self._said = True
+            deltas.append(TextDelta(text=text))
+            return
+        content, extra = Content.of(given)
+        if extra:
+            gather(self._extra, extra)
         text = content.content or content.refusal
         if text:
             if isinstance(text, list):
@@ -252,15 +288,14 @@ class Answer:
             deltas.append(TextDelta(text=text))
         reasoning = content.reasoning_content or content.reasoning
         if reasoning:
+            self._reasoning = "reasoning_content" if content.reasoning_content else "reasoning"
             deltas.append(ReasoningDelta(text=reasoning))
-        if content.tool_calls:
+        pieces = [CallPiece.of(one) for one in content.tool_calls or ()]
+        if content.function_call is not None and not pieces:
+            pieces = [(CallPiece(index=0, function=content.function_call), dict[str, Any]())]
+        for piece, beside in pieces:
             self._said = True
-            deltas.extend(self._call_deltas(content.tool_calls))
-
-    def _call_deltas(self, pieces: list[CallPiece]) -> Iterator[ToolCallDelta]:
-        for piece in pieces:
-            if (delta := self._calls.take(piece)) is not None:
-                yield delta
+            deltas += self._calls.take(piece, beside)
 
     def _finish(self) -> Finish:
         reason: FinishReason = "tool_calls" if len(self._calls) else "stop"
@@ -274,7 +309,22 @@ class Answer:
             input_tokens=None if usage.prompt_tokens is None else int(usage.prompt_tokens),
             output_tokens=None if usage.completion_tokens is None else int(usage.completion_tokens),
             cost_usd=usage.cost,
+            origin=msgspec.structs.replace(
+                self._origin, reasoning=self._reasoning, extra=self._extra if _is_kept(self._extra) else {}
+            ),
         )
+
+
+def _is_kept(value: object, depth: int = 0) -> bool:
+    """Whether a provider's own fields can be kept: what they hold is bounded in size and depth."""
+    if depth == 0 and len(msgspec.json.encode(value)) > _MOST_EXTRA_BYTES:
+        return False
+    inner: Iterable[object] = ()
+    if isinstance(value, dict):
+        inner = cast("dict[str, object]", value).values()
+    elif isinstance(value, list):
+        inner = cast("list[object]", value)
+    return depth <= _MOST_EXTRA_DEPTH and all(_is_kept(one, depth + 1) for one in inner)
 
 
 def _joined(parts: list[Part]) -> str:

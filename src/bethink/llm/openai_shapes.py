@@ -10,71 +10,100 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
+from bethink.llm.capabilities import EXTRA_CONTENT, REASONING, SIGNATURE
+from bethink.llm.routed import in_words
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bethink.llm import LlmRequest, Picture, ToolSchema
+    from bethink.llm.capabilities import Capabilities
+    from bethink.messages import ToolCall
 
 # --- what is sent -------------------------------------------------------------
 
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _encode = msgspec.json.Encoder().encode
+_TOOLLESS: Final = (
+    "\n# No tools here\nWhatever is said above, you can call no tool in this conversation: you store, look "
+    "up and change nothing. Answer from what you were told, and do not say that you did any such thing.\n"
+)
+_UNSIGNED: Final = "skip_thought_signature_validator"
+"""What Google documents for calls that another model made. Source: Gemini API, "Thought signatures"."""
 _UNSEEN: Final = "[You cannot see these pictures: say so plainly where it matters.]"
 
 
-class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """Which optional parts of a request a server takes; learnt from its refusals."""
+def encode_request(
+    request: LlmRequest, model: str, known: Capabilities, *, origin: str = "", pictures: bool = False
+) -> bytes:
+    """The body of a request to a server of which so much is `known`.
 
-    stream_options: bool = True
-    temperature: bool = True
-    max_tokens: str = "max_tokens"
-    """The limit's name: OpenAI's newer models take `max_completion_tokens` only."""
-    pictures: bool = False
-
-    def without(self, complaint: str) -> Dialect | None:
-        """The dialect for a server that refused a request with these words; None if it is not about that.
-
-        Only words that name a parameter count. A request is never refused twice for the same one.
-        """
-        named = complaint.lower()
-        if self.stream_options and ("stream_options" in named or "include_usage" in named):
-            return msgspec.structs.replace(self, stream_options=False)
-        if self.max_tokens == "max_tokens" and "max_completion_tokens" in named:
-            return msgspec.structs.replace(self, max_tokens="max_completion_tokens")
-        if self.max_tokens == "max_completion_tokens" and self.max_tokens in named:
-            return msgspec.structs.replace(self, max_tokens="max_tokens")
-        if self.temperature and "temperature" in named and "support" in named:
-            return msgspec.structs.replace(self, temperature=False)
-        return None
-
-
-def encode_request(request: LlmRequest, model: str, dialect: Dialect) -> bytes:
-    """The body of a streaming request."""
-    if request.pictures and not dialect.pictures:
+    What came with answers of `origin` goes back to it; other servers would refuse it.
+    """
+    if request.pictures and not pictures:
         request = without_pictures(request)
-    messages = [_message(message, request.pictures) for message in request.messages]
-    if request.system:
-        messages.insert(0, {"role": "system", "content": request.system})
-    body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
-    if dialect.stream_options:
+    if not known.tools:
+        request = without_tools(request)
+    messages = _messages(request, known, origin)
+    body: dict[str, Any] = {"model": model, "messages": messages, "stream": known.stream}
+    if known.stream and known.takes("stream_options"):
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         if request.must_call:
             body["tool_choice"] = _choice(request.tools)
-    if request.temperature is not None and dialect.temperature:
+    if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.max_output_tokens is not None:
-        body[dialect.max_tokens] = request.max_output_tokens
+        body[known.max_tokens] = request.max_output_tokens
     if request.response_format is not None:
         body["response_format"] = request.response_format
-    return _encode(body)
+    options = msgspec.to_builtins(request.options)
+    if not request.tools:
+        options.pop("parallel_tool_calls", None)
+    return _encode({name: value for name, value in (body | options).items() if known.takes(name)})
+
+
+def parts_of(body: bytes) -> set[str]:
+    """Of what an encoded request is made: parameters, `system`, `tool_calls`, fields of earlier answers."""
+    request = msgspec.json.decode(body, type=_Sent)
+    parts = set(msgspec.json.decode(body, type=dict[str, msgspec.Raw]))
+    for message in request.messages:
+        parts |= message.keys() - _OWN_FIELDS
+        if message.get("role") == _SYSTEM:
+            parts.add("system")
+        for call in msgspec.json.decode(message.get("tool_calls", b"[]"), type=list[dict[str, msgspec.Raw]]):
+            parts |= {"tool_calls", *(call.keys() - _OWN_FIELDS)}
+    return parts
+
+
+class _Sent(msgspec.Struct):
+    messages: list[dict[str, msgspec.Raw]]
+
+
+_SYSTEM: Final = msgspec.Raw(b'"system"')
+_OWN_FIELDS: Final = frozenset(
+    (
+        *("role", "content", "refusal", "tool_calls", "tool_call_id", "function_call"),
+        *("id", "index", "type", "function"),
+    )
+)
+"""Fields of messages and calls that are read and written here."""
+
+
+def without_tools(request: LlmRequest) -> LlmRequest:
+    """The request for a model that takes no tools: calls and results in words, and that it has none."""
+    if not request.tools and not any(isinstance(message, ToolMessage) for message in request.messages):
+        return request
+    system = f"{request.system.rstrip()}\n{_TOOLLESS}" if request.tools else request.system
+    return replace(
+        request, system=system, messages=tuple(in_words(request.messages)), tools=(), must_call=False
+    )
 
 
 def without_pictures(request: LlmRequest) -> LlmRequest:
@@ -94,7 +123,39 @@ def _pictures_of(message: Message, pictures: Mapping[str, Picture]) -> list[Pict
     return [pictures[file.url] for file in message.attachments if file.url in pictures]
 
 
-def _message(message: Message, pictures: Mapping[str, Picture]) -> dict[str, object]:
+def _messages(request: LlmRequest, known: Capabilities, origin: str) -> list[dict[str, Any]]:
+    """All messages as they are sent, the system's first."""
+    in_tool_turn = _in_tool_turns(request.messages)
+    messages = [
+        _assistant(message, known, origin, in_tool_turn=is_in)
+        if isinstance(message, AssistantMessage)
+        else _message(message, request.pictures)
+        for message, is_in in zip(request.messages, in_tool_turn, strict=True)
+    ]
+    if not request.system:
+        return messages
+    if known.system:
+        return [{"role": "system", "content": request.system}, *messages]
+    first = messages[0] if messages else {}
+    if first.get("role") != "user":
+        return [{"role": "user", "content": request.system}, *messages]
+    text = first["content"]
+    told = f"{request.system}\n\n{text}" if isinstance(text, str) else [_text_part(request.system), *text]
+    return [{"role": "user", "content": told}, *messages[1:]]
+
+
+def _in_tool_turns(messages: Sequence[Message]) -> list[bool]:
+    """Of each message, whether a tool was called between the two user's messages that it stands between."""
+    turn, turns, calling = 0, list[int](), set[int]()
+    for message in messages:
+        turn += isinstance(message, UserMessage)
+        turns.append(turn)
+        if isinstance(message, AssistantMessage) and message.tool_calls:
+            calling.add(turn)
+    return [turn in calling for turn in turns]
+
+
+def _message(message: UserMessage | ToolMessage, pictures: Mapping[str, Picture]) -> dict[str, Any]:
     match message:
         case UserMessage():
             shown = [
@@ -102,22 +163,48 @@ def _message(message: Message, pictures: Mapping[str, Picture]) -> dict[str, obj
                 for picture in _pictures_of(message, pictures)
             ]
             text = message.content
-            return {"role": "user", "content": [{"type": "text", "text": text}, *shown] if shown else text}
+            return {"role": "user", "content": [_text_part(text), *shown] if shown else text}
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call, "content": message.content}
-        case AssistantMessage(tool_calls=()):
-            return {"role": "assistant", "content": message.content}
-        case AssistantMessage():
-            calls = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": _sendable(call.arguments)},
-                }
-                for call in message.tool_calls
-            ]
-            # Null and not "": some models behind gateways refuse empty text.
-            return {"role": "assistant", "content": message.content or None, "tool_calls": calls}
+
+
+def _text_part(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def _assistant(
+    message: AssistantMessage, known: Capabilities, origin: str, *, in_tool_turn: bool
+) -> dict[str, Any]:
+    """An answer, with what its provider wants back of it.
+
+    The reasoning goes back in turns with tools only: DeepSeek demands it there, and elsewhere it passes
+    it over, or once refused it.
+    Source: DeepSeek API Docs, "Thinking Mode"; OpenRouter, "Preserving reasoning blocks".
+    """
+    came_from = message.origin if message.origin is not None and message.origin.model == origin else None
+    told: dict[str, Any] = {} if came_from is None else dict(came_from.extra)
+    if came_from is not None and came_from.reasoning and in_tool_turn and "reasoning_details" not in told:
+        told[came_from.reasoning] = message.reasoning
+    if in_tool_turn and REASONING in known.missed:
+        told.setdefault(REASONING, message.reasoning or " ")
+    told = {name: value for name, value in told.items() if known.takes(name) and name not in _OWN_FIELDS}
+    told |= {"role": "assistant", "content": message.content}
+    if message.tool_calls:
+        # Null and not "": some models behind gateways refuse empty text.
+        told["content"] = message.content or None
+        told["tool_calls"] = [_call(call, known, is_own=came_from is not None) for call in message.tool_calls]
+        if SIGNATURE in known.missed:
+            told["tool_calls"][0].setdefault(EXTRA_CONTENT, {"google": {SIGNATURE: _UNSIGNED}})
+    return told
+
+
+def _call(call: ToolCall, known: Capabilities, *, is_own: bool) -> dict[str, Any]:
+    given = call.extra if is_own else {}
+    extra = {name: value for name, value in given.items() if known.takes(name) and name not in _OWN_FIELDS}
+    beside: object = given.get("function")
+    function: dict[str, Any] = {**cast("dict[str, Any]", beside)} if isinstance(beside, dict) else {}
+    function |= {"name": call.name, "arguments": _sendable(call.arguments)}
+    return {**extra, "id": call.id, "type": "function", "function": function}
 
 
 def _data_url(picture: Picture) -> str:
@@ -147,6 +234,61 @@ def _tool(tool: ToolSchema) -> dict[str, object]:
 
 # --- what is read -------------------------------------------------------------
 
+_FUNCTION: Final = frozenset(("name", "arguments"))
+_CONTENT: Final = _OWN_FIELDS | {"reasoning_content", "reasoning"}
+
+
+def _unread(given: dict[str, Any], read: frozenset[str] = _OWN_FIELDS) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in read and value not in _NOTHING}
+
+
+_NOTHING: Final[tuple[object, ...]] = (None, "", [], {})
+
+
+def gather(extra: dict[str, Any], more: dict[str, Any]) -> None:
+    """Add pieces of fields to what came of them before."""
+    for name, value in more.items():
+        extra[name] = _merged(extra[name], value) if name in extra else value
+
+
+def _merged(earlier: Any, more: Any) -> Any:  # noqa: ANN401 it is JSON
+    """What pieces of a field add up to.
+
+    Texts are joined; the items of lists by their type and index, as OpenRouter's `reasoning_details`; of
+    the strings in an object only its texts are: the others, such as a signature, are whole.
+    """
+    if isinstance(earlier, str) and isinstance(more, str):
+        return earlier if earlier == more else earlier + more
+    if isinstance(earlier, list) and isinstance(more, list):
+        items = [*cast("list[Any]", earlier)]
+        for item in cast("list[Any]", more):
+            place = next((place for place, known in enumerate(items) if _is_same(known, item)), None)
+            if place is None:
+                items.append(item)
+            else:
+                items[place] = _merged(items[place], item)
+        return items
+    if isinstance(earlier, dict) and isinstance(more, dict):
+        whole = dict(cast("dict[str, Any]", earlier))
+        for name, value in cast("dict[str, Any]", more).items():
+            joins = name in _TEXTS or not isinstance(value, str)
+            if value is not None:
+                whole[name] = _merged(whole[name], value) if name in whole and joins else value
+        return whole
+    return cast("Any", earlier if more is None else more)
+
+
+_TEXTS: Final = frozenset(("text", "summary"))
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Whether two items are pieces of one: both say which."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return False
+    first, second = cast("dict[str, Any]", one), cast("dict[str, Any]", other)
+    keys = ("type", "index")
+    return first.get("index") is not None and all(first.get(key) == second.get(key) for key in keys)
+
 
 class Part(msgspec.Struct, frozen=True, gc=False):
     """A part of a message whose content is a list (Mistral)."""
@@ -169,27 +311,50 @@ class CallPiece(msgspec.Struct, frozen=True, gc=False):
     id: str | None = None
     function: Function | None = None
 
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> tuple[CallPiece, dict[str, Any]]:
+        """A piece, and those of its fields that are not read here.
+
+        Raises:
+            msgspec.ValidationError: it is none.
+        """
+        extra = _unread(given)
+        function = given.get("function")
+        if isinstance(function, dict) and (beside := _unread(cast("dict[str, Any]", function), _FUNCTION)):
+            extra["function"] = beside
+        return msgspec.convert(given, cls), extra
+
 
 class Content(msgspec.Struct, frozen=True, gc=False):
     """A `delta` of a stream or the `message` of a whole answer.
 
     `reasoning_content` is DeepSeek's, vLLM's and llama.cpp's name, `reasoning`
-    OpenRouter's and Ollama's.
+    OpenRouter's and Ollama's. `function_call` is what calls were before `tool_calls`.
     """
 
     content: str | list[Part] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
-    tool_calls: list[CallPiece] | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    function_call: Function | None = None
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> tuple[Content, dict[str, Any]]:
+        """The content, and those of its fields that are not read here.
+
+        Raises:
+            msgspec.ValidationError: it is none.
+        """
+        return msgspec.convert(given, cls), _unread(given, _CONTENT)
 
 
 class Choice(msgspec.Struct, frozen=True, gc=False):
     """One alternative; only the first is asked for."""
 
     index: int = 0
-    delta: Content | None = None
-    message: Content | None = None
+    delta: dict[str, Any] | None = None
+    message: dict[str, Any] | None = None
     finish_reason: str | None = None
 
 
@@ -210,6 +375,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
     code: str | int | float | None = None
     type: str | int | None = None
     param: str | None = None
+    metadata: Any = None
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):
@@ -222,6 +388,7 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
 
 _chunk = msgspec.json.Decoder(Chunk).decode
 _error_body = msgspec.json.Decoder(str | ErrorBody).decode
+_listed_error = msgspec.json.Decoder(list[ErrorBody]).decode
 _SURROGATES: Final = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..")
 _PAIR_CHARACTERS: Final = 12
 
@@ -264,7 +431,12 @@ class ErrorDetail(msgspec.Struct, frozen=True):
             return cls(body)
         if body.error is not None:
             return cls.of(body.error)
-        message = body.message or (body.detail if isinstance(body.detail, str) else "")
+        detail = body.detail if isinstance(body.detail, str | None) else _encode(body.detail).decode()
+        message = body.message or detail or ""
+        if isinstance(body.metadata, dict):
+            # OpenRouter: what the provider behind it said.
+            raw = cast("dict[str, Any]", body.metadata).get("raw")
+            message = f"{message} {raw}" if isinstance(raw, str) else message
         codes = (body.code, body.type, body.param)
         return cls(message, " ".join(str(code) for code in codes if code is not None))
 
@@ -272,7 +444,8 @@ class ErrorDetail(msgspec.Struct, frozen=True):
     def of_bytes(cls, body: bytes) -> ErrorDetail:
         """From the body of an error's response, JSON or plain text; a page says nothing."""
         try:
-            return cls.of(_error_body(body))
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+            # Gemini's endpoint puts its error into a list.
+            return cls.of(_listed_error(body)[0] if body.lstrip()[:1] == b"[" else _error_body(body))
+        except (msgspec.MsgspecError, UnicodeDecodeError, IndexError):
             text = body.decode(errors="replace").strip()
             return cls("" if text.startswith("<") else text)

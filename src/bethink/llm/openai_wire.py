@@ -14,7 +14,7 @@ import sys
 import uuid
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import anyio.to_thread
@@ -22,21 +22,28 @@ import msgspec
 
 from bethink.errors import BadInput, ContextTooLong, LlmError
 from bethink.events import Warned
+from bethink.llm.capabilities import Capabilities, Learnt, Step, step_down
+from bethink.llm.ollama import NativeAnswer, chat_url, native_request
 from bethink.llm.openai_answer import Answer
 from bethink.llm.openai_errors import Disconnected, Failures, PicturesRefused
-from bethink.llm.openai_shapes import Dialect, ErrorDetail, encode_request, without_pictures
+from bethink.llm.openai_shapes import ErrorDetail, encode_request, parts_of, without_pictures
 from bethink.llm.sse import MAX_EVENT_BYTES
+from bethink.llm.window import Asking, window_named, window_of
+from bethink.messages import AssistantMessage, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     import aiohttp
 
     from bethink.llm import Delta, LlmRequest
+    from bethink.messages import Message
 
     Connections = Callable[[], Awaitable[aiohttp.ClientSession]]
 
 _MAX_ERROR_BYTES: Final = 64 * 1024
+_MAX_LIST_BYTES: Final = 16 * 1024 * 1024
+"""OpenRouter's list of models is a megabyte."""
 _PROBE_S: Final = 5
 _USAGE_S: Final = 5
 """How long the count of tokens may take after an answer's end; it is worth no longer wait."""
@@ -44,7 +51,13 @@ _DRAIN_S: Final = 1
 """How long a finished response may take to end, so that its connection can be used again."""
 _ERROR_BODY_S: Final = 5
 _JSON: Final = {"Content-Type": "application/json"}
-_BAD_REQUESTS: Final = frozenset({400, 422})
+_REFUSALS: Final = frozenset({400, 404, 422, 500, 501})
+"""OpenRouter says 404 of tools, llama.cpp 500 of what a chat template refuses."""
+_TOOLLESS: Final = (
+    "{name} cannot call tools, its server says: it answers from what it is told, your memories among it, but "
+    "stores, looks up and forgets nothing itself. `/remember`, `/recall` and `/forget everything` need none. "
+    "BETHINK_MODELS_ROUTED={name} has Bethink ask it for each call."
+)
 _KEY_REFUSALS: Final = frozenset({401, 403})
 
 
@@ -55,7 +68,8 @@ class Endpoint:
     `azure` is Azure OpenAI's and DIAL's way: the model's name in the path, the
     key in `api-key`, and `api-version` in the query unless it is empty.
     `key_setting` is what the owner must check when the key is refused,
-    `max_tokens` the server's name for the limit of an answer.
+    `max_tokens` the server's name for the limit of an answer. `window` says who is asked how much the
+    model holds; `wanted_window` is what the owner set, in tokens.
 
     Raises:
         BadInput: the base URL is no http(s) address, or the key cannot be sent.
@@ -68,6 +82,8 @@ class Endpoint:
     api_version: str = ""
     key_setting: str = "the key"
     max_tokens: str = "max_tokens"
+    window: Asking = "nobody"
+    wanted_window: int | None = None
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -133,11 +149,19 @@ class Limits:
     answer_bytes: int = 64 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What models may have in common: connections of somebody else's, and what was learnt of servers."""
+
+    connections: Connections | None = None
+    learnt: Learnt = field(default_factory=Learnt)
+
+
 class OpenAiWire:
     """One model behind one endpoint; its connections are shared by all requests made of it.
 
     A connection is opened for each concurrent request and kept for the next
-    ones: of its own, or of the `connections` that somebody else closes.
+    ones: of its own, or of the `shared` ones that somebody else closes.
     """
 
     def __init__(
@@ -148,28 +172,38 @@ class OpenAiWire:
         context_tokens: int,
         limits: Limits | None = None,
         sees: bool = False,
-        connections: Connections | None = None,
+        shared: Shared | None = None,
     ) -> None:
         self.name = name
         self.context_tokens = context_tokens
         self._endpoint = endpoint
         self._limits = limits or Limits()
         self._failures = Failures(name, endpoint.address, endpoint.key_setting, endpoint.api_key)
-        self._dialect = Dialect(max_tokens=endpoint.max_tokens, pictures=sees)
-        self._connections = connections
+        self._usual = Capabilities(max_tokens=endpoint.max_tokens)
+        shared = shared or Shared()
+        self._learnt = shared.learnt
+        self._origin = f"{name} {urlsplit(endpoint.address).netloc}"
+        self._sees = sees
+        self._connections = shared.connections
         self._session: aiohttp.ClientSession | None = None
+        self._is_learnt = endpoint.window == "nobody"
+        self._by_ollama = False
 
     @property
     def sees(self) -> bool:
         """See `Llm.sees`: as it was told, until the server says that the model sees none."""
-        return self._dialect.pictures
+        return self._sees
 
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         """See `Llm.stream`. Closing the generator closes the connection at once."""
         limits = self._limits
-        response, warning = await self._opened(request)
+        response, known, warnings = await self._opened(request)
+        toolless = bool(request.tools) and not known.tools
+        if toolless and not _was_told(request.messages, self._origin):
+            warnings.append(_warned(_TOOLLESS.format(name=self.name)))
         answer = Answer(
             self.name,
+            origin=Origin(model=self._origin, toolless=toolless),
             # Of calls that a server does not name.
             new_id=lambda: uuid.uuid4().hex,
             error=self._failures.of_error_object,
@@ -177,14 +211,15 @@ class OpenAiWire:
             max_bytes=limits.answer_bytes,
         )
         watch = _Watch(response, limits.first_byte_s)
+        native = NativeAnswer() if self._by_ollama else None
         try:
-            if warning is not None:
+            for warning in warnings:
                 yield warning
             while not answer.done:
                 received = await self._read(response, answer, watch)
                 if not received:
                     break
-                for delta in answer.feed(received):
+                for delta in answer.feed(received if native is None else native.feed(received)):
                     yield delta
                 watch.limit_s = _USAGE_S if answer.finishing else limits.gap_s
             for delta in answer.end():
@@ -194,6 +229,35 @@ class OpenAiWire:
             watch.stop()
             # The connection of a response that was read to its end is free already, and stays open.
             response.close()
+
+    async def learn(self) -> None:
+        """See `Llm.learn`: its window, and of Ollama whether its own way of asking is there."""
+        if self._is_learnt:
+            return
+        found = await window_of(self._endpoint, self._fetched, wanted=self._endpoint.wanted_window)
+        if found is not None:
+            self.context_tokens, self._by_ollama = found.tokens, found.by_ollama
+
+    async def _fetched(self, url: str, body: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 it is JSON
+        """See `Fetch`. A model that is loaded meanwhile takes as long as its first answer may."""
+        patience_s = _PROBE_S if body is None else self._limits.first_byte_s
+        posted = None if body is None else msgspec.json.encode(body)
+        received = b""
+        try:
+            async with (
+                asyncio.timeout(patience_s),
+                await self._request("GET" if posted is None else "POST", url, posted) as response,
+            ):
+                self._is_learnt = True
+                while len(received) < _MAX_LIST_BYTES and (part := await response.content.readany()):
+                    received += part
+            return msgspec.json.decode(received) if response.status == HTTPStatus.OK else None
+        except TimeoutError:
+            # Busy with another answer: no run waits for it again, and a refusal will correct the guess.
+            self._is_learnt = True
+            return None
+        except (LlmError, msgspec.DecodeError, UnicodeDecodeError, *_network_errors()):
+            return None
 
     async def probe(self) -> str | None:
         """See `Llm.probe`: asks for the list of models. A server without one counts as reachable."""
@@ -215,44 +279,57 @@ class OpenAiWire:
         if session is not None:
             await session.close()
 
-    async def _opened(self, request: LlmRequest) -> tuple[aiohttp.ClientResponse, Warned | None]:
-        """A response with status 200, without the pictures where the server refuses them."""
+    async def _opened(self, request: LlmRequest) -> tuple[aiohttp.ClientResponse, Capabilities, list[Warned]]:
+        """A response with status 200, without the pictures if the server refuses them; with what it took."""
         try:
-            return await self._open(request), None
+            response, known = await self._open(request)
         except PicturesRefused as refused:
-            if refused.always:
-                self._dialect = msgspec.structs.replace(self._dialect, pictures=False)
-            response = await self._open(without_pictures(request))
+            self._sees = self._sees and not refused.always
+            response, known = await self._open(without_pictures(request))
             message = f"{refused.message} Asking again without the pictures, which are only named."
-            return response, Warned(part="model", message=message)
+            return response, known, [_warned(message)]
+        return response, known, []
 
-    async def _open(self, request: LlmRequest) -> aiohttp.ClientResponse:
+    async def _open(self, request: LlmRequest) -> tuple[aiohttp.ClientResponse, Capabilities]:
         """A response with status 200. What a server refuses of a request is left out from then on."""
-        tried: list[Dialect] = []
+        known = await self._learnt.of(self._origin, self._usual)
+        now, tried = Step(known, known), list[Capabilities]()
         while True:
-            dialect = self._dialect
-            tried.append(dialect)
-            response = await self._post(await self._encoded(request, dialect))
+            tried.append(now.capabilities)
+            body = await self._encoded(request, now.capabilities)
+            response = await self._post(body)
             if response.status == HTTPStatus.OK:
-                return response
+                if now.lasting != known:
+                    await self._learnt.keep(self._origin, now.lasting)
+                return response, now.capabilities
             async with response:
                 detail = await _error_detail(response)
             error = self._failures.of_status(response.status, detail, response.headers)
-            plainer = dialect.without(f"{detail.code} {detail.message}")
-            mendable = response.status in _BAD_REQUESTS and not isinstance(error, ContextTooLong)
-            if not mendable or plainer is None or plainer in tried:
-                shown = request.pictures and dialect.pictures
+            if isinstance(error, ContextTooLong) and (named := window_named(detail.message)):
+                self.context_tokens = min(self.context_tokens, named)
+            step = None
+            if response.status in _REFUSALS and not isinstance(error, ContextTooLong):
+                step = step_down(f"{detail.code} {detail.message}", now, parts_of(body))
+            if step is None or step.capabilities in tried:
+                shown = request.pictures and self._sees
                 raise (self._failures.of_pictures(response.status, detail, error) if shown else None) or error
-            self._dialect = plainer
+            now = step
 
-    async def _encoded(self, request: LlmRequest, dialect: Dialect) -> bytes:
+    async def _encoded(self, request: LlmRequest, known: Capabilities) -> bytes:
+        def encoded() -> bytes:
+            return encode_request(
+                request, self._endpoint.model, known, origin=self._origin, pictures=self._sees
+            )
+
         if not request.pictures:
-            return encode_request(request, self._endpoint.model, dialect)
+            return encoded()
         # Megabytes: other conversations go on meanwhile.
-        return await anyio.to_thread.run_sync(encode_request, request, self._endpoint.model, dialect)
+        return await anyio.to_thread.run_sync(encoded)
 
     async def _post(self, body: bytes) -> aiohttp.ClientResponse:
         url = self._endpoint.chat_url
+        if self._by_ollama:
+            url, body = chat_url(self._endpoint.base_url), native_request(body, self.context_tokens)
         try:
             async with asyncio.timeout(self._limits.first_byte_s):
                 try:
@@ -308,6 +385,16 @@ class OpenAiWire:
             raise self._failures.broken_off() from error
         finally:
             watch.waiting = False
+
+
+def _warned(message: str) -> Warned:
+    return Warned(part="model", message=message)
+
+
+def _was_told(messages: Sequence[Message], origin: str) -> bool:
+    """Whether a conversation has an answer of this model already for which it had no tools."""
+    answers = (message.origin for message in messages if isinstance(message, AssistantMessage))
+    return any(one is not None and one.toolless and one.model == origin for one in answers)
 
 
 class _Watch:

@@ -7,16 +7,18 @@ name it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput
-from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
+from bethink.llm.capabilities import Learnt
+from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire, Shared
 from bethink.llm.scripted import ScriptedLlm
 
 if TYPE_CHECKING:
     from bethink.llm import Llm
+    from bethink.llm.window import Asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Provider:
 
     `base_url` is None where only the owner knows it. `context_tokens` is a
     window that its models have at least; `key_variable` is empty where no key
-    is needed.
+    is needed; `window` says who is asked for the window of a model.
     """
 
     base_url: str | None
@@ -33,6 +35,7 @@ class Provider:
     context_tokens: int
     azure: bool = False
     max_tokens: str = "max_tokens"
+    window: Asking = "nobody"
 
 
 PROVIDERS: Final[dict[str, Provider]] = {
@@ -41,12 +44,12 @@ PROVIDERS: Final[dict[str, Provider]] = {
     ),
     "azure": Provider(None, "AZURE_OPENAI_API_KEY", 128_000, azure=True, max_tokens="max_completion_tokens"),
     "dial": Provider(None, "DIAL_API_KEY", 128_000, azure=True),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", 128_000),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", 128_000, window="models"),
     # The servers below run on the owner's machines; theirs are the ports they listen on by default.
-    "vllm": Provider("http://127.0.0.1:8000/v1", "", 32_768),
-    "mlx": Provider("http://127.0.0.1:8080/v1", "", 32_768),
-    "ollama": Provider("http://127.0.0.1:11434/v1", "", 4_096),
-    "llamacpp": Provider("http://127.0.0.1:8080/v1", "", 8_192),
+    "vllm": Provider("http://127.0.0.1:8000/v1", "", 32_768, window="local"),
+    "mlx": Provider("http://127.0.0.1:8080/v1", "", 32_768, window="local"),
+    "ollama": Provider("http://127.0.0.1:11434/v1", "", 4_096, window="ollama"),
+    "llamacpp": Provider("http://127.0.0.1:8080/v1", "", 8_192, window="local"),
 }
 """The table of providers that speak OpenAI's chat completions."""
 
@@ -89,6 +92,7 @@ class Connection:
     context_tokens: int | None = None
     limits: Limits | None = None
     sees: bool = False
+    learnt: Learnt = field(default_factory=Learnt)
 
 
 def connect(spec: str, connection: Connection | None = None) -> Llm:
@@ -118,9 +122,18 @@ def connect(spec: str, connection: Connection | None = None) -> Llm:
         api_version=given.api_version,
         key_setting=provider.key_variable or "BETHINK_MODEL_API_KEY",
         max_tokens=provider.max_tokens,
+        # Whoever names an address of his own may mean any server; OpenAI itself tells no window.
+        window="local" if provider_name == "openai" and given.base_url else provider.window,
+        wanted_window=given.context_tokens,
     )
     window = given.context_tokens or provider.context_tokens
-    return OpenAiWire(name, endpoint, context_tokens=window, limits=given.limits, sees=given.sees)
+    return OpenAiWire(
+        *(name, endpoint),
+        context_tokens=window,
+        limits=given.limits,
+        sees=given.sees,
+        shared=Shared(learnt=given.learnt),
+    )
 
 
 _GGUF_WINDOW: Final = 8_192

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.errors import InvalidResponse, Refused
-from bethink.events import TextDelta, Warned
-from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta
+from bethink.events import TextDelta, TextSoFar, Warned
+from bethink.llm import NO_OPTIONS, Delta, Finish, LlmRequest, ToolCallDelta
 from bethink.llm.around import Around
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
@@ -87,6 +87,8 @@ class RoutedLlm(Around):
             async for delta in deltas:
                 if isinstance(delta, TextDelta):
                     texts.append(delta.text)
+                elif isinstance(delta, TextSoFar):
+                    texts[:] = [delta.text]
                 elif isinstance(delta, Finish):
                     spent.append(delta)
         try:
@@ -102,7 +104,7 @@ class RoutedLlm(Around):
 def routing(request: LlmRequest) -> LlmRequest:
     """The question which tool is to be called."""
     told = "\n".join(_described(tool) for tool in request.tools)
-    messages = _told(request.messages)
+    messages = in_words(request.messages)
     if messages and isinstance(request.messages[-1], ToolMessage):
         messages = _joined([*messages, UserMessage(_ASKED)])
     return replace(
@@ -112,6 +114,7 @@ def routing(request: LlmRequest) -> LlmRequest:
         tools=(),
         must_call=False,
         temperature=0,
+        options=NO_OPTIONS,
         max_output_tokens=_ROUTE_TOKENS,
         response_format={
             "type": "json_schema",
@@ -126,7 +129,7 @@ def routing(request: LlmRequest) -> LlmRequest:
 
 def plainly(request: LlmRequest) -> LlmRequest:
     """The request for the answer itself: calls and results told in words, nothing offered."""
-    messages = _told(request.messages)
+    messages = in_words(request.messages)
     if request.messages and isinstance(request.messages[-1], ToolMessage):
         messages = _joined([*messages, UserMessage(_ANSWER)])
     return replace(request, messages=tuple(messages), tools=(), must_call=False)
@@ -184,7 +187,7 @@ def _described(tool: ToolSchema) -> str:
     return "\n".join(lines)
 
 
-def _told(messages: Sequence[Message]) -> list[Message]:
+def in_words(messages: Sequence[Message]) -> list[Message]:
     """What was said, with calls as the model writes them and results as somebody tells them."""
     told: list[Message] = []
     for message in messages:

@@ -67,6 +67,9 @@ class ScriptedLlm:
         self._call_numbers = itertools.count(1)
         self._answer = _answers(script)
 
+    async def learn(self) -> None:
+        """Nothing is to be learned of it."""
+
     async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
         """The script's answer to this request.
 

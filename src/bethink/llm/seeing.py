@@ -1,4 +1,4 @@
-"""Which models see pictures, by their names. `settled` asks for each that the settings name."""
+"""Which models a setting means, by their names. `settled` asks for each that the settings name."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ if TYPE_CHECKING:
 
 def sees(spec: str, patterns: Sequence[str]) -> bool:
     """Whether a model `provider:name` fits a pattern, and none that begins with `!`; case does not count."""
+    return fits(spec, patterns) and not fits(spec, [one[1:] for one in patterns if one[:1] == "!"])
+
+
+def fits(spec: str, patterns: Sequence[str]) -> bool:
+    """Whether a model `provider:name` fits one of the patterns; case does not count."""
     name = spec.strip().lower()
-
-    def fits(pattern: str) -> bool:
-        return fnmatchcase(name, pattern.strip().lower())
-
-    return any(map(fits, patterns)) and not any(
-        fits(pattern[1:]) for pattern in patterns if pattern[:1] == "!"
-    )
+    return any(fnmatchcase(name, pattern.strip().lower()) for pattern in patterns)

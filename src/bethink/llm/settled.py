@@ -6,11 +6,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal
 
+from bethink.llm.capabilities import Learnt
 from bethink.llm.fallback import FallbackLlm, Retries
+from bethink.llm.markup import MarkupLlm
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
-from bethink.llm.seeing import sees
+from bethink.llm.seeing import fits, sees
 from bethink.llm.tagged import TaggedLlm
 
 if TYPE_CHECKING:
@@ -25,49 +27,63 @@ _TRAINED: Final = "*mem-agent*"
 """Models that were trained on tags, wherever they are served."""
 
 
-def connect_models(settings: Settings) -> Llm | None:
+def connect_models(settings: Settings, learnt: Learnt | None = None) -> Llm | None:
     """The model and its fallbacks as one; None where none is set. Nothing is sent yet.
+
+    `learnt` is what is known of models' servers.
 
     Raises:
         BadInput: a name is not `provider:name`, or its provider is unknown.
     """
     if not settings.model:
         return None
+    learnt = learnt or Learnt()
     own = Connection(
         base_url=settings.model_base_url,
         api_key=plain(settings.model_api_key),
         context_tokens=settings.model_context_tokens,
     )
     models = [
-        spoken(connect(spec, _connection(settings, spec, own=own if position == 0 else Connection())))
+        _spoken(settings, spec, _connection(settings, spec, learnt, own=own if position == 0 else None))
         for position, spec in enumerate((settings.model, *settings.model_fallbacks))
     ]
     return FallbackLlm(models, retries=Retries(attempts=settings.model_attempts))
 
 
-def connect_one(settings: Settings, spec: str, *, base_url: str | None = None, way: Way = "auto") -> Llm:
+def connect_one(
+    settings: Settings, spec: str, learnt: Learnt, *, base_url: str | None = None, way: Way = "auto"
+) -> Llm:
     """A model beside the usual one, at `base_url` or its provider's own address. Nothing is sent yet.
 
     Raises:
         BadInput: the name is not `provider:name`, its provider is unknown or needs an address.
     """
-    connection = _connection(settings, spec, own=Connection(base_url=base_url))
+    connection = _connection(settings, spec, learnt, own=Connection(base_url=base_url))
     if base_url is not None:
         # Found on this machine: nobody's key is for it.
         connection = replace(connection, api_key=None)
-    model = spoken(connect(spec, connection), way)
+    model = _spoken(settings, spec, connection, way=way)
     return FallbackLlm([model], retries=Retries(attempts=settings.model_attempts))
 
 
-def spoken(model: Llm, way: Way = "auto") -> Llm:
-    """The model, spoken to in the way that it understands."""
+def _spoken(settings: Settings, spec: str, connection: Connection, *, way: Way = "auto") -> Llm:
+    is_routed = way == "auto" and fits(spec, settings.models_routed)
+    return spoken(connect(spec, connection), "routed" if is_routed else way, connection.learnt)
+
+
+def spoken(model: Llm, way: Way = "auto", learnt: Learnt | None = None) -> Llm:
+    """The model, spoken to in the way that it understands; `learnt` is what is known of models."""
     if way == "tagged" or (way == "auto" and fnmatchcase(model.name.lower(), _TRAINED)):
         return TaggedLlm(model)
-    return RoutedLlm(model) if way == "routed" else model
+    plain = MarkupLlm(model, learnt)
+    return RoutedLlm(plain) if way == "routed" else plain
 
 
-def _connection(settings: Settings, spec: str, *, own: Connection) -> Connection:
+def _connection(
+    settings: Settings, spec: str, learnt: Learnt, *, own: Connection | None = None
+) -> Connection:
     provider, _ = split_spec(spec)
+    own = own or Connection()
     limits = Limits(
         connect_s=settings.model_connect_timeout_s,
         first_byte_s=settings.model_first_byte_timeout_s,
@@ -80,6 +96,7 @@ def _connection(settings: Settings, spec: str, *, own: Connection) -> Connection
         context_tokens=own.context_tokens,
         limits=limits,
         sees=sees(spec, settings.models_that_see),
+        learnt=learnt,
     )
 
 

@@ -26,6 +26,8 @@ State = Literal["off", "idle", "connecting", "ready", "retrying", "sign_in"]
 MEGABYTE = 1024 * 1024
 MAX_MESSAGE_BYTES = 32 * MEGABYTE
 """A larger message of a server is refused: ten such at once must fit into memory."""
+MAX_MESSAGE_VALUES = 1_000_000
+"""Of the JSON of one message: the interpreter stands still for a fifth of a second while so many are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +220,7 @@ class Connector(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A tool that is not offered until its definition is accepted."""
+    """A tool whose definition no person has accepted."""
 
     name: str
     change: Literal["new", "changed"]
@@ -227,7 +229,11 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """How a server is. `since` is microseconds UTC; `reason` says what is wrong and what to do."""
+    """How a server is. `since` is microseconds UTC; `reason` says what is wrong and what to do.
+
+    The tools that are `waiting` are not offered until they are accepted. Those `unreviewed` are, since they
+    are the server's first ones; what they say of themselves counts as words from outside until then.
+    """
 
     name: str
     transport: Transport
@@ -240,16 +246,21 @@ class ServerStatus:
     server: str | None = None
     tools: tuple[str, ...] = ()
     waiting: tuple[Waiting, ...] = ()
+    unreviewed: tuple[Waiting, ...] = ()
     digest: str | None = None
     sign_in: str | None = None
     attempts: int = 0
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
-    """The definitions of a server's tools that were accepted, and of which server."""
+    """The definitions of a server's tools that were accepted, and of which server.
+
+    `reviewed` says that a person accepted them, and not only that they came first.
+    """
 
     origin: str
     tools: tuple[RemoteTool, ...] = ()
+    reviewed: bool = False
 
 
 class Keeping(Protocol):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 _CHUNK = 64 * 1024
-_ENDS = 512
+ENDS = 512
 """Bytes that are kept of either end of a line that is too long."""
 
 
@@ -39,10 +39,10 @@ class _Gathering:
             self._pieces.append(piece)
             return
         if self._pieces:
-            self._head = b"".join(self._pieces)[:_ENDS]
+            self._head = b"".join(self._pieces)[:ENDS]
             self._pieces = []
-        self._head = self._head or piece[:_ENDS]
-        self._tail = (self._tail + piece)[-_ENDS:]
+        self._head = self._head or piece[:ENDS]
+        self._tail = (self._tail + piece)[-ENDS:]
 
     def take(self) -> bytes | TooLong:
         """The line; a new one begins."""

@@ -41,7 +41,7 @@ from bethink.mcp_client.http_client import http_client
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sifted import Sifted
 from bethink.mcp_client.stdio import stdio_transport
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -144,16 +144,21 @@ async def _listening(client: Client, link: Link) -> AsyncGenerator[None]:
 
 async def _listen(client: Client, link: Link) -> None:
     while True:
-        try:
-            async with client.listen(tools_list_changed=True) as changes:
-                async for _ in changes:
-                    link.hooks.on_change()
-        except (ListenNotSupportedError, MCPError):
-            return
-        except (SubscriptionLost, TimeoutError, RuntimeError):
-            _log.debug("%s ended its stream of changes", link.config.name)
+        with recorded(_log, "a server's stream of changes broke"):
+            try:
+                await _heard(client, link)
+            except (ListenNotSupportedError, MCPError):
+                return
+            except (SubscriptionLost, TimeoutError, RuntimeError):
+                _log.debug("%s ended its stream of changes", link.config.name)
         await asyncio.sleep(_LISTEN_AGAIN_S)
         link.hooks.on_change()
+
+
+async def _heard(client: Client, link: Link) -> None:
+    async with client.listen(tools_list_changed=True) as changes:
+        async for _ in changes:
+            link.hooks.on_change()
 
 
 class SdkSession:

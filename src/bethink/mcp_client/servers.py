@@ -2,10 +2,11 @@
 
 `app` opens them.
 
-Definitions of tools are pinned: a server's first ones are accepted, since the
-owner of the machine configured it; one that changes later, or comes anew, is
-not offered until it is accepted. What is pinned is offered before the server
-was connected to, so that a lazy one costs nothing until it is used.
+Definitions of tools are pinned: a server's first ones are offered, since the
+owner of the machine configured it, and are words from outside until a person
+accepts them; one that changes later, or comes anew, is not offered until
+then. What is pinned is offered before the server was connected to,
+so that a lazy one costs nothing until it is used.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.mcp_client import CallResult, Connector, Keeping, Progress, RemoteTool, ServerConfig
+    from bethink.supervision import Supervise
 
 _CLOSE_S = 10
 _SHOWN_CHARS = 1024
@@ -36,17 +38,26 @@ _log = log("mcp")
 
 @dataclass(slots=True)
 class _Server:
-    """One server: what it is, what it offers, what of that is accepted. `is_known` is that anything was."""
+    """One server: what it is, what it offers, what of that is accepted. `is_known` is that anything was.
+
+    It `is_reviewed` where a person accepted what is pinned.
+    """
 
     config: ServerConfig
     connection: Connection
     offered: tuple[RemoteTool, ...] | None = None
     pinned: tuple[RemoteTool, ...] = ()
     is_known: bool = False
+    is_reviewed: bool = False
     task: asyncio.Task[None] | None = None
     accepted: tuple[RemoteTool, ...] = ()
     waiting: tuple[RemoteTool, ...] = ()
     settling: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def unreviewed(self) -> tuple[RemoteTool, ...]:
+        """What is offered without that a person has accepted it."""
+        return () if self.is_reviewed else self.accepted
 
     def sorted_out(self) -> tuple[tuple[RemoteTool, ...], tuple[RemoteTool, ...]]:
         """What may be offered to a model, and what waits to be accepted.
@@ -91,26 +102,31 @@ class Servers:
 
     @asynccontextmanager
     async def opened(
-        self, configs: Sequence[ServerConfig], off: Sequence[tuple[ServerConfig, str]] = ()
+        self,
+        configs: Sequence[ServerConfig],
+        off: Sequence[tuple[ServerConfig, str]] = (),
+        *,
+        supervise: Supervise,
     ) -> AsyncGenerator[None]:
         """Keep the servers while the block lasts; none is waited for. Those `off` are shown, with why."""
         self._off = tuple(off)
         for config in configs:
-            await self._add(config)
+            await self._add(config, supervise)
         try:
             yield
         finally:
             await self._end()
             await self._connector.close()
 
-    async def _add(self, config: ServerConfig) -> None:
+    async def _add(self, config: ServerConfig, supervise: Supervise) -> None:
         connection = Connection(config, self._connector, clock=self._clock, on_tools=self._learn)
         server = self._servers[config.name] = _Server(config, connection)
         await self._read_pins(server)
         if not server.is_known:
             # What it offers is not known yet: the first time, it is asked.
             connection.want()
-        server.task = asyncio.create_task(connection.run(), name=f"mcp-owner:{config.name}")
+        name = f"the MCP server {config.name}"
+        server.task = asyncio.create_task(supervise(name, connection.run), name=f"mcp-owner:{config.name}")
 
     async def _end(self) -> None:
         tasks = [server.task for server in self._servers.values() if server.task is not None]
@@ -128,6 +144,11 @@ class Servers:
     def offers(self) -> list[tuple[ServerConfig, tuple[RemoteTool, ...]]]:
         """Each server with its accepted tools: the very same tuple as long as they are the same."""
         return [(server.config, server.accepted) for server in self._servers.values()]
+
+    def is_reviewed(self, name: str) -> bool:
+        """Whether a person has accepted what a server says of its tools."""
+        server = self._servers[name]
+        return server.is_reviewed and server.config.pin
 
     async def call(
         self, server: str, tool: str, *, arguments: dict[str, Any], on_progress: Progress
@@ -155,37 +176,36 @@ class Servers:
             return
         server.offered = offered
         if not server.is_known or not server.config.pin:
-            await self._pin(server)
+            await self._pin(server, reviewed=False)
         await self._settle(server)
         if server.waiting:
             _log.warning(
                 "%s: %d tools are new or changed, and wait to be accepted", name, len(server.waiting)
             )
 
-    async def _settle(self, server: _Server) -> None:
+    async def _settle(self, server: _Server, *, anew: bool = False) -> None:
         """Work out what is offered, and have it made ready, where nobody waits for it."""
         async with server.settling:
             accepted, waiting = await anyio.to_thread.run_sync(server.sorted_out)
-            if accepted != server.accepted:
+            if anew or accepted != server.accepted:
                 await anyio.to_thread.run_sync(self.prepare, server.config, accepted)
                 server.accepted = accepted
             # Not before: what is said to wait is offered no more.
             server.waiting = waiting
             self.version += 1
 
-    async def _pin(self, server: _Server) -> None:
-        server.pinned, server.is_known = server.offered or (), True
+    async def _pin(self, server: _Server, *, reviewed: bool) -> None:
+        server.pinned, server.is_known, server.is_reviewed = server.offered or (), True, reviewed
+        pinned = Pinned(origin=server.config.origin, tools=server.pinned, reviewed=reviewed)
         try:
-            await self._keeping.pin(
-                server.config.name, Pinned(origin=server.config.origin, tools=server.pinned)
-            )
+            await self._keeping.pin(server.config.name, pinned)
         except BethinkError as error:
             _log.error("what %s offers could not be pinned: %s", server.config.name, error)
 
     async def _read_pins(self, server: _Server) -> None:
         found = await self._keeping.pinned(server.config.name)
         if found is not None and found.origin == server.config.origin:
-            server.pinned, server.is_known = found.tools, True
+            server.pinned, server.is_known, server.is_reviewed = found.tools, True, found.reviewed
             await self._settle(server)
 
     async def look_again(self) -> None:
@@ -246,10 +266,10 @@ class Servers:
         server = self._found(name)
         if server.offered is None:
             await server.connection.ready()
-        if digest is not None and digest != _digest(server.waiting):
+        if digest is not None and digest != _digest((*server.waiting, *server.unreviewed)):
             raise Conflict(f"{name} has changed its tools again: look at them once more.")
-        await self._pin(server)
-        await self._settle(server)
+        await self._pin(server, reviewed=True)
+        await self._settle(server, anew=True)
         if self._on_accept is not None:
             await self._on_accept()
         return self.status(name)
@@ -275,18 +295,20 @@ class Servers:
 
 
 def _status(server: _Server) -> ServerStatus:
-    waiting, hidden = server.waiting, server.connection.hidden
+    waiting, unreviewed, hidden = server.waiting, server.unreviewed, server.connection.hidden
     known = {tool.name for tool in server.pinned}
+
+    def told(tool: RemoteTool) -> Waiting:
+        is_changed = tool.name in known and tool not in unreviewed
+        said = hidden(tool.description[:_SHOWN_CHARS])
+        return Waiting(tool.name, "changed" if is_changed else "new", said)
+
     return replace(
         server.connection.status,
         tools=tuple(tool.name for tool in server.accepted),
-        waiting=tuple(
-            Waiting(
-                tool.name, "changed" if tool.name in known else "new", hidden(tool.description[:_SHOWN_CHARS])
-            )
-            for tool in waiting
-        ),
-        digest=_digest(waiting) if waiting else None,
+        waiting=tuple(map(told, waiting)),
+        unreviewed=tuple(map(told, unreviewed)),
+        digest=_digest((*waiting, *unreviewed)) if waiting or unreviewed else None,
     )
 
 

@@ -16,6 +16,7 @@ import signal
 from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
 from collections import deque
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,11 +24,13 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
-from bethink.errors import McpUnreachable
+from bethink.errors import BadInput, McpUnreachable
+from bethink.json_bounds import check_json
+from bethink.mcp_client import MAX_MESSAGE_VALUES
 from bethink.mcp_client.descendants import descendants, end
 from bethink.mcp_client.flow import Flow
 from bethink.mcp_client.hidden import Hidden
-from bethink.mcp_client.lines import TooLong, lines
+from bethink.mcp_client.lines import ENDS, TooLong, lines
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -143,7 +146,7 @@ class _Child:
                     if self._flow.is_flood():
                         self._lost("it sends far more messages than anybody asked for")
                         return
-                    message = self._refused(line) if isinstance(line, TooLong) else await _parsed(line)
+                    message = await self._message(line)
                     if message is not None:
                         await to_client.send(SessionMessage(message))
                     elif line:
@@ -194,16 +197,27 @@ class _Child:
     def _lost(self, reason: str) -> None:
         self._hooks.on_lost(reason[: _LINE_CHARS * 4])
 
-    def _refused(self, line: TooLong) -> JSONRPCError | None:
-        """What was too long, as an error to whoever waits for it: its id stands at an end of it."""
-        found = _ID.findall(line.head) or _ID.findall(line.tail)[-1:]
-        if not found:
-            return None
-        text = found[0].decode()
-        id = int(text) if text.isdecimal() else text.strip('"')
-        limit = self._config.max_message_bytes
-        message = f"The answer has {line.size:,} bytes; at most {limit:,} are taken."
-        return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=INTERNAL_ERROR, message=message))
+    async def _message(self, line: bytes | TooLong) -> JSONRPCMessage | None:
+        """What a line says; None for what is no message."""
+        if isinstance(line, TooLong):
+            limit = self._config.max_message_bytes
+            return _refused(line, f"The answer has {line.size:,} bytes; at most {limit:,} are taken.")
+        if len(line) > _IN_THREAD:
+            try:
+                await anyio.to_thread.run_sync(partial(check_json, line, values=MAX_MESSAGE_VALUES))
+            except BadInput as error:
+                return _refused(TooLong(line[:ENDS], line[-ENDS:], len(line)), error.message)
+        return await _parsed(line)
+
+
+def _refused(line: TooLong, why: str) -> JSONRPCError | None:
+    """What is not taken, as an error to whoever waits for it: its id stands at an end of it."""
+    found = _ID.findall(line.head) or _ID.findall(line.tail)[-1:]
+    if not found:
+        return None
+    text = found[0].decode()
+    id = int(text) if text.isdecimal() else text.strip('"')
+    return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=INTERNAL_ERROR, message=why))
 
 
 async def _parsed(line: bytes) -> JSONRPCMessage | None:

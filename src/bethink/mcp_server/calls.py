@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.agent.audit import ToolUse
 from bethink.agent.policy import Policy
-from bethink.agent.toolbox import Prepared, discreet
+from bethink.agent.toolbox import Postponed, Prepared, discreet
 from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
 from bethink.messages import ToolCall, ToolMessage
-from bethink.tool import ToolContext, ToolOutput
+from bethink.tool import Foretold, ToolContext, ToolOutput
 
 if TYPE_CHECKING:
     from bethink.agent.audit import By
@@ -89,13 +89,32 @@ class Calls:
             case "ask":
                 return await self._asked(prepared, principal, reason=verdict.reason, token=token)
 
-    async def make(self, prepared: Prepared, context: ToolContext, progress: Progress) -> ToolOutput:
-        """The call's result; what it tells on its way goes to `progress`."""
+    async def make(
+        self, prepared: Prepared, context: ToolContext, progress: Progress, *, token: str = ""
+    ) -> ToolOutput | Asked:
+        """The call's result, or what it needs after all; what it tells on its way goes to `progress`.
+
+        `token` is what came with an agreement. It counts for what the call would do now.
+        """
+        made = await self._made(prepared, context, progress)
+        if not isinstance(made, Postponed):
+            return made
+        asked = self._agreed(made.prepared, made.told, context.principal, token=token)
+        if isinstance(asked, Asked):
+            return asked
+        made = await self._made(asked, replace(context, approved=True), progress)
+        return ToolOutput(made.told, error="denied") if isinstance(made, Postponed) else made
+
+    async def _made(
+        self, prepared: Prepared, context: ToolContext, progress: Progress
+    ) -> ToolOutput | Postponed:
         kept: list[ToolOutput] = []
         tool = prepared.tool
 
-        async def handler(own: ToolContext, **arguments: Any) -> ToolOutput:  # noqa: ANN401 - the tool's own
+        async def handler(own: ToolContext, **arguments: Any) -> ToolOutput | Foretold:  # noqa: ANN401 - the tool's own
             output = await tool.handler(own, **arguments)
+            if isinstance(output, Foretold):
+                return output
             kept.append(output if isinstance(output, ToolOutput) else ToolOutput(output))
             return kept[-1]
 
@@ -105,6 +124,8 @@ class Calls:
         async with aclosing(self.app.toolbox.run([watched], context)) as items:
             async for item in items:
                 match item:
+                    case Postponed():
+                        return replace(item, prepared=replace(item.prepared, tool=tool))
                     case ToolMessage():
                         result = item
                     case ToolFinished():
@@ -114,7 +135,7 @@ class Calls:
                     case _:
                         pass
         error = result.error if result else "tool_failed"
-        by: By = "approve" if prepared.tool.effect == "destructive" else "policy"
+        by: By = "approve" if context.approved or prepared.tool.effect == "destructive" else "policy"
         duration_ms = result.duration_ms if result else 0
         await self._note(
             context.principal, prepared, by=by, error=error, duration_ms=duration_ms, redacted=kinds
@@ -155,9 +176,15 @@ class Calls:
         ready, told = await self.app.toolbox.foretold(prepared, principal, reason)
         if not told:
             return ready
+        # Sealed as it was asked for: what a preview adds, such as its token, is another each time.
+        agreed = self._agreed(prepared, told, principal, token=token)
+        return agreed if isinstance(agreed, Asked) else ready
+
+    def _agreed(self, prepared: Prepared, told: str, principal: Principal, *, token: str) -> Prepared | Asked:
+        """The call, if its token says that this was agreed to; else what is to be agreed to."""
         if token and self._is_valid(token, self._seal(prepared, told, principal, at=_at(token))):
             self._used[token] = _at(token)
-            return ready
+            return prepared
         at = int(self.now_s())
         seal = self._seal(prepared, told, principal, at=at)
         while seal in self._used:

@@ -41,10 +41,14 @@ class Endpoint:
         """Wait for the first request, then serve all of them until cancelled."""
         await self._asked.wait()
         manager = await anyio.to_thread.run_sync(_make, app, self._only)
-        async with manager.run():
-            self._served = manager.asgi_app
-            self._ready.set()
-            await anyio.sleep_forever()
+        try:
+            async with manager.run():
+                self._served = manager.asgi_app
+                self._ready.set()
+                await anyio.sleep_forever()
+        finally:
+            # Served again, its sessions are new ones.
+            self._served, self._ready = None, anyio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -125,23 +125,42 @@ class Door:
         answer, confirmed = _agreement(params)
         if answer is not None and not confirmed:
             return _failed(_DECLINED)
-        ready = await self.calls.begin(
-            offer, params.arguments or {}, principal, confirmed=(params.request_state or "") if answer else ""
-        )
-        if isinstance(ready, Asked):
-            asked = await self._ask(context, offer.tool, ready)
+        token = (params.request_state or "") if answer else ""
+        done = await self._done(context, offer, params, principal, token=token)
+        if isinstance(done, Asked):
+            asked = await self._ask(context, offer.tool, done)
             if not isinstance(asked, str):
                 return asked
-            ready = await self.calls.begin(offer, params.arguments or {}, principal, confirmed=asked)
+            done = await self._done(context, offer, params, principal, token=asked)
+        if isinstance(done, Asked):
+            return _failed(_WAITS.format(what=done.text, name=offer.tool.name, token=done.token))
+        return done
+
+    async def _done(
+        self,
+        context: Context,
+        offer: Offer,
+        params: types.CallToolRequestParams,
+        principal: Principal,
+        *,
+        token: str,
+    ) -> types.CallToolResult | Asked:
+        """The call's result, or what is to be agreed to before; `token` came with an agreement."""
+        arguments = params.arguments or {}
+        ready = await self.calls.begin(offer, arguments, principal, confirmed=token)
         match ready:
-            case Prepared():
-                return _result(await self._made(context, ready, principal), offer)
+            case Asked():
+                return ready
             case ToolOutput(text=text):
                 return _failed(text)
-            case Asked():
-                return _failed(_WAITS.format(what=ready.text, name=offer.tool.name, token=ready.token))
+            case Prepared():
+                token = token or str(arguments.get(CONFIRM) or "")
+                made = await self._made(context, ready, principal, token=token)
+                return made if isinstance(made, Asked) else _result(made, offer)
 
-    async def _made(self, context: Context, prepared: Prepared, principal: Principal) -> ToolOutput:
+    async def _made(
+        self, context: Context, prepared: Prepared, principal: Principal, *, token: str
+    ) -> ToolOutput | Asked:
         async def progress(fraction: float | None, text: str) -> None:
             nonlocal told
             # Without a fraction it only has to grow.
@@ -150,7 +169,9 @@ class Door:
 
         told = 0.0
         call = ToolContext(principal, f"mcp:{principal.audience}", prepared.call.id, "")
-        output = await self.calls.make(prepared, call, progress)
+        output = await self.calls.make(prepared, call, progress, token=token)
+        if isinstance(output, Asked):
+            return output
         return await veiled(output, prepared.tool, await self.app.guarded.veil.of(principal))
 
     async def _ask(
@@ -239,7 +260,7 @@ def _place(params: types.PaginatedRequestParams | None) -> int:
 def _described(offer: Offer) -> types.Tool:
     tool = offer.tool
     parameters = dict(tool.parameters)
-    if tool.effect == "destructive":
+    if tool.effect == "destructive" or tool.may_ask:
         parameters["properties"] = {**parameters["properties"], CONFIRM: _CONFIRM_ARGUMENT}
     return types.Tool(
         name=tool.name,

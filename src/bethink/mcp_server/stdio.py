@@ -12,6 +12,7 @@ import asyncio
 import os
 import signal
 import threading
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from mcp.server.stdio import stdio_server
 
 from bethink.app import open_app
 from bethink.mcp_server.server import Door
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 _CHUNK = 65_536
 _MAX_LINE = 16_000_000
 """A longer message is cut; what is left of it is no JSON, which the client is told."""
+
+_log = log("mcp")
 
 
 def serve_stdio(settings: Settings, only: Sequence[str] = ()) -> None:
@@ -49,8 +53,9 @@ async def _serve(settings: Settings, only: Sequence[str]) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, tasks.cancel_scope.cancel)
         server = Door(app, "stdio", only).server()
-        tasks.start_soon(app.background.ready_embedder)
-        tasks.start_soon(app.watching.watch)
+        supervise = app.ports.supervisor.supervise
+        tasks.start_soon(supervise, "the embedding model", app.background.ready_embedder)
+        tasks.start_soon(supervise, "watching of vaults", app.watching.watch)
         source, sink = _Lines(reads, loop), _Output(writes)
         async with stdio_server(source, sink) as (read, write):  # pyright: ignore[reportArgumentType] - iterates and writes only
             await server.run(read, write, server.create_initialization_options())
@@ -81,19 +86,24 @@ class _Lines:
                 yield line
 
     def _read(self, reads: int) -> None:
-        rest = b""
-        with suppress(OSError, RuntimeError):
-            while chunk := os.read(reads, _CHUNK):
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    self._put(line.decode(errors="replace"))
-                if len(rest) > _MAX_LINE:
-                    self._put(rest[:_CHUNK].decode(errors="replace"))
-                    rest = b""
-            if rest:
-                self._put(rest.decode(errors="replace"))
-        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        # The last two: the loop is closed, nobody listens any more.
+        ends = OSError, RuntimeError, CancelledError
+        with recorded(_log, "the input cannot be read any further and counts as ended"), suppress(*ends):
+            self._read_all(reads)
+        with suppress(*ends):
             self._put(None)
+
+    def _read_all(self, reads: int) -> None:
+        rest = b""
+        while chunk := os.read(reads, _CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                self._put(line.decode(errors="replace"))
+            if len(rest) > _MAX_LINE:
+                self._put(rest[:_CHUNK].decode(errors="replace"))
+                rest = b""
+        if rest:
+            self._put(rest.decode(errors="replace"))
 
     def _put(self, line: str | None) -> None:
         asyncio.run_coroutine_threadsafe(self._queue.put(line), self._loop).result()

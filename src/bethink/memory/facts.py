@@ -172,8 +172,11 @@ class NewFact:
 
     @property
     def is_suggested(self) -> bool:
-        """Whether it waits for its owner's review: as it was asked, or since it is not the owner's word."""
-        return self.suggested or self.trusted == "untrusted"
+        """Whether it waits for its owner's review: as it was asked, or since it is not the owner's word.
+
+        What an owner imports they want recalled, whoever wrote it.
+        """
+        return self.suggested or (self.trusted == "untrusted" and self.source.kind != "import")
 
     def checked(self) -> NewFact:
         """The same with white space and control characters put in order.
@@ -243,8 +246,8 @@ def weight(importance: float, *, pinned: bool) -> int:
 
 
 def trust_of(source: Source) -> Trust:
-    """A tool's word is not the owner's own."""
-    return "untrusted" if source.kind == "tool" else "owner"
+    """A tool's word is not the owner's own, and a file's may be anybody's."""
+    return "untrusted" if source.kind in {"tool", "import"} else "owner"
 
 
 def merged(known: Fact, new: NewFact, now: int, *, is_fuller: bool = False) -> Fact:

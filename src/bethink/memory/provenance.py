@@ -2,8 +2,9 @@
 
 `tools/memory` asks before it lets anything through the gate as the owner's
 statement, `agent/extraction` before it believes a model. What was recalled in
-the same run is known already; what an untrusted tool brought, or nobody said,
-waits for the owner's review.
+the same run is known already; what nobody said waits for the owner's review. Once
+words from outside stand in the run, so does all that one statement of the owner's
+does not say word for word: an order can be put in other words, in any language.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ _MAX_CHARS = 100_000
 """Of each side that is looked through, its end: what was said and fetched last."""
 _SUPPORTED = 0.6
 """The share of a statement's words that must be the owner's for it to be theirs."""
-_TAKEN = 0.5
-"""The share of its words from elsewhere that make a statement somebody else's."""
 _ENGLISH = 0.2
 """The least share of function words in English talk: only there do the words of a paraphrase recur."""
 _YES = re.compile(
     r"^(?:yes|yeah|yep|sure|ok(?:ay)?|please do|do (?:it|that|so)|right|correct|exactly|go ahead)\b.{0,40}$",
     re.IGNORECASE | re.DOTALL,
 )
-_QUESTION = re.compile(r"[^.!?？\n]*[?？]")
+_QUESTION = re.compile(r"(?<![^.!?？\n])[^.!?？\n]*+[?？]")
+_LINK = re.compile(r"(?<!\S)\S+://\S+|\bwww\.\S+")
+_SENTENCE = re.compile(r"(?<![.!\n;])[.!\n;]+(?=\s|$)")
 _WORD = re.compile(r"\w+")
 _LIGHT = frozenset(
     ("user", "and", "have", "with", "to", "for", "from", "want", "like", "his", "her", "their")
@@ -46,7 +47,9 @@ def origin_of(content: str, evidence: Evidence) -> Origin:
     keys = _keys(content)
     said = _said(evidence)
     missing = keys - said
-    if not missing:
+    if evidence.is_untrusted and is_stated(content, _statements(evidence)):
+        return "owner"
+    if not missing and not evidence.is_untrusted:
         return "owner"
     recalled = _stems(evidence.recalled)
     is_unsaid = len(missing) == len(keys)
@@ -54,11 +57,23 @@ def origin_of(content: str, evidence: Evidence) -> Origin:
         _is_restated(content, keys, evidence.recalled) or (is_unsaid and keys <= recalled)
     ):
         return "recalled"
-    taken = (missing - recalled) & _stems(evidence.untrusted)
-    marks = _marks(content)
-    if taken and (taken & marks or len(taken) >= _TAKEN * len(keys)):
+    if evidence.is_untrusted:
         return "untrusted"
     return "nobody" if is_unsaid and _is_english(evidence.said) else "owner"
+
+
+def is_stated(content: str, said: Iterable[str]) -> bool:
+    """Whether one of the texts states all that tells something in a statement, word for word.
+
+    Knows no language: what is put in other words is not stated. Links, and what is only asked, state nothing.
+    """
+    keys = _keys(content)
+    for text in said:
+        stated = _QUESTION.sub(" ", _LINK.sub(" ", text[-_MAX_CHARS:]))
+        if keys and keys <= _stems([stated]):
+            sentences = (part for part in _SENTENCE.split(stated) if keys & _stems([part]))
+            return all(relation(part.strip(), content).verdict != "contradicts" for part in sentences)
+    return False
 
 
 def is_said(content: str, said: str) -> bool:
@@ -81,6 +96,12 @@ def _is_restated(content: str, keys: set[str], recalled: Sequence[str]) -> bool:
         if told.verdict != "contradicts" and len(keys - _stems([text])) <= (1 - _SUPPORTED) * len(keys) / 2:
             return True
     return False
+
+
+def _statements(evidence: Evidence) -> tuple[str, ...]:
+    """What the owner said, each by itself; a plain yes states what was asked."""
+    agreed = evidence.said and _YES.match(evidence.said[-1].strip())
+    return (*evidence.said, evidence.asked.replace("?", ".")) if agreed else evidence.said
 
 
 def _said(evidence: Evidence) -> set[str]:

@@ -56,7 +56,7 @@ _CVV = re.compile(r"\b(?:cvv|cvc|cvv2|card security code)\b\D{0,12}\d{3,4}\b", r
 _SOCIAL = re.compile(
     r"\b(?:ssn|social security(?: number)?)\b\D{0,12}\d{3}[- ]?\d{2}[- ]?\d{4}\b", re.IGNORECASE
 )
-_IN_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:[^\s:/@]+@", re.IGNORECASE)
+_IN_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,40}://[^\s:/@]+:[^\s:/@]+@", re.IGNORECASE)
 _DIGITS = re.compile(r"(?<![\w+.,-])\d(?:[ -]?\d){12,18}(?![\w-]|[.,]\d)")
 _NO_CARD = re.compile(
     r"\b(?:order|tracking|invoice|ticket|booking|reservation|parcel|serial|imei|isbn|ean|gtin|phone|mobile|tel"

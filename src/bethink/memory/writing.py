@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +15,7 @@ from bethink.memory.draft import Draft
 from bethink.memory.facts import FACTS, Fact, NewFact, State, digest, weight
 from bethink.memory.seeing import See, sees_all
 from bethink.memory.steps import Step, StepKind
+from bethink.per_key import PerKey, Recent
 from bethink.store import Scan
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ _PAUSE_S = 0.001
 _EVER = -(2**62)
 """Microseconds; before every time that a calendar has."""
 
+_REVISIONS = 1_000
+"""Owners whose last revision is known without a look: it spares one for whoever writes again soon."""
+
 _T = TypeVar("_T")
 
 
@@ -59,10 +62,10 @@ class Writing:
     new_id: Ids
     sight: See = sees_all
     readings: Readings = field(default_factory=Readings, repr=False)
-    _locks: defaultdict[str, asyncio.Lock] = field(
-        default_factory=lambda: defaultdict(asyncio.Lock), repr=False
+    _locks: PerKey[str, asyncio.Lock] = field(
+        default_factory=lambda: PerKey[str, asyncio.Lock](asyncio.Lock), repr=False
     )
-    _revisions: dict[str, int] = field(default_factory=dict[str, int], repr=False)
+    _revisions: Recent[str, int] = field(default_factory=lambda: Recent[str, int](_REVISIONS), repr=False)
     heard: list[Callable[[str], None]] = field(default_factory=list["Callable[[str], None]"], repr=False)
 
     def alone(self, owner: str) -> asyncio.Lock:
@@ -90,7 +93,7 @@ class Writing:
 
         If it has, the commit is refused, and the next draft reads which it is.
         """
-        revision, now = self._revisions.pop(owner, None), self.clock.now_us()
+        revision, now = self._revisions.pop(owner), self.clock.now_us()
         return (
             await Draft.begun(self.store, owner, now)
             if revision is None

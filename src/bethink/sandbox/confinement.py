@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bethink.sandbox.seccomp import ARCHITECTURES, build_filter
+from bethink.sandbox import places, syscalls
+from bethink.sandbox.seccomp import ARCHITECTURES, after_start, build_filter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,8 @@ class Job:
     """A process to start: the directories that it may write to, and the program it runs once it is confined.
 
     `program` is one of the guest's files. `scratch` is a second writable directory, for what is not the
-    owner's: sockets, temporary files.
+    owner's: sockets, temporary files. `source` is an open file that becomes its standard input; such a job
+    has Bethink's own modules, too.
     """
 
     directory: Path
@@ -39,6 +41,7 @@ class Job:
     program: str
     scratch: Path | None = None
     with_packages: bool = False
+    source: int | None = None
     orders: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -94,7 +97,7 @@ def orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[s
     this = machine()
     if this is None:
         raise NotImplementedError(platform.machine())
-    calls = build_filter(this)
+    calls = build_filter(this, serves=job.scratch is not None)
     home = scratch or directory
     return {
         "directory": directory,
@@ -111,8 +114,10 @@ def orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[s
         },
         "limits": _limits(job.limits),
         "parent": 0,
+        "source": job.source,
         "landlock": None,
         "filter": {"program": calls.program.hex(), "pid_at": calls.pid_at, "group_at": calls.group_at},
+        "after_start": {"program": after_start(this).hex(), "call": syscalls.serving(this)["seccomp"]},
         "path": [str(path) for path in _packages(job)],
         "program": _text_of(job.program),
         **job.orders,
@@ -121,9 +126,7 @@ def orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[s
 
 
 def _packages(job: Job) -> Sequence[Path]:
-    from bethink.sandbox.places import packages
-
-    return packages() if job.with_packages else ()
+    return places.packages() if job.with_packages else ()
 
 
 def _limits(limits: Limits) -> dict[str, int]:

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
 _MOST_DEPTH: Final = 32
 """Directories within directories that are looked into."""
-_BLOCK_BYTES: Final = 512
+BLOCK_BYTES: Final = 512
+"""What `st_blocks` counts."""
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _COPY_BYTES: Final = 1 << 20
@@ -66,7 +67,7 @@ def size_of(root: Path | str, most_files: int) -> Size:
     total = count = 0
     try:
         for entry in _walk(root):
-            total += max(entry.status.st_blocks * _BLOCK_BYTES, 0)
+            total += max(entry.status.st_blocks * BLOCK_BYTES, 0)
             count += 1
             if count > most_files:
                 return Size(total, count, is_whole=False)
@@ -76,15 +77,38 @@ def size_of(root: Path | str, most_files: int) -> Size:
 
 
 def prints_of(root: Path, most_files: int) -> dict[str, Print]:
-    """The files in `root` by their path in it, and how they look now."""
+    """The files in `root` by their path in it, and how they look now.
+
+    The list may be cut: of what is not in it nothing is known (`is_gone`).
+    """
     prints: dict[str, Print] = {}
     with contextlib.suppress(OSError):
-        for entry in _walk(root):
+        for entry in _walk(root, is_deep=True):
             if stat.S_ISREG(entry.status.st_mode):
                 prints[entry.path] = _print(entry.status)
             if len(prints) >= most_files:
                 break
     return prints
+
+
+def print_at(root: Path, name: str) -> Print | None:
+    """How the file at `name`, a path in `root`, looks now; None if it is no file, or cannot be looked at."""
+    with contextlib.suppress(OSError), _folder_of(root, name) as (here, last):
+        status = os.stat(last, dir_fd=here, follow_symlinks=False)
+        return _print(status) if stat.S_ISREG(status.st_mode) else None
+    return None
+
+
+def is_gone(root: Path, name: str) -> bool:
+    """Whether there is surely nothing at `name`, a path in `root`: an error of another kind is no proof."""
+    try:
+        with _folder_of(root, name) as (here, last):
+            os.stat(last, dir_fd=here, follow_symlinks=False)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def changed(
@@ -95,14 +119,21 @@ def changed(
     No more than `bounds` allow is read, or ever in memory.
     """
     now = prints_of(root, most_files)
+    # The list may be cut before it comes to what was there.
+    now |= {name: look for name in before.keys() - now.keys() if (look := print_at(root, name)) is not None}
     names = sorted(name for name, look in now.items() if before.get(name) != look)
+    return read_all(root, names, bounds), max(len(names) - bounds.files, 0)
+
+
+def read_all(root: Path, names: Sequence[str], bounds: Bounds) -> list[Found]:
+    """The files of these paths in `root`, as far as `bounds` allow; one that is not there is left out."""
     found: list[Found] = []
     room = bounds.all_bytes
     for name in names[: bounds.files]:
-        if (one := _read(root, name, min(bounds.file_bytes, room))) is not None:
+        if (one := read(root, name, min(bounds.file_bytes, room))) is not None:
             found.append(one)
             room -= len(one.content or b"")
-    return found, max(len(names) - bounds.files, 0)
+    return found
 
 
 def put(root: Path, name: str, source: Path) -> None:
@@ -149,18 +180,21 @@ class _Entry:
     status: os.stat_result
 
 
-def _walk(root: Path | str) -> Iterator[_Entry]:
-    """Everything in `root`; a directory that cannot be opened is passed over.
+def _walk(root: Path | str, *, is_deep: bool = False) -> Iterator[_Entry]:
+    """Everything in `root`.
 
     Raises:
-        OSError: `root` cannot be read, or it goes deeper than anybody needs.
+        OSError: something cannot be looked into, or it goes deeper than anybody needs; if it may be so
+            (`is_deep`), what lies there is passed over instead.
     """
     with _opened(root) as here:
-        yield from _walk_in(here, "", 0)
+        yield from _walk_in(here, "", 0, is_deep=is_deep)
 
 
-def _walk_in(here: int, prefix: str, depth: int) -> Iterator[_Entry]:
+def _walk_in(here: int, prefix: str, depth: int, *, is_deep: bool) -> Iterator[_Entry]:
     if depth > _MOST_DEPTH:
+        if is_deep:
+            return
         message = "directories within directories without end"
         raise OSError(message)
     with os.scandir(here) as listing:
@@ -174,10 +208,15 @@ def _walk_in(here: int, prefix: str, depth: int) -> Iterator[_Entry]:
                 continue
             try:
                 inner = os.open(item.name, _DIRECTORY, dir_fd=here)
-            except OSError:
+            except (FileNotFoundError, NotADirectoryError):
                 continue
+            except OSError:
+                # Its mode may shut us out while the code writes there.
+                if is_deep:
+                    continue
+                raise
             try:
-                yield from _walk_in(inner, f"{prefix}{item.name}/", depth + 1)
+                yield from _walk_in(inner, f"{prefix}{item.name}/", depth + 1, is_deep=is_deep)
             finally:
                 os.close(inner)
 
@@ -186,28 +225,40 @@ def _print(status: os.stat_result) -> Print:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _read(root: Path, name: str, most_bytes: int) -> Found | None:
-    """The file as it is now; None where it is none any more, or cannot be read."""
-    *folders, last = name.split("/")
-    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-        here = stack.enter_context(_opened(root))
-        for folder in folders:
-            here = os.open(folder, _DIRECTORY, dir_fd=here)
-            stack.callback(os.close, here)
+def read(root: Path, name: str, most_bytes: int) -> Found | None:
+    """The file at `name`, a path in `root`, as it is now; None if it is none any more, or cannot be read."""
+    with contextlib.suppress(OSError), _folder_of(root, name) as (here, last):
         with os.fdopen(os.open(last, _FILE, dir_fd=here), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return None
-            shown = name.encode(errors="surrogateescape").decode(errors="replace")
+            told = shown(name)
             if status.st_size > most_bytes:
-                return Found(shown, status.st_size, None, _LARGE)
-            if status.st_size > _SPARSE_BYTES and status.st_blocks * _BLOCK_BYTES * _SPARSE < status.st_size:
-                return Found(shown, status.st_size, None, _EMPTY)
+                return Found(told, status.st_size, None, _LARGE)
+            if status.st_size > _SPARSE_BYTES and status.st_blocks * BLOCK_BYTES * _SPARSE < status.st_size:
+                return Found(told, status.st_size, None, _EMPTY)
             content = file.read(most_bytes + 1)
         if len(content) > most_bytes:
-            return Found(shown, len(content), None, _LARGE)
-        return Found(shown, len(content), content)
+            return Found(told, len(content), None, _LARGE)
+        return Found(told, len(content), content)
     return None
+
+
+def shown(name: str) -> str:
+    """A file's name as text: what of it is no UTF-8 is replaced."""
+    return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+@contextlib.contextmanager
+def _folder_of(root: Path, name: str) -> Generator[tuple[int, str]]:
+    """The open directory of a path in `root`, reached without following a link, and the path's last part."""
+    *folders, last = name.split("/")
+    with contextlib.ExitStack() as stack:
+        here = stack.enter_context(_opened(root))
+        for folder in folders:
+            here = os.open(folder, _DIRECTORY, dir_fd=here)
+            stack.callback(os.close, here)
+        yield here, last
 
 
 @contextlib.contextmanager

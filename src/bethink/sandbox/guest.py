@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 _SYSCALLS = {"landlock_create_ruleset": 444, "landlock_add_rule": 445, "landlock_restrict_self": 446}
+_SET_MODE_FILTER, _FOR_ALL_THREADS = 1, 1
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 1, 24, 38, 22
 _SIGKILL, _SECCOMP_MODE_FILTER = 9, 2
 _CAPABILITY_VERSION_3, _LAST_POSSIBLE_CAPABILITY = 0x20080522, 63
@@ -28,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def main() -> None:
     """Read the orders, confine this process, and run."""
     orders = json.loads(_read_all(0))
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(os.open(os.devnull, os.O_RDWR) if orders["source"] is None else orders["source"], 0)
     os.closerange(3, _LAST_FD)
     os.umask(0o077)
     os.environ.clear()
@@ -48,7 +49,8 @@ def main() -> None:
     _filter_calls(orders["filter"])
     sys.path.extend(orders["path"])
     program = compile(orders["program"], "<sandbox>", "exec")
-    exec(program, {"__name__": "__sandbox__", "orders": orders})  # noqa: S102 - what this process is for
+    scope = {"__name__": "__sandbox__", "orders": orders, "restrict_further": _restrict_further}
+    exec(program, scope)  # noqa: S102 - what this process is for
 
 
 def _read_all(descriptor: int) -> bytes:
@@ -92,10 +94,21 @@ def _filter_calls(orders: dict[str, Any]) -> None:
     for places, value in ((orders["pid_at"], os.getpid()), (orders["group_at"], -os.getpid())):
         for place in places:
             struct.pack_into("=I", program, place * _INSTRUCTION_BYTES + _WORD_AT, value & 0xFFFFFFFF)
-    code = ctypes.create_string_buffer(bytes(program), len(program))
-    count = len(program) // _INSTRUCTION_BYTES
-    header = ctypes.create_string_buffer(struct.pack("@HP", count, ctypes.addressof(code)))
+    header, _code = _installable(bytes(program))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
+
+
+def _restrict_further(orders: dict[str, Any]) -> None:
+    """A second filter over all threads, those that a library started included."""
+    header, _code = _installable(bytes.fromhex(orders["program"]))
+    _checked(_libc.syscall(orders["call"], _SET_MODE_FILTER, _FOR_ALL_THREADS, header), "seccomp")
+
+
+def _installable(program: bytes) -> tuple[Any, Any]:
+    """The kernel's `sock_fprog`, and what it points at, which must outlive it."""
+    code = ctypes.create_string_buffer(program, len(program))
+    count = len(program) // _INSTRUCTION_BYTES
+    return ctypes.create_string_buffer(struct.pack("@HP", count, ctypes.addressof(code))), code
 
 
 def _call(name: str, *arguments: Any) -> int:  # noqa: ANN401 - what ctypes takes

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ipykernel import iostream, kernelapp
 from traitlets.config import Config
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 orders: dict[str, Any] = globals()["orders"]
+restrict_further: Callable[[dict[str, Any]], None] = globals()["restrict_further"]
 
 _SHELL, _IOPUB, _STDIN, _CONTROL, _HEARTBEAT = 1, 2, 3, 4, 5
 """In place of ports: what the sockets' names end in."""
@@ -105,6 +109,8 @@ def _main() -> None:
         log_level="ERROR",
     )
     app.initialize([])
+    # Its own sockets are there: a name that anybody on this machine could find is made no more.
+    restrict_further(orders["after_start"])
     os.chdir(orders["directory"])
     os.write(1, b"READY\n")
     app.start()

@@ -17,11 +17,12 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BethinkError, SandboxUnavailable
+from bethink.per_key import PerKey, Recent
 from bethink.sandbox import MIB, REASONS, Limits
 from bethink.sandbox.choice import Choice, Wanted, choose
 from bethink.sandbox.folder import Bounds, Found, changed, prints_of, put, remove
 from bethink.sandbox.workplaces import Workplaces
-from bethink.telemetry import log
+from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bethink.sandbox.folder import Print
     from bethink.sandbox.workplaces import Place
     from bethink.settings import Settings
+    from bethink.supervision import Supervise
 
 _MODULES: Final = ("ipykernel", "jupyter_client")
 NOT_INSTALLED: Final = (
@@ -109,8 +111,14 @@ class _Held:
     busy: int = 0
 
 
+_LOST: Final = 1_000
+"""Conversations that are still told why their interpreter was closed."""
+
+
 class Interpreters:
     """See the module. Use it within `opened`."""
+
+    _supervise: Supervise
 
     def __init__(self, places: Workplaces, data_dir: Path, options: Options) -> None:
         self.options = options
@@ -119,17 +127,19 @@ class Interpreters:
         self._choice: asyncio.Future[Choice] | None = None
         self._passing: Path | None = None
         self._held: dict[tuple[str, str], _Held] = {}
-        self._turns: dict[tuple[str, str], asyncio.Lock] = {}
-        self._lost: dict[tuple[str, str], str] = {}
+        self._turns = PerKey[tuple[str, str], asyncio.Lock](asyncio.Lock)
+        self._lost = Recent[tuple[str, str], str](_LOST)
         self._spare: list[_Held] = []
         self._wanted = asyncio.Event()
         self._wiping: set[asyncio.Task[None]] = set()
         self._working: asyncio.Task[None] | None = None
         self._is_open = False
+        self._fault: str | None = None
 
     @asynccontextmanager
-    async def opened(self) -> AsyncGenerator[Interpreters]:
+    async def opened(self, supervise: Supervise) -> AsyncGenerator[Interpreters]:
         """At work: the sandbox is chosen once somebody asks; every process ends with this."""
+        self._supervise = supervise
         self._choice = asyncio.get_running_loop().create_future()
         self._is_open = True
         are_there = await anyio.to_thread.run_sync(lambda: all(find_spec(name) for name in _MODULES))
@@ -157,12 +167,20 @@ class Interpreters:
         if self._choice is None or not self._choice.done():
             return State("loading", "The sandbox is being tried.")
         choice = self._choice.result()
+        if choice.sandbox is not None and self._fault is not None:
+            return State("degraded", f"No interpreter started in {choice.sandbox.name} last: {self._fault}")
         if choice.sandbox is not None:
             beside = f" ({'; '.join(choice.reasons)})" if choice.reasons else ""
             return State("ok", f"Code runs in {choice.sandbox.name}{beside}.")
         if not choice.reasons:
             return State("off", NOT_INSTALLED if self.options.enabled else SWITCHED_OFF)
         return State("degraded", f"Code cannot be run: no sandbox holds here. {'; '.join(choice.reasons)}.")
+
+    @property
+    def may_run(self) -> bool:
+        """Whether code can be run, as far as is known: one that did not start may do so the next time."""
+        status = self.state.status
+        return status in {"ok", "loading"} or (status == "degraded" and self._fault is not None)
 
     async def execute(
         self, owner: str, conversation: str, code: str, *, files: Files = NO_FILES, timeout_s: float
@@ -173,19 +191,24 @@ class Interpreters:
             SandboxUnavailable: there is no sandbox, the interpreter does not start, or all are at work.
         """
         key = (owner, conversation)
-        async with self._turns.setdefault(key, asyncio.Lock()):
+        async with self._turns[key]:
             held = await self._of(key)
             held.busy += 1
             try:
-                lost = self._lost.pop(key, None)
+                lost = self._lost.pop(key)
                 before = await anyio.to_thread.run_sync(self._lay_out, held, files)
                 answer = await held.session.execute(code, timeout_s)
-                found, more = await anyio.to_thread.run_sync(partial(self._changed, held.directory, before))
+                found, more = list[Found](), 0
+                if answer.ending != "out_of_disk":
+                    look = partial(self._changed, held.directory, before)
+                    found, more = await anyio.to_thread.run_sync(look)
             finally:
                 held.busy -= 1
                 held.used = monotonic()
             if answer.lost:
                 await self._drop(key, None)
+            if answer.ending == "out_of_disk":
+                await anyio.to_thread.run_sync(self._places.wipe, *key)
             return Ran(answer, found, lost, more)
 
     async def once(
@@ -207,7 +230,12 @@ class Interpreters:
 
     def wipe_soon(self, owner: str, conversation: str) -> None:
         """Have one conversation wiped in the background."""
-        task = asyncio.create_task(self.wipe(owner, conversation))
+
+        async def wiped() -> None:
+            with recorded(_log, "what code left of a conversation could not be removed"):
+                await self.wipe(owner, conversation)
+
+        task = asyncio.create_task(wiped())
         self._wiping.add(task)
         task.add_done_callback(self._wiping.discard)
 
@@ -246,7 +274,12 @@ class Interpreters:
 
     async def _new(self) -> _Held:
         sandbox, directory = await self._room()
-        session = await sandbox.open(directory, self.options.limits)
+        try:
+            session = await sandbox.open(directory, self.options.limits)
+        except SandboxUnavailable as error:
+            self._fault = str(error)
+            raise
+        self._fault = None
         return _Held(session, directory, used=monotonic())
 
     async def _make_room(self) -> None:
@@ -278,13 +311,15 @@ class Interpreters:
             self._chosen(Choice(None, (f"its directory cannot be used: {error}",)))
             return
         try:
-            choice = await choose(self.options.wanted, self._data_dir, self._passing)
+            choice = Choice(None, ("trying one failed unexpectedly; the log says why",))
+            with recorded(_log, "no sandbox could be chosen"):
+                choice = await choose(self.options.wanted, self._data_dir, self._passing)
             self._chosen(choice)
             if choice.sandbox is None:
                 return
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._fill_pool)
-                tasks.start_soon(self._reap)
+                tasks.start_soon(self._supervise, "interpreters held ready", self._fill_pool)
+                tasks.start_soon(self._supervise, "interpreters that are unused", self._reap)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._close_all()
@@ -367,7 +402,7 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def open_interpreters(settings: Settings) -> AsyncGenerator[Interpreters]:
+async def open_interpreters(settings: Settings, supervise: Supervise) -> AsyncGenerator[Interpreters]:
     """The interpreters that the settings ask for, at work.
 
     Where code is switched off they run nothing, and still wipe what it left.
@@ -388,5 +423,5 @@ async def open_interpreters(settings: Settings) -> AsyncGenerator[Interpreters]:
         file_bytes=settings.max_file_bytes,
     )
     places = Workplaces(settings.data_dir / "code")
-    async with Interpreters(places, settings.data_dir, options).opened() as interpreters:
+    async with Interpreters(places, settings.data_dir, options).opened(supervise) as interpreters:
         yield interpreters

@@ -101,7 +101,7 @@ class KernelSession:
             raise SandboxUnavailable(f"The interpreter does not start: {reason}")
         await self._process.find_inner()
         self._channels = Channels(self._scratch, key)
-        await self._channels.reply(await self._channels.ask("kernel_info_request", {}))
+        await self._channels.ready()
         self._rest()
 
     async def execute(self, code: str, timeout_s: float) -> Answer:
@@ -158,8 +158,8 @@ class KernelSession:
             running.cancel()
             await self._process.ended()
             return self._lost(shown)
-        ending = running.result()
-        if ending in {"too_much_output", "died"}:
+        ending = await self._process.over_at_last() or running.result()
+        if ending not in {"finished", "failed"}:
             await self._process.end(ending)
             return self._lost(shown)
         return shown.answer("timed_out" if is_late else ending)
@@ -208,7 +208,7 @@ class KernelSession:
 async def _show(channels: Channels, request: str, shown: Shown) -> None:
     while not (shown.is_complete or shown.is_over):
         message, size = await channels.published(request)
-        shown.take(message, size)
+        await shown.take_soon(message, size)
 
 
 def _execution(code: str) -> dict[str, object]:

@@ -74,7 +74,7 @@ def _rules(job: Job, version: int) -> dict[str, Any]:
     inside = (writing | _READ_DIR | _REMOVE | _MAKE_DIR | _MAKE_FILE | _MAKE_SOCKET | _REFER) & handled
     paths: list[tuple[str, int]] = [
         (str(place), reading | _READ_DIR if place.is_dir() else reading)
-        for place in places.readable(with_packages=job.with_packages)
+        for place in places.readable(with_packages=job.with_packages, with_own=job.source is not None)
     ]
     paths += [(device, writing) for device in places.DEVICES]
     paths += [(str(place), inside) for place in _writable(job)]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import tempfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import anyio.to_thread
 
-from bethink.sandbox import Outcome
+from bethink.sandbox import Outcome, places
 from bethink.sandbox.confinement import Job
+from bethink.sandbox.folder import remove
 from bethink.sandbox.process import ConfinedProcess
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from bethink.sandbox import Ending, Limits
     from bethink.sandbox.confinement import Confinement
@@ -51,6 +54,27 @@ class LinuxSandbox:
         finally:
             await process.end("died")
         return Outcome(process.text, process.ending or _ending_of(process.exit_code), process.exit_code)
+
+    async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
+        """See `Sandbox.read`."""
+        directory = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "bethink-read-"))
+        orders = {"command": list(command), "own": str(places.own_modules())}
+        job = Job(
+            directory, limits, "guest_module.py", with_packages=True, source=source.fileno(), orders=orders
+        )
+        try:
+            process = await ConfinedProcess.start(job, self.confinement)
+            try:
+                async with asyncio.timeout(limits.timeout_s):
+                    await process.ended()
+            except TimeoutError:
+                process.kill("timed_out")
+            finally:
+                await process.end("died")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(remove, directory)
+        return process.head
 
     async def open(self, directory: Path, limits: Limits) -> KernelSession:
         """See `Sandbox.open`."""

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import signal
+import socket
+import stat
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 from time import perf_counter
@@ -20,7 +24,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from bethink.sandbox.folder import size_of
+from bethink.sandbox import MIB
+from bethink.sandbox.folder import BLOCK_BYTES, size_of
 
 if TYPE_CHECKING:
     from bethink.sandbox import Ending
@@ -31,7 +36,13 @@ _SHARE_OF_LOOKING: Final = 0.1
 """Counting a large directory must not take more than this part of the time."""
 _OUTPUT_OVER: Final = 64
 """How often over what is kept a process may print, before it is ended as one that only prints."""
+_MOST_TAIL: Final = 1 << 20
 _READ_BYTES: Final = 1 << 16
+_SPARE_BYTES: Final = 128 * MIB
+_SPARE_SHARE: Final = 0.02
+"""Of a disk so much is left to others, or this part of a small one: code that fills it is ended before."""
+_NOT_FILES: Final = ("/memfd:", "/dev/zero", "/SYSV")
+"""Mappings of memory that look as those of deleted files do."""
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -43,6 +54,7 @@ class ConfinedProcess:
         # By descriptor: a directory may be given another name meanwhile.
         self._places = places
         self._job = job
+        self._given = None if job.source is None else os.fstat(job.source).st_ino
         self._process = process
         self._head = bytearray()
         self._tail = bytearray()
@@ -80,6 +92,7 @@ class ConfinedProcess:
             env={},
             cwd="/",
             start_new_session=True,
+            pass_fds=() if job.source is None else (job.source,),
         )
         started = cls(job, process, await anyio.to_thread.run_sync(_opened, job))
         stdin = process.stdin
@@ -96,6 +109,11 @@ class ConfinedProcess:
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
         left_out = self._printed - len(self._head) - len(self._tail)
         return f"{head}\n[… {left_out:,} bytes left out …]\n{tail}" if left_out > 0 else head + tail
+
+    @property
+    def head(self) -> bytes:
+        """The first of what it printed, as it was: half of what is kept."""
+        return bytes(self._head)
 
     @property
     def exit_code(self) -> int | None:
@@ -131,6 +149,10 @@ class ConfinedProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
+    async def over_at_last(self) -> Ending | None:
+        """What it used too much of, if it did: code may be done before anybody looked."""
+        return await anyio.to_thread.run_sync(self._over)
+
     async def find_inner(self) -> None:
         """Find the interpreter behind what confines it, for `signal`: once it has printed something."""
         pid = await anyio.to_thread.run_sync(_innermost, self._process.pid)
@@ -155,8 +177,9 @@ class ConfinedProcess:
                 self._printed += len(part)
                 room = most - len(self._head)
                 self._head += part[: max(room, 0)]
-                self._tail = (self._tail + part[max(room, 0) :])[-most:]
-                if self._printed > self._job.limits.output_chars * _OUTPUT_OVER:
+                self._tail = (self._tail + part[max(room, 0) :])[-min(most, _MOST_TAIL) :]
+                over = 0.5 if self._job.source is not None else _OUTPUT_OVER
+                if self._printed > self._job.limits.output_chars * over:
                     self.kill("too_much_output")
         finally:
             self._first_line.set()
@@ -177,14 +200,18 @@ class ConfinedProcess:
         limits = self._job.limits
         pid = _innermost(self._process.pid)
         memory, threads = _use_of(pid) if pid is not None else (0, 0)
-        if memory > limits.memory_bytes:
+        held = _held_by(pid, limits.disk_bytes, self._given) if pid is not None else _Held(0, 0)
+        if memory + held.buffers > limits.memory_bytes:
             return "out_of_memory"
         if threads > limits.threads:
             return "too_many_threads"
         sizes = [size_of(f"/proc/self/fd/{place}/.", limits.files) for place in self._places]
-        if not all(size.is_whole for size in sizes) or sum(size.bytes for size in sizes) > limits.disk_bytes:
+        taken = held.unlinked + sum(size.bytes for size in sizes)
+        if not all(size.is_whole for size in sizes) or taken > limits.disk_bytes:
             return "out_of_disk"
-        return None
+        # What takes little is not to blame for a disk that others have filled.
+        is_full = any(_is_full(place) for place in self._places)
+        return "out_of_disk" if is_full and taken > limits.disk_bytes // 16 else None
 
 
 def _opened(job: Job) -> list[int]:
@@ -207,6 +234,62 @@ def _innermost(pid: int) -> int | None:
             break
         pid = int(children[0])
     return pid
+
+
+def _is_full(place: int) -> bool:
+    disk = os.statvfs(f"/proc/self/fd/{place}/.")
+    return disk.f_bavail * disk.f_frsize < min(_SPARE_BYTES, _SPARE_SHARE * disk.f_blocks * disk.f_frsize)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Bytes that no directory and no page of a process shows: of unlinked files, of sockets and pipes."""
+
+    unlinked: int
+    buffers: int
+
+
+def _held_by(pid: int, most_of_one: int, given: int | None) -> _Held:
+    """What a process holds open, but for the file of inode `given`.
+
+    A deleted file that is only mapped counts as `most_of_one`.
+    """
+    files: dict[tuple[int, int], int] = {}
+    inodes: set[int] = set()
+    buffers = 0
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as listing:
+        for item in listing:
+            try:
+                status = item.stat()
+            except OSError:
+                continue
+            inodes.add(status.st_ino)
+            if stat.S_ISSOCK(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+                buffers += _buffer_bytes()
+            elif stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_ino != given:
+                files[status.st_dev, status.st_ino] = status.st_blocks * BLOCK_BYTES
+    mapped = len(_deleted_mappings(pid) - inodes)
+    return _Held(sum(files.values()) + mapped * most_of_one, buffers)
+
+
+def _deleted_mappings(pid: int) -> set[int]:
+    """Inodes of files that are mapped and have no name any more. Source: proc_pid_maps(5)."""
+    found: set[int] = set()
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", "rb") as maps:  # noqa: PTH123 - by its number
+        for line in maps:
+            if not line.endswith(b" (deleted)\n"):
+                continue
+            parts = line.decode(errors="replace").split(None, 5)
+            if parts[4] != "0" and not parts[5].startswith(_NOT_FILES):
+                found.add(int(parts[4]))
+    return found
+
+
+@functools.cache
+def _buffer_bytes() -> int:
+    """What one socket may hold at most, a pipe included: `net.core.wmem_default`, counted twice."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return 2 * one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
 
 def _use_of(pid: int) -> tuple[int, int]:

@@ -39,15 +39,21 @@ _X32: Final = 0x40000000
 """Numbers from here on are x86-64's third interface, which nobody needs."""
 
 _AF_UNIX, _SOCK_STREAM, _SOCK_TYPE = 1, 1, 0xF
-_CLONE_THREAD: Final = 0x10000
+_CLONE_THREAD, _CLONE_FILES = 0x10000, 0x400
 _CLONE_NAMESPACES: Final = 0x7E020080
 """CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET and NEWTIME."""
 _PR_SET_NAME, _PR_GET_NAME = 15, 16
 _IOCTLS: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: terminals asked about, never written to."""
 _O_ACCMODE_AND_TRUNC, _O_TRUNC = 0o1003, 0o1000
-_FCNTLS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032)
-"""Duplicating, flags, locks and the size of pipes: not F_SETOWN, which sends signals to others."""
+_FCNTLS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
+"""Duplicating, flags and locks: not F_SETOWN, which sends signals to others, nor F_SETPIPE_SZ."""
+_SHARED_MEMORY: Final = 0x21
+"""MAP_SHARED with MAP_ANONYMOUS: what is unmapped of it, but for one page, stays and is nobody's any more."""
+_BUFFER_SIZES: Final = (7, 8, 32, 33)
+"""SO_SNDBUF, SO_RCVBUF and what forces them: memory of the machine's kernel, which no limit counts."""
+_CLOSE_RANGE_CLOEXEC: Final = 4
+_SET_MODE_FILTER, _FOR_ALL_THREADS = 1, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +76,28 @@ class Filter:
     group_at: tuple[int, ...]
 
 
-def build_filter(machine: Machine) -> Filter:
-    """The filter for code on `machine`."""
-    program = instructions(machine)
+def build_filter(machine: Machine, *, serves: bool = False) -> Filter:
+    """The filter for code on `machine`. A process that `serves` may make sockets until `after_start`."""
+    program = instructions(machine, serves=serves)
     return Filter(
-        b"".join(struct.pack("=HBBI", one.code, one.if_true, one.if_false, one.value) for one in program),
+        _packed(program),
         tuple(place for place, one in enumerate(program) if one.owner == "pid"),
         tuple(place for place, one in enumerate(program) if one.owner == "group"),
     )
 
 
-def instructions(machine: Machine) -> list[Instruction]:
+def after_start(machine: Machine) -> bytes:
+    """A second filter, before foreign code is read: no more sockets with names, and no more filters."""
+    program = _beginning(machine)
+    for number in syscalls.serving(machine).values():
+        program += _for_call(number, [_DENIED])
+    return _packed([*program, Instruction(RETURN, ALLOW)])
+
+
+def instructions(machine: Machine, *, serves: bool = False) -> list[Instruction]:
     """The program of `machine`, in order; its last instruction refuses."""
     program = [
-        Instruction(LOAD, ARCHITECTURE_AT),
-        Instruction(EQUAL, ARCHITECTURES[machine], 1, 0),
-        Instruction(RETURN, KILL),
-        Instruction(LOAD, NUMBER_AT),
+        *_beginning(machine),
         Instruction(AT_LEAST, _X32, 0, 1),
         _refused(errno.EPERM),
     ]
@@ -96,13 +107,29 @@ def instructions(machine: Machine) -> list[Instruction]:
         program += _for_call(number, [_refused(0)])
     for number in syscalls.unsupported(machine).values():
         program += _for_call(number, [_refused(errno.EOPNOTSUPP)])
-    rules = _rules()
-    for name, number in syscalls.judged(machine).items():
+    rules = _rules(serves=serves)
+    for name, number in (syscalls.judged(machine) | (syscalls.serving(machine) if serves else {})).items():
         program += _for_call(number, rules[name])
     return [*program, _refused(errno.EPERM)]
 
 
-def _rules() -> dict[str, list[Instruction]]:
+def _beginning(machine: Machine) -> list[Instruction]:
+    """The call's number is loaded, if it is one of this machine."""
+    return [
+        Instruction(LOAD, ARCHITECTURE_AT),
+        Instruction(EQUAL, ARCHITECTURES[machine], 1, 0),
+        Instruction(RETURN, KILL),
+        Instruction(LOAD, NUMBER_AT),
+    ]
+
+
+def _packed(program: Sequence[Instruction]) -> bytes:
+    return b"".join(struct.pack("=HBBI", one.code, one.if_true, one.if_false, one.value) for one in program)
+
+
+def _rules(*, serves: bool) -> dict[str, list[Instruction]]:
+    allowed = Instruction(RETURN, ALLOW)
+    accepting, most = allowed if serves else _DENIED, len(_BUFFER_SIZES)
     unix_stream = [
         *_only(0, (_AF_UNIX,), otherwise=errno.EOPNOTSUPP),
         *_only(1, (_SOCK_STREAM,), mask=_SOCK_TYPE, otherwise=errno.EOPNOTSUPP),
@@ -118,13 +145,37 @@ def _rules() -> dict[str, list[Instruction]]:
         "socketpair": unix_stream,
         "open": _no_silent_truncation(1),
         "openat": _no_silent_truncation(2),
+        "mmap": [
+            _load(3),
+            Instruction(AND, _SHARED_MEMORY),
+            Instruction(EQUAL, _SHARED_MEMORY, 0, 1),
+            _DENIED,
+            allowed,
+        ],
         "sendto": [*_null(4), Instruction(RETURN, ALLOW)],
+        "setsockopt": [
+            _load(2),
+            *(Instruction(EQUAL, size, most - place, 0) for place, size in enumerate(_BUFFER_SIZES)),
+            allowed,
+            _DENIED,
+        ],
+        "bind": [allowed],
+        "listen": [allowed],
+        "accept": [accepting],
+        "accept4": [accepting],
+        "seccomp": [
+            *_only(0, (_SET_MODE_FILTER,), otherwise=errno.EPERM),
+            *_only(1, (_FOR_ALL_THREADS,), otherwise=errno.EPERM),
+            allowed,
+        ],
+        # Not with a table of open files of one thread's own, which nobody would count.
+        "close_range": [*_only(2, (0, _CLOSE_RANGE_CLOEXEC), otherwise=errno.EINVAL), allowed],
         "kill": [_load(0), own, Instruction(RETURN, ALLOW), own_group, Instruction(RETURN, ALLOW), _DENIED],
         "tgkill": [_load(0), own, Instruction(RETURN, ALLOW), _DENIED],
         "clone": [
             _load(0),
-            Instruction(AND, _CLONE_THREAD | _CLONE_NAMESPACES),
-            Instruction(EQUAL, _CLONE_THREAD, 0, 1),
+            Instruction(AND, _CLONE_THREAD | _CLONE_FILES | _CLONE_NAMESPACES),
+            Instruction(EQUAL, _CLONE_THREAD | _CLONE_FILES, 0, 1),
             Instruction(RETURN, ALLOW),
             _DENIED,
         ],

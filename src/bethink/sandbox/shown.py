@@ -5,21 +5,24 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+import msgspec
 
 from bethink.sandbox import Answer, Display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from bethink.sandbox import Ending
-    from bethink.sandbox.channels import Message
+    from bethink.sandbox.channels import Data, Message
 
 _MOST_DISPLAYS: Final = 20
 _MOST_TRAFFIC_BYTES: Final = 64 << 20
 """What one execution may send in all: past it, the code only fills the wire."""
-_ENCODED: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_PLAIN: Final = ("image/svg+xml", "text/html")
+_SMALL_BYTES: Final = 1 << 15
+_MOST_TRACEBACK_BYTES: Final = 1 << 20
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TRACEBACK_LINES: Final = 40
 
@@ -40,6 +43,13 @@ class Shown:
     def is_over(self) -> bool:
         """Whether more was sent than anybody reads."""
         return self._traffic > _MOST_TRAFFIC_BYTES
+
+    async def take_soon(self, message: Message | None, size: int) -> None:
+        """The same; a large message in a thread, since pictures are decoded."""
+        if size > _SMALL_BYTES:
+            await anyio.to_thread.run_sync(self.take, message, size)
+        else:
+            self.take(message, size)
 
     def take(self, message: Message | None, size: int) -> None:
         """One message of the IOPub channel; None is one of somebody else, and counts too."""
@@ -77,33 +87,40 @@ class Shown:
             self._text.append(text[:room])
             self._kept += len(self._text[-1])
 
-    def _show(self, data: Mapping[str, Any]) -> None:
+    def _show(self, data: Data) -> None:
         drawn = list(_displays(data))
         self._displays += drawn[: max(_MOST_DISPLAYS - len(self._displays), 0)]
         is_picture = any(display.media_type.startswith("image/") for display in drawn)
-        plain = data.get("text/plain")
-        if isinstance(plain, str) and not is_picture:
-            self._write(f"{plain}\n")
+        if data.plain is not None and not is_picture:
+            self._write(f"{data.plain}\n")
 
 
-def _displays(data: Mapping[str, Any]) -> Iterator[Display]:
+def _displays(data: Data) -> Iterator[Display]:
     """The best form that is there: a picture in bytes, else one in words, else a table."""
-    for media_type in (*_ENCODED, *_PLAIN):
-        content = data.get(media_type)
-        if not isinstance(content, str):
+    pictures = {"png": data.png, "jpeg": data.jpeg, "gif": data.gif, "webp": data.webp}
+    for kind, content in pictures.items():
+        if content is None:
             continue
-        if media_type in _PLAIN:
-            yield Display(media_type, content.encode(errors="replace"))
-            return
         try:
-            yield Display(media_type, base64.b64decode(content))
+            yield Display(f"image/{kind}", base64.b64decode(content))
         except (binascii.Error, ValueError):
             continue
         return
+    if data.svg is not None:
+        yield Display("image/svg+xml", data.svg.encode(errors="replace"))
+    elif data.html is not None:
+        yield Display("text/html", data.html.encode(errors="replace"))
 
 
-def _traceback(lines: Sequence[str]) -> list[str]:
-    whole = _COLOURS.sub("", "\n".join(lines)).split("\n")
+def _traceback(lines: msgspec.Raw) -> list[str]:
+    written = bytes(lines)
+    if len(written) > _MOST_TRACEBACK_BYTES:
+        return [f"[… a traceback of {len(written):,} bytes …]"]
+    try:
+        told = msgspec.json.decode(written, type=list[str])
+    except msgspec.MsgspecError:
+        return []
+    whole = _COLOURS.sub("", "\n".join(told)).split("\n")
     if len(whole) <= _TRACEBACK_LINES:
         return whole
     half = _TRACEBACK_LINES // 2

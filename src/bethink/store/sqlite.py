@@ -15,17 +15,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
 import anyio
+import anyio.to_thread
 
-from bethink.errors import StorageError
+from bethink.errors import DiskFull, StorageError
 from bethink.index.analysis import Analyzer
 from bethink.index.entry import entry_of, model_key, vector_bytes
 from bethink.index.sqlite import SqliteIndex
 from bethink.index.sqlite_bodies import compact
 from bethink.store import Change, Delete, DeleteAll, Expect, Put, SetVector
 from bethink.store.paging import check_scan
+from bethink.store.reserve import FILE_NAME as RESERVE
+from bethink.store.reserve import Reserve
 from bethink.store.rows import check_text, check_where, row_of
-from bethink.store.sqlite_errors import BUSY_S, is_busy
-from bethink.store.sqlite_schema import FILE_NAME
+from bethink.store.sqlite_errors import is_busy
+from bethink.store.sqlite_schema import FILE_NAME, patience
 from bethink.store.sqlite_tables import tables_of
 from bethink.store.sqlite_threads import Readers, Writer
 
@@ -49,17 +52,41 @@ class SqliteStore:
     """Records in one file; made by `open_database`."""
 
     def __init__(
-        self, writer: Writer, readers: Readers, table_of: Callable[[Collection[Any]], Table]
+        self,
+        writer: Writer,
+        readers: Readers,
+        table_of: Callable[[Collection[Any]], Table],
+        *,
+        reserve: Reserve | None = None,
     ) -> None:
         self._writer = writer
         self._readers = readers
         self._table_of = table_of
+        self._reserve = reserve
+        self._is_spent = False
         self._tables: dict[Collection[Any], Table] = {}
         self._analyzer = Analyzer()
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
-        """Apply all changes, or none; durable when it returns."""
-        await self._writer.commit(partial(self._prepare, owner, tuple(changes)))
+        """Apply all changes, or none; durable when it returns.
+
+        On a full disk, changes that delete get the room that is kept for them; it is kept again with the
+        first change that finds enough.
+        """
+        prepared = partial(self._prepare, owner, tuple(changes))
+        try:
+            await self._writer.commit(prepared)
+            if self._is_spent and self._reserve is not None:
+                self._is_spent = False
+                self._is_spent = not await anyio.to_thread.run_sync(self._reserve.take)
+        except DiskFull:
+            deletes = any(isinstance(change, Delete | DeleteAll) for change in changes)
+            if not deletes or self._reserve is None:
+                raise
+            if not await anyio.to_thread.run_sync(self._reserve.release):
+                raise
+            self._is_spent = True
+            await self._writer.commit(prepared)
 
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
@@ -186,15 +213,13 @@ class SqliteStore:
 def _empty_log(connection: sqlite3.Connection) -> bool:
     """Move the log into the file and truncate it; False while a reader still needs it."""
     # Waiting here would keep every commit waiting: the caller comes again instead.
-    connection.execute("PRAGMA busy_timeout = 0")
     try:
-        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        with patience(connection, 0):
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
         return False
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_S * 1000)}")
     return not busy
 
 
@@ -221,7 +246,10 @@ async def open_database(directory: Path) -> AsyncGenerator[SqliteDatabase]:
     await writer.open()
     try:
         table_of = await writer.alone(tables_of)
-        yield SqliteDatabase(SqliteStore(writer, readers, table_of), SqliteIndex(readers.run))
+        reserve = Reserve(directory / RESERVE)
+        await anyio.to_thread.run_sync(reserve.take)
+        store = SqliteStore(writer, readers, table_of, reserve=reserve)
+        yield SqliteDatabase(store, SqliteIndex(readers.run))
     finally:
         # Also when the block is left by a cancellation: what was handed in is finished.
         with anyio.CancelScope(shield=True):

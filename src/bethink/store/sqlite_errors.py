@@ -7,7 +7,7 @@ import sqlite3
 from bethink.errors import CorruptDatabase, DiskFull, StorageError, TooLarge
 
 BUSY_S = 10.0
-"""How long a writer waits for another process's writer before it gives up, in seconds."""
+"""How long a change waits for another process's writer before it is given up, in seconds."""
 
 _PRIMARY = 0xFF
 """The low byte of an extended result code (https://sqlite.org/rescode.html)."""
@@ -32,7 +32,8 @@ def translated(error: sqlite3.Error, place: str) -> StorageError | TooLarge:
             )
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StorageError(
-                f"Another process has been writing to {place} for {BUSY_S:.0f} seconds; repeat."
+                f"Another process is writing to {place} and did not make way in time; nothing of this change "
+                "was written. Repeat it, or stop that process."
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return StorageError(

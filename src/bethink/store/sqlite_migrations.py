@@ -364,6 +364,20 @@ CREATE TABLE mirror_refusals (
 CREATE INDEX mirror_refusals_path ON mirror_refusals (owner, path, id);
 """
 
+
+def journal_in_order(connection: sqlite3.Connection) -> None:
+    """Give journal entries ids of fixed length, that sort as their places do: 5.1050 stood before 5.7."""
+    rows = connection.execute(
+        "SELECT journal.rowid, id, body, place FROM journal JOIN bodies USING (place)"
+    ).fetchall()
+    for number, id, body, place in rows:
+        run, _, at = id.rpartition(":")
+        sequence, _, characters = at.partition(".")
+        new = f"{run}:{int(sequence):018}.{int(characters):018}"
+        kept = keep_padded(connection, msgspec.json.encode(msgspec.json.decode(body) | {"id": new}), place)
+        connection.execute("UPDATE journal SET id = ?, place = ? WHERE rowid = ?", (new, kept, number))
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FIRST),
     partial(_statements, _SLOTS),
@@ -383,4 +397,5 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     partial(_statements, _FILTERS),
     partial(_statements, _IMPORTS),
     partial(_statements, _MIRROR),
+    journal_in_order,
 )

@@ -2,7 +2,8 @@
 
 The event loop never touches the database. The writer takes all that waits into
 one transaction, so that many callers share one flush of the disk, and answers
-them with one wake-up of the loop.
+them with one wake-up of the loop. Whatever breaks in a thread is the answer of
+those who wait for it; the thread goes on.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from queue import SimpleQueue
@@ -19,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bethink.errors import BethinkError, StorageError
 from bethink.index.sqlite_rows import IndexRows
-from bethink.store.sqlite_errors import translated
-from bethink.store.sqlite_schema import open_connection, open_writer
+from bethink.store.sqlite_errors import BUSY_S, is_busy, translated
+from bethink.store.sqlite_schema import open_connection, open_writer, patience
+from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +42,12 @@ GROUP_MAX = 256
 
 READERS_MAX = 4
 """Enough that one owner whose index is being loaded does not hold up the others."""
+
+LEAST_WAIT_S = 1.0
+"""How long another process's writer is waited for once it was waited for in vain, and by changes that
+waited too long for our own work."""
+
+_log = log("store")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,8 @@ def _settle(answers: list[_Answer]) -> None:
 class _Batch:
     prepare: Prepare
     future: asyncio.Future[None]
+    handed_in: float
+    """When, by the monotonic clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +102,11 @@ class _Task(Generic[T]):
         try:
             return _Answer(self.future, self.work(connection))
         except sqlite3.Error as error:
-            return _Answer(self.future, error=_caused(translated(error, place), error))
+            return _Answer(self.future, error=_told(error, place))
         except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
             return _Answer(self.future, error=error)
         finally:
-            if connection.in_transaction:
-                connection.rollback()
+            _roll_back(connection)
 
 
 _Jobs = SimpleQueue["_Task[Any] | None"]
@@ -110,6 +121,8 @@ class Writer:
         self._jobs: SimpleQueue[_Batch | _Task[Any] | None] = SimpleQueue()
         self._ended = self._answers.future()
         self._closed = False
+        # Only the thread looks at it.
+        self._waited_in_vain = False
 
     async def open(self) -> None:
         """Open the file and bring it to the newest schema.
@@ -128,7 +141,7 @@ class Writer:
             Conflict, BadInput, StorageError: nothing of the batch was applied.
         """
         future = self._answers.future()
-        self._put(_Batch(prepare, future))
+        self._put(_Batch(prepare, future, time.monotonic()))
         await future
 
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -151,13 +164,14 @@ class Writer:
     def _run(self, opened: asyncio.Future[None]) -> None:
         try:
             connection = open_writer(self._path)
-        except BethinkError as error:
-            self._answers.send([_Answer(self._ended), _Answer(opened, error=error)])
+        except Exception as error:  # noqa: BLE001 - handed on to whoever opens the store
+            self._answers.send([_Answer(self._ended), _Answer(opened, error=_told(error, str(self._path)))])
             return
         self._answers.send([_Answer(opened)])
         while self._serve(connection):
             pass
-        connection.close()
+        with suppress(sqlite3.Error):
+            connection.close()
         self._answers.send([_Answer(self._ended)])
 
     def _serve(self, connection: sqlite3.Connection) -> bool:
@@ -182,43 +196,49 @@ class Writer:
 
     def _commit(self, connection: sqlite3.Connection, batches: list[_Batch]) -> list[_Answer]:
         answers: list[_Answer] = []
-        prepared: list[tuple[asyncio.Future[None], Apply]] = []
+        prepared: list[_Prepared] = []
         for batch in batches:
             try:
                 prepared.append((batch.future, batch.prepare()))
             except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batch
                 answers.append(_Answer(batch.future, error=error))
-        return answers + self._transact(connection, prepared)
+        # One for all of them: each waits for `BUSY_S` at least, and for twice as long at most.
+        deadline = time.monotonic() + LEAST_WAIT_S
+        if not self._waited_in_vain:
+            deadline = max(deadline, batches[-1].handed_in + BUSY_S)
+        return answers + self._transact(connection, prepared, deadline)
 
     def _transact(
-        self, connection: sqlite3.Connection, prepared: list[tuple[asyncio.Future[None], Apply]]
+        self, connection: sqlite3.Connection, prepared: list[_Prepared], deadline: float
     ) -> list[_Answer]:
         if not prepared:
             return []
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            with patience(connection, deadline - time.monotonic()):
+                connection.execute("BEGIN IMMEDIATE")
+            self._waited_in_vain = False
             index = IndexRows(connection)
             answers = [_applied(connection, index, one, alone=len(prepared) == 1) for one in prepared]
             if not connection.in_transaction:
                 return answers
             index.finish()
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.rollback()
-            if len(prepared) > 1:
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the batches
+            _roll_back(connection)
+            is_in_vain = isinstance(error, sqlite3.Error) and is_busy(error)
+            self._waited_in_vain |= is_in_vain
+            if len(prepared) > 1 and not is_in_vain:
                 # One of them does not fit on the disk, say: the others still may.
-                return [answer for one in prepared for answer in self._transact(connection, [one])]
-            return [_Answer(prepared[0][0], error=_caused(translated(error, str(self._path)), error))]
+                return [answer for one in prepared for answer in self._transact(connection, [one], deadline)]
+            return [_Answer(future, error=_told(error, str(self._path))) for future, _ in prepared]
         return answers
 
 
+_Prepared = tuple["asyncio.Future[None]", Apply]
+
+
 def _applied(
-    connection: sqlite3.Connection,
-    index: IndexRows,
-    prepared: tuple[asyncio.Future[None], Apply],
-    *,
-    alone: bool,
+    connection: sqlite3.Connection, index: IndexRows, prepared: _Prepared, *, alone: bool
 ) -> _Answer:
     """Apply a batch, or nothing of it; one that is `alone` in its transaction takes that back with it."""
     future, apply = prepared
@@ -238,9 +258,24 @@ def _applied(
     return _Answer(future)
 
 
-def _caused(error: BethinkError, cause: BaseException) -> BethinkError:
-    error.__cause__ = cause
-    return error
+def _told(error: Exception, place: str) -> BethinkError:
+    """What whoever waits is told; an error that nobody expected is logged too."""
+    if isinstance(error, BethinkError):
+        return error
+    if isinstance(error, sqlite3.Error):
+        told = translated(error, place)
+    else:
+        _log.error("%s could not be used", place, exc_info=error)
+        told = StorageError(f"{place} could not be used ({type(error).__name__}: {error}); the log has more.")
+    told.__cause__ = error
+    return told
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """End a transaction that was left open; where that fails, the next one says so."""
+    if connection.in_transaction:
+        with suppress(sqlite3.Error):
+            connection.rollback()
 
 
 class Readers:
@@ -285,17 +320,24 @@ class Readers:
             if self._idle:
                 self._idle.pop().put(task)
             elif len(self._all) < READERS_MAX:
-                self._start().put(task)
+                self._start(task)
             else:
                 self._waiting.append(task)
 
-    def _start(self) -> _Jobs:
+    def _start(self, task: _Task[Any]) -> None:
         jobs: _Jobs = SimpleQueue()
         ended = self._answers.future()
+        thread = threading.Thread(target=self._run, args=(jobs, ended), name="bethink-reader", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            if not self._all:
+                raise StorageError(f"The machine gives no thread to read with ({error}).") from error
+            self._waiting.append(task)
+            return
         self._all.append(jobs)
         self._ended.append(ended)
-        threading.Thread(target=self._run, args=(jobs, ended), name="bethink-reader", daemon=True).start()
-        return jobs
+        jobs.put(task)
 
     def _run(self, jobs: _Jobs, ended: asyncio.Future[None]) -> None:
         connection: sqlite3.Connection | None = None
@@ -303,17 +345,16 @@ class Readers:
         while task is not None:
             try:
                 connection = connection or open_connection(self._path, write=False)
-            except sqlite3.Error as error:
-                cause = _caused(translated(error, str(self._path)), error)
-                answer = _Answer(task.future, error=cause)
-            else:
                 answer = task.answer(connection, str(self._path))
+            except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the task
+                answer = _Answer(task.future, error=_told(error, str(self._path)))
             # Idle before the answer is there: who asks next on account of it finds this thread.
             following = self._following(jobs)
             self._answers.send([answer])
             task = following or jobs.get()
         if connection is not None:
-            connection.close()
+            with suppress(sqlite3.Error):
+                connection.close()
         self._answers.send([_Answer(ended)])
 
     def _following(self, jobs: _Jobs) -> _Task[Any] | None:

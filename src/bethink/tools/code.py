@@ -36,6 +36,7 @@ _NAMES: Final = {
     "text/html": "table-{}.html",
 }
 _ANY: Final = "application/octet-stream"
+_EMPTIED: Final = "its directory was emptied, and only what the user was given before is there again"
 _NOTHING: Final = "(It ran and printed nothing.)"
 
 
@@ -44,7 +45,7 @@ def code_source(interpreters: Interpreters | None, timeout_s: float) -> Callable
     if interpreters is None:
         return tuple
     tools = code_tools(interpreters, timeout_s)
-    return lambda: tools if interpreters.state.status in {"ok", "loading"} else ()
+    return lambda: tools if interpreters.may_run else ()
 
 
 def code_tools(interpreters: Interpreters, timeout_s: float) -> list[Tool]:
@@ -125,9 +126,10 @@ def _told(ran: Ran, notes: Sequence[str]) -> str:
     if answer.ending == "timed_out" and not answer.lost:
         parts.append("[It was interrupted because it took longer than it may. Variables are kept.]")
     if answer.lost:
+        files = _EMPTIED if answer.ending == "out_of_disk" else "files are still there"
         parts.append(
             f"[The interpreter was ended because {REASONS[answer.ending]}. Variables and imports are lost, "
-            "files are still there; the next call begins a new one.]"
+            f"{files}; the next call begins a new one.]"
         )
     parts += notes
     return "\n".join(part for part in parts if part) or _NOTHING

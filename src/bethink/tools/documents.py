@@ -75,6 +75,7 @@ def document_tools(passages: Passages | None) -> list[Tool]:
         trust="untrusted",
         label="Read page {page_number} of {file_url}",
         timeout_s=passages.extraction.seconds + _PATIENCE_S,
+        needs_files=True,
     )
     async def extract_file_content(
         context: ToolContext, file_url: _FileUrl, page_number: _PageNumber = 1
@@ -95,6 +96,7 @@ def document_tools(passages: Passages | None) -> list[Tool]:
         trust="untrusted",
         label="Search the files: {query}",
         timeout_s=passages.search_s + _PATIENCE_S,
+        needs_files=True,
     )
     async def rag_search(
         context: ToolContext,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from bethink.across.wanted import is_token
+from bethink.across.wanted import Wanted, is_token
 from bethink.events import MemoryChanged, Warned
 from bethink.tool import Foretold, ToolContext, tool
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bethink.across.forgetting import Forgetting
     from bethink.across.receipt import Receipt
     from bethink.principal import Principal
@@ -31,24 +34,48 @@ def forgotten(receipt: Receipt) -> MemoryChanged:
 
 def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
     """`delete_all_memories` and `forget_memory`; both ask their owner first."""
+    return [_of_everything(forgetting), _of_one_thing(forgetting)]
 
-    def _tell(context: ToolContext, receipt: Receipt) -> None:
-        context.emit(forgotten(receipt))
-        for what in forgetting.left():
-            context.emit(Warned(part="redis", message=what))
 
-    @tool(effect="destructive", label="Delete all memories")
-    async def delete_all_memories(context: ToolContext) -> str:
+def _tell(forgetting: Forgetting, context: ToolContext, receipt: Receipt) -> None:
+    context.emit(forgotten(receipt))
+    for what in forgetting.left():
+        context.emit(Warned(part="redis", message=what))
+
+
+def _of_everything(forgetting: Forgetting) -> Tool:
+    async def foretell_all(principal: Principal, arguments: dict[str, Any]) -> Foretold:
+        preview = await forgetting.preview(principal, _everything(arguments))
+        return Foretold(arguments, NOTHING_TO_DELETE if preview.is_empty else preview.told())
+
+    @tool(effect="destructive", label="Delete all memories", foretell=foretell_all)
+    async def delete_all_memories(
+        context: ToolContext,
+        kinds: Annotated[
+            list[str], Field(description="What else goes, if named: pages, files, people", max_length=20)
+        ] = [],  # noqa: B006 - never changed
+        conversations: Annotated[
+            Literal["keep", "remove"],
+            Field(description="What was said: keep to be read but never recalled, or remove"),
+        ] = "keep",
+    ) -> str:
         """Delete ALL stored memories. Use only when user explicitly requests.
 
+        "Forget everything about me" and "Delete my data" ask for it.
         This cannot be undone. Never call it for "start over" or "new topic".
         """
-        receipt = await forgetting.forget_all(context.principal)
+        wanted = _everything({"kinds": kinds, "conversations": conversations}, context.conversation)
+        # Nobody lets it run without an approval, which shows all of it (`foretell_all`).
+        receipt = await forgetting.forget_all(context.principal, wanted, is_shown=True)
         if not receipt:
             return NOTHING_TO_DELETE
-        _tell(context, receipt)
+        _tell(forgetting, context, receipt)
         return DELETED
 
+    return delete_all_memories
+
+
+def _of_one_thing(forgetting: Forgetting) -> Tool:
     async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
         wanted = await forgetting.meant(principal, arguments["query_or_id"])
         preview = await forgetting.preview(principal, wanted)
@@ -78,11 +105,21 @@ def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
         correct a memory, store the correction instead.
         """
         wanted = await forgetting.meant(context.principal, query_or_id)
+        wanted = replace(wanted, asked_in=context.conversation)
         # Without a preview there is nothing that anybody agreed to.
         receipt = await forgetting.confirm(context.principal, wanted, token) if is_token(token) else None
         if not receipt:
             return NOTHING_FOUND.format(what=query_or_id)
-        _tell(context, receipt)
+        _tell(forgetting, context, receipt)
         return receipt.summary
 
-    return [delete_all_memories, forget_memory]
+    return forget_memory
+
+
+def _everything(arguments: Mapping[str, Any], asked_in: str | None = None) -> Wanted:
+    return Wanted(
+        everything=True,
+        kinds=arguments.get("kinds", ()),
+        conversations=arguments.get("conversations"),
+        asked_in=asked_in,
+    )

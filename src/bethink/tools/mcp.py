@@ -11,18 +11,19 @@ import hashlib
 import json
 import mimetypes
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from bethink.errors import BethinkError
 from bethink.events import ToolProgress
 from bethink.mcp_client import File, Link, Text
 from bethink.mcp_client.schemas import plain
 from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool
+from bethink.tool_schema import leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from bethink.mcp_client import CallResult, Part, Progress, RemoteTool, ServerConfig
     from bethink.mcp_client.servers import Servers
@@ -40,6 +41,15 @@ _PROGRESS_EVERY_S = 0.1
 _MARGIN_S = 5
 """The server's own time-out comes first: it says more."""
 _MAX_FILES = 20
+_MOST_LISTED = 10_000
+
+
+class _Ready(NamedTuple):
+    """The tools made of what a server offers, and whether a person had accepted that."""
+
+    remote: tuple[RemoteTool, ...]
+    is_reviewed: bool
+    tools: tuple[Tool, ...]
 
 
 @dataclass(slots=True)
@@ -50,9 +60,7 @@ class McpTools:
     rules: Mapping[str, McpServer]
     _made: tuple[Tool, ...] = ()
     _version: int = field(default=-1)
-    _ready: dict[str, tuple[tuple[RemoteTool, ...], tuple[Tool, ...]]] = field(
-        default_factory=dict[str, "tuple[tuple[RemoteTool, ...], tuple[Tool, ...]]"]
-    )
+    _ready: dict[str, _Ready] = field(default_factory=dict[str, "_Ready"])
 
     def __post_init__(self) -> None:
         self.servers.prepare = self._prepare
@@ -68,9 +76,10 @@ class McpTools:
         made: list[Tool] = []
         taken: set[str] = set()
         for config, remote in self.servers.offers():
-            if config.name not in self._ready or self._ready[config.name][0] is not remote:
+            is_reviewed, ready = self.servers.is_reviewed(config.name), self._ready.get(config.name)
+            if ready is None or ready.remote is not remote or ready.is_reviewed != is_reviewed:
                 self._prepare(config, remote)
-            for one in self._ready[config.name][1]:
+            for one in self._ready[config.name].tools:
                 # Two servers may be called alike but for what stands in no name.
                 name = public_name(config.name, one.name, taken) if one.name in taken else one.name
                 made.append(one if name == one.name else one.renamed(name))
@@ -78,9 +87,11 @@ class McpTools:
         return made
 
     def _prepare(self, config: ServerConfig, remote: tuple[RemoteTool, ...]) -> None:
-        self._ready[config.name] = (remote, tuple(self._of(config, remote)))
+        is_reviewed = self.servers.is_reviewed(config.name)
+        tools = tuple(self._of(config, remote, is_reviewed=is_reviewed))
+        self._ready[config.name] = _Ready(remote, is_reviewed, tools)
 
-    def _of(self, config: ServerConfig, remotes: tuple[RemoteTool, ...]) -> list[Tool]:
+    def _of(self, config: ServerConfig, remotes: tuple[RemoteTool, ...], *, is_reviewed: bool) -> list[Tool]:
         made: list[Tool] = []
         taken: set[str] = set()
         rules = self.rules.get(config.name)
@@ -90,21 +101,55 @@ class McpTools:
                 continue
             name = public_name(config.name, remote.name, taken)
             taken.add(name)
-            made.append(
-                foreign_tool(
-                    _handler(self.servers, config, remote),
-                    name=name,
-                    description=_described(config, remote),
-                    parameters=plain(remote.input_schema),
-                    effect=(rule and rule.effect) or _effect(remote, rules.effect if rules else "egress"),
-                    trust=(rule and rule.trust) or (rules.trust if rules else "untrusted"),
-                    label=f"{config.name}: {remote.title or remote.name}"[:120],
-                    source=config.name,
-                    origin=f"{config.origin}:{remote.digest}",
-                    timeout_s=config.connect_timeout_s + config.call_timeout_s + _MARGIN_S,
-                )
+            tool = foreign_tool(
+                _handler(self.servers, config, remote, rule.lists if rule else ()),
+                name=name,
+                description=_described(config, remote),
+                parameters=plain(remote.input_schema),
+                effect=(rule and rule.effect) or _effect(remote, rules.effect if rules else "egress"),
+                trust=(rule and rule.trust) or (rules.trust if rules else "untrusted"),
+                label=f"{config.name}: {remote.title or remote.name}"[:120],
+                source=config.name,
+                origin=f"{config.origin}:{remote.digest}",
+                timeout_s=config.connect_timeout_s + config.call_timeout_s + _MARGIN_S,
             )
+            decisive = None if rule is None or rule.decisive is None else tuple(rule.decisive)
+            unreviewed = not is_reviewed and tool.trust != "owner"
+            made.append(replace(tool, decisive=decisive, unreviewed=unreviewed))
         return made
+
+
+def listed(text: str, fields: Collection[str], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stands in these fields of an answer, which is JSON; for `*` all of it, or a text's lines.
+
+    A line such as "Hotels: Ritz" names the Ritz. What the call itself said is no listing of the server's.
+    """
+    if not fields:
+        return ()
+    asked = "\n".join(leaves(dict(arguments))).casefold()
+    return tuple(value for value in _values(text, fields) if value.casefold() not in asked)
+
+
+def _values(text: str, fields: Collection[str]) -> Sequence[str]:
+    try:
+        found = [(json.loads(text), "*" in fields)]
+    except (ValueError, RecursionError):
+        lines = (line.strip(" -*") for line in text.splitlines()[:_MOST_LISTED])
+        return [line.rpartition(": ")[2] for line in lines] if "*" in fields else []
+    values: list[str] = []
+    while found and len(values) < _MOST_LISTED:
+        value, is_meant = found.pop()
+        match value:
+            case dict():
+                pairs = cast("dict[str, Any]", value).items()
+                found += [(inner, is_meant or name in fields) for name, inner in pairs]
+            case list():
+                found += [(inner, is_meant) for inner in cast("list[Any]", value)]
+            case str() | int() | float() if is_meant:
+                values.append(str(value))
+            case _:
+                pass
+    return values
 
 
 def public_name(server: str, tool: str, taken: set[str]) -> str:
@@ -128,12 +173,13 @@ def _described(config: ServerConfig, remote: RemoteTool) -> str:
     return remote.description.strip() or remote.title or f"{remote.name}, a tool of {config.name}."
 
 
-def _handler(servers: Servers, config: ServerConfig, remote: RemoteTool) -> Handler:
+def _handler(servers: Servers, config: ServerConfig, remote: RemoteTool, lists: Collection[str]) -> Handler:
     async def call(context: ToolContext, /, **arguments: object) -> ToolOutput:
         result = await servers.call(
             config.name, remote.name, arguments=arguments, on_progress=_reporting(context, remote)
         )
-        return await _output(context, result)
+        output = await _output(context, result)
+        return replace(output, addresses=listed(output.text, lists, arguments))
 
     return call
 

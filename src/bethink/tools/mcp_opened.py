@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bethink.secrets_at_rest import Keeper
     from bethink.settings import Settings
     from bethink.store import Store
+    from bethink.supervision import Supervise
 
 _TOPIC = "mcp-servers"
 CALLBACK = "/mcp-servers/callback"
@@ -31,7 +32,7 @@ CALLBACK = "/mcp-servers/callback"
 
 @asynccontextmanager
 async def open_mcp(
-    settings: Settings, store: Store, bus: Bus, *, clock: Clock, keeper: Keeper
+    settings: Settings, store: Store, bus: Bus, *, clock: Clock, keeper: Keeper, supervise: Supervise
 ) -> AsyncGenerator[McpTools]:
     """The tools of the configured servers, which are kept while the block lasts; none is waited for.
 
@@ -60,7 +61,7 @@ async def open_mcp(
                 await servers.look_again()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(hear)
-        async with servers.opened(found.servers, found.off):
+        tasks.start_soon(supervise, "tools accepted elsewhere", hear)
+        async with servers.opened(found.servers, found.off, supervise=supervise):
             yield tools
         tasks.cancel_scope.cancel()

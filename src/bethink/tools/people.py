@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
@@ -12,6 +13,8 @@ from bethink.people import Sought, shown
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bethink.people import Listed, People, Person
     from bethink.principal import Principal
     from bethink.tool import Tool
@@ -92,7 +95,7 @@ Pays = Annotated[CardPart | None, Field(description="Their payment card")]
 def people_tools(people: People) -> list[Tool]:
     """`create_user`, `get_user`, `search_users`, `update_user` and `delete_user`."""
 
-    @tool(effect="write", label="Add {name} {surname} to people")
+    @tool(effect="write", label="Add {name} {surname} to people", rare=True)
     async def create_user(
         context: ToolContext,
         name: Name,
@@ -117,14 +120,16 @@ def people_tools(people: People) -> list[Tool]:
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,
             credit_card=credit_card,
         )  # fmt: skip
-        return _told("User added:", await people.create(context.principal, given))
+        untrusted = context.is_untrusted
+        return _told("User added:", await people.create(context.principal, given, untrusted=untrusted))
 
-    @tool(effect="read", label="Look up user {id}")
+    @tool(effect="read", label="Look up user {id}", rare=True)
     async def get_user(context: ToolContext, id: UserId) -> ToolOutput:
         """Give one user's record by its id."""
-        return _told("User:", await people.get(context.principal, id))
+        person = await people.get(context.principal, id)
+        return replace(_told("User:", person), addresses=_addresses([person]))
 
-    @tool(effect="read", label="Look for people")
+    @tool(effect="read", label="Look for people", rare=True)
     async def search_users(
         context: ToolContext,
         name: Annotated[str | None, _line_of("Part of the first name")] = None,
@@ -141,7 +146,7 @@ def people_tools(people: People) -> list[Tool]:
         sought = Sought(name, surname, email, gender)
         return _listed(await people.search(context.principal, sought, limit=limit, cursor=cursor))
 
-    @tool(effect="write", label="Change user {id}", critical=_critical)
+    @tool(effect="write", label="Change user {id}", rare=True, critical=_critical)
     async def update_user(
         context: ToolContext,
         id: UserId,
@@ -163,7 +168,8 @@ def people_tools(people: People) -> list[Tool]:
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,
             credit_card=credit_card,
         )  # fmt: skip
-        return _told("User changed:", await people.update(context.principal, id, given))
+        untrusted = context.is_untrusted
+        return _told("User changed:", await people.update(context.principal, id, given, untrusted=untrusted))
 
     async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
         try:
@@ -172,12 +178,12 @@ def people_tools(people: People) -> list[Tool]:
             return Foretold(arguments, "")
         return Foretold(arguments, f"- {person.name} {person.surname}, {person.email}")
 
-    @tool(effect="destructive", label="Delete user {id}", foretell=foretell)
+    @tool(effect="destructive", label="Delete user {id}", rare=True, foretell=foretell)
     async def delete_user(context: ToolContext, id: UserId) -> ToolOutput:
         """Delete a user's record for good. Only when the owner explicitly asks for it."""
         gone = await people.delete(context.principal, id)
         text = f"User deleted: {gone.name} {gone.surname}, id {gone.id}"
-        return ToolOutput(text, structured={"deleted": gone.id})
+        return ToolOutput(text, structured={"deleted": gone.id}, untrusted=gone.untrusted)
 
     return [create_user, get_user, search_users, update_user, delete_user]
 
@@ -197,7 +203,7 @@ def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has it
 
 
 def _told(head: str, person: Person) -> ToolOutput:
-    return ToolOutput(f"{head}\n{_line(person)}", structured=shown(person))
+    return ToolOutput(f"{head}\n{_line(person)}", structured=shown(person), untrusted=person.untrusted)
 
 
 def _listed(found: Listed) -> ToolOutput:
@@ -207,7 +213,14 @@ def _listed(found: Listed) -> ToolOutput:
     noun = "user" if len(found.people) == 1 else "users"
     more = f"\nThere are more: call again with cursor={found.cursor}" if found.cursor else ""
     lines = "\n".join(_line(person) for person in found.people)
-    return ToolOutput(f"{len(found.people)} {noun}:\n{lines}{more}", structured=users)
+    untrusted = any(person.untrusted for person in found.people)
+    text = f"{len(found.people)} {noun}:\n{lines}{more}"
+    return ToolOutput(text, structured=users, untrusted=untrusted, addresses=_addresses(found.people))
+
+
+def _addresses(people: Sequence[Person]) -> tuple[str, ...]:
+    """Where those whom the owner knows can be written to."""
+    return tuple(person.email for person in people if not person.untrusted)
 
 
 def _line(person: Person) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import Field
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
-from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 from bethink.tools.vault_desk import Desk, named
 from bethink.vault.format import line_meant
 from bethink.vault.links import Resolver, parse_link
@@ -61,9 +61,12 @@ def _reading(desk: Desk) -> list[Tool]:
         context: ToolContext,
         path: Annotated[str, Field(description='Folder, such as entities; "" is the whole vault.')] = "",
         page: Annotated[int, Field(ge=1, description="For more, where there are many.")] = 1,
-    ) -> str:
+    ) -> ToolOutput:
         """List a folder of the vault: its folders and pages, with their sizes."""
-        return listing(await desk.listed(context.principal, path.strip("/")), page)
+        entries = await desk.listed(context.principal, path.strip("/"))
+        # Names are words, too.
+        untrusted = await desk.is_untrusted(context.principal, (entry.path for entry in entries))
+        return ToolOutput(listing(entries, page), untrusted=untrusted)
 
     @tool(effect="read", label="Follow {link}", timeout_s=10)
     async def go_to_link(
@@ -137,11 +140,19 @@ def _changing(desk: Desk) -> list[Tool]:
 def code_tool(runner: VaultCode, timeout_s: float, *, effect: Literal["read", "write"] = "write") -> Tool:
     """`execute_python`; what it changes is not kept where its effect is to read."""
 
-    @tool(effect=effect, label="Run Python over the vault: {code}", timeout_s=timeout_s + _PATIENCE_S)
+    @tool(
+        effect=effect,
+        label="Run Python over the vault: {code}",
+        timeout_s=2 * timeout_s + _PATIENCE_S,
+        may_ask=effect == "write",
+    )
     async def execute_python(
         context: ToolContext,
         code: Annotated[str, Field(description="Python.", min_length=1, max_length=200_000)],
-    ) -> ToolOutput:
+        agreed: Annotated[
+            str, Field(description="Leave it out: it is filled in when the user agreed.", max_length=64)
+        ] = "",
+    ) -> ToolOutput | Foretold:
         """Run Python over the user's vault of Markdown pages, in a sandbox.
 
         These functions are there; assign what they return, since the answer shows variables:
@@ -151,9 +162,10 @@ def code_tool(runner: VaultCode, timeout_s: float, *, effect: Literal["read", "w
         create_dir(dir_path), check_if_file_exists(file_path) -> bool, check_if_dir_exists(dir_path) -> bool,
         get_size(path="") -> bytes, go_to_link(link_string) -> text of the page.
         json, re, math, statistics and datetime can be imported; no network, no other programs.
-        Changed pages are kept as versions; nothing else stays.
+        Changed pages are kept as versions; nothing else stays. The user is asked before more than
+        three pages are deleted.
         """
-        return await runner.run(context, code, may_write=effect == "write")
+        return await runner.run(context, code, agreed=agreed, may_write=effect == "write")
 
     return execute_python
 

@@ -3,32 +3,41 @@
 `tools/vault` offers it as `execute_python`. The copy is thrown away; what the code changed in it is taken
 over page by page, each as a version that can be undone, and only where nobody changed the page meanwhile. Of
 a large vault the pages that the code names are laid out first, and all of them where it reads another one.
+
+What the code leaves was written by a stranger: it is read in a thread, within bounds. A change is what came
+back otherwise than it was laid out; of what is missing in a list nothing is known. Code that was killed
+changes nothing. What takes more than a few pages away is not done before the owner has agreed to the list.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
+import msgspec
 
 from bethink.errors import BadInput, BethinkError
+from bethink.events import MemoryChanged
 from bethink.sandbox import MIB, REASONS, Limits
-from bethink.sandbox.folder import Bounds, changed, prints_of
-from bethink.tool import ToolContext, ToolOutput
+from bethink.sandbox.folder import Bounds, is_gone, print_at, prints_of, read, read_all, shown
+from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.vault.entries import other_names
 from bethink.vault.format import parse
 from bethink.vault.links import key_of
+from bethink.vault.views import undo_of_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from bethink.events import Event
     from bethink.sandbox import Outcome
-    from bethink.sandbox.folder import Found
+    from bethink.sandbox.folder import Found, Print
     from bethink.sandbox.interpreters import Interpreters
     from bethink.tools.vault_desk import Desk, Seen
 
@@ -41,17 +50,37 @@ _MORE_BYTES: Final = 64 * MIB
 """What code may write beside the pages."""
 _MORE_FILES: Final = 2_000
 _MOST_CHANGED: Final = 500
+_MOST_SEEN: Final = 100_000
+"""Files that code left, and that are looked at for new pages."""
+_CHANGED_BYTES: Final = 32 * MIB
+"""What is read of all changed pages."""
+_REPORT_BYTES: Final = 1 * MIB
+_FEW: Final = 3
+"""More pages than these are not deleted or emptied by one call before its owner has agreed."""
+_EMPTIED: Final = 10
+"""A page that is left with less than this part of its text is emptied."""
+_LISTED: Final = 100
 _MEMORY_BYTES: Final = 512 * MIB
 _FUTURE: Final = "from __future__ import annotations\n"
 _NOT_KEPT: Final = "[{name} is not kept: {why}]"
+_MAY_BE_THERE: Final = "what it says may be in a new page that is not kept"
+_LOSES: Final = "This code would delete or empty {count:,} pages of the vault:\n{pages}"
+_OTHERWISE: Final = "[Nothing was changed: this is not what was agreed to. {told}]"
+_READ_ONLY: Final = "[Nothing was changed: this key may only read.]"
+_KILLED: Final = "[Nothing was changed.]"
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What is laid out: pages as they are seen, by path, and the sizes of those that are not."""
+    """What is laid out: pages as they are seen, by path, and the sizes of those that are not.
+
+    `untrusted` is the least trust of it all. Code reaches it by many ways, and may say that it took
+    another: what it tells and makes is trusted no more than that.
+    """
 
     pages: Mapping[str, Seen]
     absent: Mapping[str, int]
+    untrusted: bool
 
     @property
     def names(self) -> dict[str, str]:
@@ -62,26 +91,21 @@ class _Copy:
                 found.setdefault(key_of(alias), path)
         return found
 
-    def taints(self, read: Sequence[str]) -> bool:
-        """Whether what code read of it may come from outside."""
-        return any(path in self.pages and self.pages[path].untrusted for path in read)
-
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What the code left behind: files that it changed or made, pages that it removed."""
+    """What the code left behind: pages that it changed or made, and paths of those that it removed.
+
+    `others` are files that are no pages, `more` counts pages that were not read. `read` are the paths that it
+    says to have read, None if it says nothing that can be believed. `is_short` says that it needs more pages.
+    """
 
     found: Sequence[Found]
     removed: Sequence[str]
+    others: Sequence[str]
     more: int
-
-
-@dataclass(slots=True)
-class _Taken:
-    """What became of it."""
-
-    notes: list[str] = field(default_factory=list[str])
-    read: tuple[str, ...] = ()
+    read: Sequence[str] | None
+    is_short: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +117,12 @@ class VaultCode:
     timeout_s: float
     output_chars: int
 
-    async def run(self, context: ToolContext, code: str, *, may_write: bool = True) -> ToolOutput:
-        """What the code said and changed.
+    async def run(
+        self, context: ToolContext, code: str, *, agreed: str = "", may_write: bool = True
+    ) -> ToolOutput | Foretold:
+        """What the code said and changed; or, with nothing changed, what it would take away.
+
+        `agreed` stands for the list of pages that its owner was shown.
 
         Raises:
             SandboxUnavailable: there is none.
@@ -103,18 +131,29 @@ class VaultCode:
         _check(code)
         copy = await self._copy(context, code)
         outcome, left = await self._once(code, copy)
-        if any(found.name == _NEEDED for found in left.found):
+        if left.is_short:
             copy = await self._copy(context, None)
             outcome, left = await self._once(code, copy)
-        taken = await self._taken(context, copy, left, may_write=may_write)
+        if outcome.ending not in {"finished", "failed"}:
+            notes = [_KILLED]
+        elif not may_write:
+            notes = [_READ_ONLY] if left.found or left.removed else []
+        elif len(lost := _lost(copy, left)) <= _FEW:
+            notes = await self._taken_over(context, copy, left)
+        elif not context.approved:
+            return Foretold({"code": code, "agreed": _key(copy, lost)}, _loses(lost))
+        elif agreed == _key(copy, lost):
+            notes = await self._taken_over(context, copy, left)
+        else:
+            notes = [_OTHERWISE.format(told=_loses(lost))]
         ending = None if outcome.ending == "finished" else _ended(outcome)
-        text = "\n".join(part for part in (outcome.text.rstrip(), ending, *taken.notes) if part)
+        text = "\n".join(part for part in (outcome.text.rstrip(), ending, *notes) if part)
         error = {"finished": None, "failed": "code_failed", "timed_out": "timeout"}
         return ToolOutput(
             text or "{}",
-            untrusted=copy.taints(taken.read),
+            untrusted=copy.untrusted,
             error=error.get(outcome.ending, f"code_{outcome.ending}"),
-            memories=tuple(path for path in taken.read if path in copy.pages),
+            memories=tuple(path for path in left.read or () if path in copy.pages),
         )
 
     async def _copy(self, context: ToolContext, code: str | None) -> _Copy:
@@ -136,7 +175,9 @@ class VaultCode:
                     continue
             else:
                 absent[entry.path] = entry.size
-        return _Copy(pages, absent)
+        untrusted = any(seen.untrusted for seen in pages.values())
+        untrusted = untrusted or await self.desk.is_untrusted(context.principal, absent)
+        return _Copy(pages, absent, untrusted)
 
     async def _once(self, code: str, copy: _Copy) -> tuple[Outcome, _Left]:
         size = sum(len(seen.text.encode()) for seen in copy.pages.values())
@@ -149,53 +190,78 @@ class VaultCode:
         )
         orders = json.dumps({"source": code, "absent": dict(copy.absent), "names": copy.names})
         program = await anyio.to_thread.run_sync(_program, orders)
-        before: dict[str, tuple[int, int, int, int]] = {}
+        before: dict[str, Print] = {}
 
         def lay_out(root: Path) -> None:
             _lay_out(root, copy.pages)
-            before.update(prints_of(root, limits.files))
+            before.update({path: look for path in copy.pages if (look := print_at(root, path)) is not None})
 
-        look = partial(_look, before, limits.files)
+        look = partial(_look, before, self.desk.views.vault.settings.max_file_bytes)
         return await self.interpreters.once(program, limits, lay_out=lay_out, take=look)
 
-    async def _taken(self, context: ToolContext, copy: _Copy, left: _Left, *, may_write: bool) -> _Taken:
-        """Take over what was changed."""
-        taken = _Taken()
-        changes = [found for found in left.found if not found.name.startswith(f"{_OWN}/")]
+    async def _taken_over(self, context: ToolContext, copy: _Copy, left: _Left) -> list[str]:
+        """Take over what was changed; of more than a few pages as one change, which one undo takes back."""
+        if len(left.found) + len(left.removed) <= _FEW:
+            return await self._taken(context, copy, left)
+        told: list[MemoryChanged] = []
+
+        def emit(event: Event) -> None:
+            told.append(event) if isinstance(event, MemoryChanged) else context.emit(event)
+
+        try:
+            return await self._taken(replace(context, emit=emit), copy, left)
+        finally:
+            if tokens := [one.undo for one in reversed(told) if one.undo is not None]:
+                ids = tuple(path for one in told for path in one.ids)
+                alike = len({one.change for one in told}) == 1
+                change = told[0].change if alike else "superseded"
+                context.emit(
+                    MemoryChanged(
+                        change=change, ids=ids, text=f"{len(ids):,} pages", undo=undo_of_many(tokens)
+                    )
+                )
+
+    async def _taken(self, context: ToolContext, copy: _Copy, left: _Left) -> list[str]:
+        """Take over page by page; what became of each."""
+        notes: list[str] = []
+        all_made = not left.more
         for found in left.found:
-            if found.name == _READ and found.content is not None:
-                taken.read = tuple(map(str, json.loads(found.content)))
-        if (changes or left.removed) and not may_write:
-            taken.notes.append("[Nothing was changed: this key may only read.]")
-            return taken
-        tainted = copy.taints(taken.read)
-        for found in changes:
-            taken.notes += await self._take(context, copy, found=found, tainted=tainted)
+            is_kept, told = await self._take(context, copy, found=found)
+            notes += told
+            all_made = all_made and (is_kept or found.name in copy.pages)
         for path in left.removed:
             seen = copy.pages[path]
             try:
+                if not all_made:
+                    # What it said may be in a page that was not kept: the code may have renamed it.
+                    raise BadInput(_MAY_BE_THERE)
                 await self.desk.delete(context, path, if_version=seen.version)
             except BethinkError as error:
-                taken.notes.append(_NOT_KEPT.format(name=f"that {path} was deleted", why=error))
+                notes.append(_NOT_KEPT.format(name=f"that {path} was deleted", why=error))
             else:
-                taken.notes.append(f"[deleted: {path}]")
+                notes.append(f"[deleted: {path}]")
         if left.more:
-            taken.notes.append(f"[{left.more:,} more files were changed, and are not kept]")
-        return taken
+            notes.append(f"[{left.more:,} more pages were changed, and are not kept]")
+        if len(left.others) <= _FEW:
+            notes += [_NOT_KEPT.format(name=name, why="it is no page") for name in left.others]
+        else:
+            notes.append(f"[{len(left.others):,} files that are no pages are not kept]")
+        return notes
 
-    async def _take(self, context: ToolContext, copy: _Copy, *, found: Found, tainted: bool) -> list[str]:
+    async def _take(self, context: ToolContext, copy: _Copy, *, found: Found) -> tuple[bool, Sequence[str]]:
+        """Whether a page is as the code left it, and what is told of it."""
         seen = copy.pages.get(found.name)
         try:
             text = _text_of(found)
             if seen is None:
-                await self.desk.write(context, found.name, text, if_version="", untrusted=tainted)
+                await self.desk.write(context, found.name, text, if_version="", untrusted=copy.untrusted)
             elif seen.text == text:
-                return []
+                return True, ()
             else:
-                await self.desk.edit(context, seen, text, untrusted=tainted)
+                await self.desk.edit(context, seen, text, untrusted=copy.untrusted)
         except BethinkError as error:
-            return [_NOT_KEPT.format(name=found.name, why=error)]
-        return [f"[{'changed' if seen else 'created'}: {found.name}]"]
+            return False, [_NOT_KEPT.format(name=found.name, why=error)]
+        return True, [f"[{'changed' if seen else 'created'}: {found.name}]"]
 
 
 def _check(code: str) -> None:
@@ -230,21 +296,71 @@ def _lay_out(root: Path, pages: Mapping[str, Seen]) -> None:
         place.write_bytes(seen.text.encode())
 
 
-def _look(before: Mapping[str, tuple[int, int, int, int]], most: int, root: Path) -> _Left:
-    bounds = Bounds(_MOST_CHANGED, _MORE_BYTES, 2 * _MORE_BYTES)
-    found, more = changed(root, before, most_files=most, bounds=bounds)
-    now = prints_of(root, most)
-    return _Left(found, sorted(path for path in before if path not in now), more)
+def _look(before: Mapping[str, Print], most_bytes: int, root: Path) -> _Left:
+    """What is otherwise than it was laid out (`before`): each page by itself, since a list may be cut."""
+    own = {name: read(root, name, _REPORT_BYTES) for name in (_READ, _NEEDED)}
+    changed = [path for path, look in before.items() if print_at(root, path) not in {look, None}]
+    beside = [
+        name for name in prints_of(root, _MOST_SEEN) if name not in before and not name.startswith(f"{_OWN}/")
+    ]
+    pages = [name for name in beside if _is_page(name)]
+    names = sorted((*changed, *pages))
+    return _Left(
+        found=read_all(root, names, Bounds(_MOST_CHANGED, most_bytes, _CHANGED_BYTES)),
+        removed=sorted(path for path in before if is_gone(root, path)),
+        others=sorted(shown(name) for name in set(beside) - set(pages)),
+        more=max(len(names) - _MOST_CHANGED, 0),
+        read=_believed(own[_READ]),
+        is_short=own[_NEEDED] is not None,
+    )
+
+
+def _is_page(name: str) -> bool:
+    return name.endswith(".md") and not any(part.startswith(".") for part in name.split("/"))
+
+
+def _believed(report: Found | None) -> Sequence[str] | None:
+    """The paths that a report names; None for what is no report: code may write anything there."""
+    if report is None or report.content is None:
+        return None
+    try:
+        return msgspec.json.decode(report.content, type=list[str])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _lost(copy: _Copy, left: _Left) -> list[str]:
+    """The pages that the code deleted or emptied, in order."""
+    lost = set(left.removed)
+    for found in left.found:
+        seen = copy.pages.get(found.name)
+        if seen is not None and found.content is not None:
+            kept = len(found.content.strip())
+            lost |= {found.name} if kept * _EMPTIED < len(seen.text.strip().encode()) else set()
+    return sorted(lost)
+
+
+def _loses(lost: Sequence[str]) -> str:
+    """The list, as its owner is shown it."""
+    lines = [f"- {path}" for path in lost[:_LISTED]]
+    lines += [f"- … and {len(lost) - _LISTED:,} more"] if len(lost) > _LISTED else []
+    return _LOSES.format(count=len(lost), pages="\n".join(lines))
+
+
+def _key(copy: _Copy, lost: Sequence[str]) -> str:
+    """What stands for these pages as they are now."""
+    shown = json.dumps([[path, copy.pages[path].version] for path in lost])
+    return hashlib.sha256(shown.encode()).hexdigest()[:32]
 
 
 def _text_of(found: Found) -> str:
-    """The text of a file that code left.
+    """The text of a page that code left.
 
     Raises:
         BadInput: it is too large, or no UTF-8 text.
     """
     if found.content is None:
-        raise BadInput(f"it {found.why}")
+        raise BadInput("it is too large for a page")
     try:
         return found.content.decode()
     except UnicodeDecodeError as error:

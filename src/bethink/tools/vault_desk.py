@@ -15,7 +15,7 @@ from bethink.vault import How
 from bethink.vault.paths import checked, checked_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bethink.principal import Principal
     from bethink.tool import ToolContext
@@ -69,6 +69,10 @@ class Desk:
         """
         return await self.views.listed(principal, checked_folder(folder), deep=deep)
 
+    async def is_untrusted(self, principal: Principal, paths: Iterable[str]) -> bool:
+        """Whether any of these pages, or of those in these folders, is from outside."""
+        return await self.views.vault.is_untrusted(principal.owner, paths)
+
     async def told(self, principal: Principal) -> Sequence[str]:
         """What the owner said in words must not be told: for the model, and never relied on."""
         return await self.views.told(principal)
@@ -88,10 +92,7 @@ class Desk:
         """
         path = named(path)
         await self._heed(context, text)
-        evidence = context.evidence()
-        if evidence is not None and (evidence.outside or evidence.untrusted):
-            untrusted = True
-        how = How("agent", _note(context), untrusted or None)
+        how = How("agent", _note(context), untrusted or context.is_untrusted or None)
         change = await self.views.put(context.principal, path, text, if_version=if_version, how=how)
         _tell(context, change, path)
         return change

@@ -106,4 +106,4 @@ class VaultTools:
 
     @property
     def _can_run(self) -> bool:
-        return self._interpreters is not None and self._interpreters.state.status in {"ok", "loading"}
+        return self._interpreters is not None and self._interpreters.may_run

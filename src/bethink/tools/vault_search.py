@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bethink.tool import ToolContext, ToolOutput, tool
 from bethink.tools.vault_desk import named
-from bethink.vault.query import MAX_FILTERS, MAX_QUERY_CHARS, Search
+from bethink.vault.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, Search
 
 if TYPE_CHECKING:
     from bethink.tool import Tool
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bethink.vault.graph import Graphs
     from bethink.vault.searching import Searching
 
-_LIMIT: Final = 10
 _BACKLINKS: Final = 200
 _LINES: Final = 10
 _MOST_CHARS: Final = 12_000
@@ -46,6 +45,7 @@ def search_tool(searching: Searching) -> Tool:
         case_sensitive: Annotated[bool, Field(description="Capitals matter.")] = False,  # noqa: FBT002
         context_lines: Annotated[int, Field(ge=0, le=20, description="Lines shown around each hit.")] = 1,
         page: Annotated[int, Field(ge=1, le=1_000, description="Further results.")] = 1,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Pages at once.")] = 10,
     ) -> ToolOutput:
         """Search the user's vault of Markdown pages, the best pages first, with the lines that match.
 
@@ -57,11 +57,13 @@ def search_tool(searching: Searching) -> Tool:
             case=case_sensitive,
             context=context_lines,
             page=page,
-            limit=_LIMIT,
+            limit=limit,
             filters=filters,
         )
         found = await searching.search(context.principal, asked)
-        return ToolOutput(told(found), memories=tuple(one.path for one in found.pages))
+        paths = tuple(one.path for one in found.pages)
+        untrusted = await searching.vault.is_untrusted(context.principal.owner, paths)
+        return ToolOutput(told(found), memories=paths, untrusted=untrusted)
 
     return search_files
 
@@ -85,9 +87,9 @@ def backlinks_tool(graphs: Graphs) -> Tool:
         ]
         if len(found) > _BACKLINKS:
             lines.append(f"And {len(found) - _BACKLINKS:,} more.")
-        return ToolOutput(
-            "\n".join(lines) or "No page links there.", memories=tuple(one.path for one in found)
-        )
+        paths = tuple(one.path for one in found)
+        untrusted = await graphs.searching.vault.is_untrusted(context.principal.owner, paths)
+        return ToolOutput("\n".join(lines) or "No page links there.", memories=paths, untrusted=untrusted)
 
     return backlinks
 

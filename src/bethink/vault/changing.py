@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
-from bethink.errors import BadInput, Conflict, NoSuchPage, TooLarge, UnknownId
+from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
 from bethink.vault.draft import Seen, seen
 from bethink.vault.folder import CHANGED, EXISTS, version_of
 from bethink.vault.folder import Content as FileContent
@@ -104,7 +104,11 @@ class Changing:
         stat = await anyio.to_thread.run_sync(folder.move, path, to)
         moved = await anyio.to_thread.run_sync(seen, to, FileContent(now.body, stat.behind(now.stat)))
         change = draft.move(page, moved, by=how.by, note=how.note)
-        await draft.commit()
+        try:
+            await draft.commit()
+        except StorageError:
+            await anyio.to_thread.run_sync(folder.move, to, path)
+            raise
         return change
 
     async def take_back(self, draft: Draft, version: PageVersion, *, how: How) -> Change:
@@ -203,7 +207,12 @@ class Changing:
         page = draft.known.pages[now.path]
         await anyio.to_thread.run_sync(lambda: folder.delete(now.path, before=now.version))
         change = draft.lose(page, by=how.by, note=how.note)
-        await draft.commit()
+        try:
+            await draft.commit()
+        except StorageError:
+            # What could not be recorded could not be taken back: the page stays, as is said.
+            await anyio.to_thread.run_sync(lambda: folder.write(now.path, now.body, before=None))
+            raise
         return change or Change(now.path, now.version, None, None)
 
     def _folder(self, draft: Draft) -> Folder:

@@ -143,7 +143,10 @@ class Draft:
         return None
 
     def take(self, now: Seen, *, by: By, note: str = "", untrusted: bool | None = None) -> Change:
-        """The page holds this now, whether it was there before or not; trusted as it was, unless told."""
+        """The page holds this now, whether it was there before or not; trusted as it was, unless told.
+
+        A page that nobody saw before, and another program laid in, is as trusted as the settings say.
+        """
         old = self.known.pages.get(now.path)
         base = old or self.known.gone.get(now.path)
         before = old.version if old is not None and old.version else None
@@ -151,10 +154,16 @@ class Draft:
             by, note, untrusted = meant.by, meant.note, meant.untrusted
         if untrusted is None:
             is_back = by == "outside" and base is not None and self._is_back(base, now)
-            untrusted = base is not None and base.untrusted and (old is not None or is_back)
+            is_known = base is not None and (old is not None or is_back)
+            untrusted = base.untrusted if base and is_known else by == "outside" and self.distrusts_files
         record = self._keep(self._record(base, now, untrusted=untrusted))
         self._put_content(now)
         return self._tell(record, "created" if before is None else "written", by=by, note=note, before=before)
+
+    @property
+    def distrusts_files(self) -> bool:
+        """Whether what another program lays in is from outside."""
+        return self.sizes.trust == "untrusted"
 
     def move(self, old: PageRecord, now: Seen, *, by: By, note: str = "") -> Change:
         """The page of `old` stands at another path now."""
@@ -201,7 +210,7 @@ class Draft:
                 changed=stat.mtime // 1000,
                 trouble=trouble,
                 parts=old.parts if old else 0,
-                untrusted=old.untrusted if old else False,
+                untrusted=old.untrusted if old else self.distrusts_files,
             )
         )
 

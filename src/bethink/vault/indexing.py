@@ -16,6 +16,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.store import Put
+from bethink.store.reading import owners_of
 from bethink.telemetry import log
 from bethink.vault.filters import Around, View, view
 from bethink.vault.parts import Part, plain_items, said_in
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from bethink.vault.service import Vault
 
 _DONE = "indexed"
-_OWNERS = 100
 _log = log("filters")
 
 
@@ -95,7 +95,7 @@ class Indexing:
     async def keep_up(self) -> None:
         """Work off what was asked for, and first what another process left undone; for ever."""
         with suppress(BethinkError):
-            for owner in await self.vault.shop.store.owners(RULE_SETS, limit=_OWNERS):
+            async for owner in owners_of(self.vault.shop.store, RULE_SETS):
                 self.ask(owner)
         while True:
             await self._has_asked.wait()

@@ -138,3 +138,9 @@ def _check_wise(known: str, path: str) -> None:
 def _refused(path: str, why: str) -> BadInput:
     shown = path if len(path) <= _SHOWN else f"{path[: _SHOWN - 1]}…"
     return BadInput(f"{shown!r} cannot be a path in the vault: {why}.")
+
+
+def folders_of(path: str) -> list[str]:
+    """The folders in which something lies, the nearest last."""
+    names = path.split("/")[:-1]
+    return ["/".join(names[:count]) for count in range(1, len(names) + 1)]

@@ -167,9 +167,3 @@ def shown_of(page: Page, seen: View) -> Page:
     if seen.is_whole:
         return page
     return replace(page, text=seen.text, version=seen.version, size=len(seen.text.encode()))
-
-
-def folders_of(path: str) -> list[str]:
-    """The folders in which something lies, the nearest last."""
-    names = path.split("/")[:-1]
-    return ["/".join(names[:count]) for count in range(1, len(names) + 1)]

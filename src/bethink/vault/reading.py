@@ -12,10 +12,11 @@ from bethink.store import Scan
 from bethink.store.reading import records_of
 from bethink.vault.folder import version_of
 from bethink.vault.parts import Part, part_of, said_in, title_of
+from bethink.vault.paths import folders_of
 from bethink.vault.records import CONTENTS, PARTS, PLACES, TROUBLES, Entry, Page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bethink.vault.folder import Folder
     from bethink.vault.known import Known
@@ -81,7 +82,8 @@ class Reading:
         except UnicodeDecodeError as error:
             raise BadInput(_NOT_TEXT.format(path=path)) from error
         known = (await self.shop.known(owner)).pages.get(path)
-        untrusted = known is not None and known.untrusted
+        # What nobody has taken in yet was laid in by another program.
+        untrusted = self._distrusts_files if known is None else known.untrusted
         size, changed = content.stat.size, content.stat.mtime // 1000
         return Page(path, text, version_of(content.body), size, changed, untrusted)
 
@@ -103,6 +105,27 @@ class Reading:
             if entry.path.startswith(beginning) and (deep or "/" not in entry.path[len(beginning) :])
         ]
         return sorted(entries, key=lambda entry: (not entry.is_folder, entry.path))
+
+    async def is_untrusted(self, owner: str, paths: Iterable[str]) -> bool:
+        """Whether any of these pages, or of those in these folders, is from outside."""
+        pages = (await self.shop.known(owner)).pages
+        folders: dict[str, bool] = {}
+        for path in paths:
+            if (page := pages.get(path)) is not None:
+                if page.untrusted:
+                    return True
+                continue
+            if not folders:
+                for one in pages.values():
+                    for folder in folders_of(one.path):
+                        folders[folder] = folders.get(folder, False) or one.untrusted
+            if folders.get(path, self._distrusts_files):
+                return True
+        return False
+
+    @property
+    def _distrusts_files(self) -> bool:
+        return self.shop.settings.trust == "untrusted"
 
     async def state(self, owner: str) -> State:
         """How the vault is; see `Vault.state`."""

@@ -8,7 +8,7 @@ told, and nothing that only the catalogue says is shown.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BadInput
+from bethink.per_key import PerKey
 from bethink.vault.catalogue import Catalogue, Looked, Row
 from bethink.vault.entries import name_of
 from bethink.vault.finding import Candidate, Found, Walk
@@ -65,8 +66,8 @@ class Searching:
     _told: OrderedDict[str, tuple[int, Sequence[Told]]] = field(
         default_factory=OrderedDict[str, "tuple[int, Sequence[Told]]"], repr=False
     )
-    _turns: defaultdict[str, anyio.Lock] = field(
-        default_factory=lambda: defaultdict[str, anyio.Lock](anyio.Lock), repr=False
+    _turns: PerKey[str, anyio.Lock] = field(
+        default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
 
     async def search(self, principal: Principal, asked: Search) -> Found:

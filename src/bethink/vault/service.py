@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict, NoSuchPage, UnknownId
+from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
 from bethink.vault.beside import brought_back, kept_beside
-from bethink.vault.bulk import Bulk
+from bethink.vault.bulk import Bulk, Unwanted
 from bethink.vault.changing import Changing, How, encoded
 from bethink.vault.draft import UNDO
 from bethink.vault.erasing import Erasing
@@ -28,7 +29,7 @@ from bethink.vault.versions import Versions
 from bethink.vault.workshop import Workshop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.settings_shapes import VaultSettings
     from bethink.store import Store
-    from bethink.vault.bulk import Became, Unwanted, Wanted
+    from bethink.vault.bulk import Became, Wanted
     from bethink.vault.draft import Draft
     from bethink.vault.erasing import Erase, Erased, Rename, Said
     from bethink.vault.news import News
@@ -50,6 +51,8 @@ _ASIDE: Final = "page-aside:"
 """How the tokens begin that bring back a file that was set aside."""
 _FIRST: Final = "# About me\n"
 _NO_TOKEN: Final = "This is no undo token of a page: use the one that came with the change."  # noqa: S105 - a sentence
+_NAMELESS: Final = "forgotten.md"
+_SHARED: Final = "The pages lie in {}: other programs may use them there, and lose them too."
 _FORGOTTEN: Final = "This change cannot be taken back any more: what it held was forgotten, or is too old."
 
 
@@ -135,6 +138,13 @@ class Vault:
             NoSuchPage: there is no such folder.
         """
         return await self._reading.listed(owner, checked_folder(folder), deep=deep)
+
+    async def is_untrusted(self, owner: str, paths: Iterable[str]) -> bool:
+        """Whether any of these pages, or of those in these folders, is from outside.
+
+        One that is not known yet counts as laid in by another program.
+        """
+        return await self._reading.is_untrusted(owner, paths)
 
     async def pages(self, owner: str) -> Mapping[str, PageRecord]:
         """What is known of all pages by their paths, without looking at the files: those that are read."""
@@ -364,6 +374,47 @@ class Vault:
         """Erase from files, versions and what is searched; see `Erasing.erasing`."""
         return self._erasing.erasing(owner, erase, rename)
 
+    @property
+    def forgettable(self) -> Forgettable:
+        """How all of an owner's pages go, with their history."""
+
+        async def paths(owner: str, limit: int | None = None) -> list[str]:
+            return sorted(await self.pages(owner))[:limit] if await self.exists(owner) else []
+
+        async def count(owner: str) -> int:
+            return len(await paths(owner))
+
+        async def shared(owner: str) -> str:
+            if not self.settings.enabled:
+                return ""
+            root = self.root(owner)
+            is_ours = await anyio.to_thread.run_sync(_is_within, root, self.shop.data_dir)
+            return "" if is_ours else _SHARED.format(root)
+
+        return Forgettable("pages", "page", "pages", count, paths, self._remove_all, shared)
+
+    async def _remove_all(self, owner: str) -> None:
+        """Empty all pages and what is kept of them under other names, then delete them."""
+        if not self.settings.enabled or not await self.exists(owner):
+            return
+
+        def erase(path: str, text: str) -> tuple[str, tuple[str, ...]]:
+            del path
+            return "", ((text,) if text else ())
+
+        async with self.erasing(
+            owner, erase, lambda path: _NAMELESS if path != _NAMELESS else None
+        ) as erased:
+            await self.shop.store.commit(owner, erased.changes)
+            erased.done()
+        async with self._draft(owner) as draft:
+            unwanted = [
+                Unwanted(path, lambda _version: True)
+                for path, page in draft.known.pages.items()
+                if page.state == "there"
+            ]
+            await Bulk(self._changing, draft, self.shop.folder(owner)).delete(unwanted, How("person", ""))
+
     async def purge(self, owner: str) -> None:
         """Leave no trace of what was erased in files that are made from the pages."""
         for purge in self.shop.purged:
@@ -386,3 +437,7 @@ class Vault:
             raise NoSuchPage
         async with self.shop.alone(owner) as draft:
             yield draft
+
+
+def _is_within(root: Path, folder: Path) -> bool:
+    return root.resolve().is_relative_to(folder.resolve())

@@ -118,26 +118,37 @@ class Versions:
                 draft.add(*(Delete(VERSIONS, version.id) for version in gone[start : start + _PAGE]))
                 await draft.commit()
         if gone:
-            await self._sweep(owner, {version.content for version in gone if version.content})
+            await self._sweep(owner, {content for version in gone for content in _named(version)})
         return len(gone)
 
     async def _sweep(self, owner: str, contents: set[str]) -> None:
-        """Remove those contents that neither a page nor a version has."""
-        store = self.shop.store
+        """Remove those contents that neither a page has nor a version names."""
+        begun = self.shop.clock.now_us()
+        unused = contents - await self._named(owner)
         async with self.shop.alone(owner) as draft:
-            unused = [
-                content
-                for content in contents - draft.known.by_version.keys()
-                if not await store.count(owner, VERSIONS, {"content": content})
-            ]
+            # What came while the others were looked through; from here on nothing does.
+            unused -= draft.known.by_version.keys() | await self._named(owner, since=begun)
             draft.add(*(Delete(CONTENTS, content) for content in unused))
             await draft.commit()
+
+    async def _named(self, owner: str, *, since: int | None = None) -> set[str]:
+        """The contents that versions lead from or to."""
+        scan = Scan(VERSIONS, order="at", low=since, limit=_PAGE)
+        return {
+            content
+            async for version in records_of(self.shop.store, owner, scan)
+            for content in _named(version)
+        }
 
     async def _text(self, owner: str, version: str | None) -> str:
         body = await self.content(owner, version)
         if version is not None and body is None:
             raise UnknownId(_GONE)
         return "" if body is None else body.decode()
+
+
+def _named(version: PageVersion) -> set[str]:
+    return {content for content in (version.content, version.before) if content is not None}
 
 
 def unified(old: str, new: str, *, path: str, names: tuple[str, str] = ("", "")) -> str:

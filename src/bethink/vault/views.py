@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.errors import BadInput, Conflict, NoSuchPage, NotAllowed, UnknownId
+from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, NotAllowed, UnknownId
 from bethink.vault.draft import UNDO
 from bethink.vault.filters import CANNOT_CHANGE, still_hides
-from bethink.vault.paths import checked, checked_folder
-from bethink.vault.reader import Reader, folders_of, quietly, shown_of, told_less
+from bethink.vault.paths import checked, checked_folder, folders_of
+from bethink.vault.reader import Reader, quietly, shown_of, told_less
 from bethink.vault.unseen import Unseen
 from bethink.vault.versions import unified
 
@@ -40,7 +40,14 @@ _MOST_VERSIONS: Final = 100
 _KEPT: Final = 16
 _ANY: Final = 2**62
 """No vault has seen so many changes."""
+_BETWEEN: Final = ","
+_NOT_ALL: Final = "{done:,} pages are as they were. The others are not: {why}"
 _NO_VERSION: Final = "The page has no such version: look at its history."
+
+
+def undo_of_many(tokens: Sequence[str]) -> str:
+    """A token that takes back many changes of pages, in this order."""
+    return UNDO + _BETWEEN.join(token.removeprefix(UNDO) for token in tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +325,9 @@ class Views:
         return await self.vault.restore(principal, path, id, by=by)
 
     async def undo(self, principal: Principal, token: str, *, by: By = "person") -> Change:
-        """Take back a change; not where anything of the page is or was hidden.
+        """Take back a change, or many that have one token; not where anything of a page is or was hidden.
+
+        Of many each is taken back that can be; the last of them is told, with a token for all.
 
         Raises:
             BadInput: this is no such token.
@@ -326,6 +335,8 @@ class Views:
             NotAllowed: something of it is or was hidden.
             Conflict: the page was changed again since.
         """
+        if token.startswith(UNDO) and _BETWEEN in token:
+            return await self._undo_all(principal, token.removeprefix(UNDO).split(_BETWEEN), by=by)
         reader = await self._reader(principal)
         version = (
             await self.vault.versions.get(principal.owner, token.removeprefix(UNDO))
@@ -351,6 +362,21 @@ class Views:
             return change
         now = None if change.after is None else await reader.page_or_none(change.path)
         return told_less(change, None, None if now is None else await reader.view(now))
+
+    async def _undo_all(self, principal: Principal, ids: Sequence[str], *, by: By) -> Change:
+        done: list[Change] = []
+        faults: list[BethinkError] = []
+        for id in ids:
+            try:
+                done.append(await self.undo(principal, f"{UNDO}{id}", by=by))
+            except (BadInput, Conflict, NotAllowed, UnknownId) as error:
+                faults.append(error)
+        if faults and not done:
+            raise faults[0]
+        if faults:
+            raise Conflict(_NOT_ALL.format(done=len(done), why=" ".join(map(str, faults))))
+        tokens = [one.undo for one in reversed(done) if one.undo is not None]
+        return replace(done[-1], undo=undo_of_many(tokens))
 
     async def create_folder(self, principal: Principal, folder: str) -> None:
         """Have a folder be there.

@@ -18,6 +18,7 @@ import anyio.to_thread
 
 from bethink.errors import BethinkError
 from bethink.principal import LOCAL_OWNER
+from bethink.store.reading import owners_of
 from bethink.telemetry import log, recorded
 from bethink.vault.paths import is_page, normal
 from bethink.vault.records import VAULTS
@@ -44,7 +45,6 @@ _ANEW_S: Final = 0.2
 """What follows a change that could not be told is waited for so long, then all is compared."""
 _MANY: Final = 1_000
 """Of so many changes at once some may not have been told."""
-_OWNERS: Final = 1_000
 _log = log("vault")
 
 
@@ -192,7 +192,7 @@ class Watching:
 
     async def _there(self) -> dict[Path, str]:
         """The folders that there are, with whose they are."""
-        owners = [LOCAL_OWNER, *await self.vault.shop.store.owners(VAULTS, limit=_OWNERS)]
+        owners = [LOCAL_OWNER, *[owner async for owner in owners_of(self.vault.shop.store, VAULTS)]]
         roots = {self.vault.root(owner): owner for owner in owners}
         return await anyio.to_thread.run_sync(_existing, roots)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import Busy, NotAllowed
+from bethink.per_key import PerKey
 from bethink.principal import LOCAL_OWNER
 from bethink.vault.draft import Draft
 from bethink.vault.folder import Folder
@@ -75,8 +75,8 @@ class Workshop:
     )
     news: News = field(default_factory=News, repr=False)
     _knowing: Knowing = field(init=False, repr=False)
-    _turns: defaultdict[str, anyio.Lock] = field(
-        default_factory=lambda: defaultdict[str, anyio.Lock](anyio.Lock), repr=False
+    _turns: PerKey[str, anyio.Lock] = field(
+        default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
 
     def __post_init__(self) -> None:

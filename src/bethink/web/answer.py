@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
+from bethink.agent.bounds import BOUND_REACHED
 from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
@@ -90,8 +92,11 @@ class ChatAnswer(BaseModel):
     run_id: str
     message: AnswerMessage
     reason: StopReason
-    error: AnswerError | None = Field(description="Null unless the run failed.")
+    error: AnswerError | None = Field(
+        description="Null unless the run failed, or was ended by a bound: then the code is the reason."
+    )
     usage: UsageTotal | None
+    latency_ms: float = Field(description="From the start of the run to its end.")
     tools_run: list[ToolRun]
     recalled: list[MessageRecalled]
     used: list[MessageMark]
@@ -133,6 +138,8 @@ class _Collected:
                 self.error = AnswerError(code=event.code, message=event.message)
             case RunDone():
                 self.done = event
+                if (why := BOUND_REACHED.get(event.reason)) is not None:
+                    self.error = AnswerError(code=event.reason, message=why)
             case _:
                 self._take_memory_or_tool(event)
 
@@ -184,7 +191,7 @@ async def collected(
     batches: AsyncGenerator[Sequence[Numbered], None], *, conversation: str, run: str
 ) -> ChatAnswer:
     """The answer, once the run has ended."""
-    so_far = _Collected(run)
+    so_far, began = _Collected(run), perf_counter()
     async for batch in batches:
         for numbered in batch:
             so_far.take(numbered.event)
@@ -196,6 +203,7 @@ async def collected(
         reason=so_far.done.reason,
         error=so_far.error,
         usage=total(so_far.usage),
+        latency_ms=round((perf_counter() - began) * 1000, 2),
         tools_run=so_far.tools_run,
         recalled=so_far.recalled,
         used=so_far.used,

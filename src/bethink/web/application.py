@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -40,6 +41,7 @@ from bethink.web import (
     vault_links,
     vault_news,
 )
+from bethink.web.compression import Compressed
 from bethink.web.contract import extended
 from bethink.web.dial import DialEndpoint, dial_routes
 from bethink.web.health import ModelProbe
@@ -127,7 +129,7 @@ def create_rooms() -> ASGIApp:
     web.router.routes += [mcp_route(_InState("mcp")), *dial_routes(_InState("dial"))]
     interface = Interface(web)
     web.router.default = interface.file
-    return OpenAiErrors(Guard(interface))
+    return Compressed(OpenAiErrors(Guard(interface)))
 
 
 def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None = None) -> ASGIApp:
@@ -142,10 +144,11 @@ def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None =
     async def lifespan(_: object) -> AsyncGenerator[dict[str, Any]]:
         endpoint, dial = Endpoint(), DialEndpoint()
         async with opened as app, Desk(app.importing).opened() as desk, anyio.create_task_group() as tasks:
-            probe = ModelProbe(app.ports.llm)
-            tasks.start_soon(probe.answer)
-            tasks.start_soon(endpoint.serve, app)
-            tasks.start_soon(dial.serve, app)
+            probe = ModelProbe(app.ports.llm, app.models.learnt)
+            supervise = app.ports.supervisor.supervise
+            tasks.start_soon(supervise, "the model's probe", probe.answer)
+            tasks.start_soon(supervise, "the door for MCP", partial(endpoint.serve, app))
+            tasks.start_soon(supervise, "the door for DIAL", partial(dial.serve, app))
             yield {"app": app, "probe": probe, "desk": desk, "mcp": endpoint, "dial": dial}
             tasks.cancel_scope.cancel()
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from fastapi import Depends, Request
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from bethink.across.veil import Shade
 from bethink.app import App
@@ -29,6 +37,8 @@ _NOT_WHOLE: Final = (
     "This goes by the whole memory, of which a filter hides something from you: ask its owner to do it."
 )
 _OPENAI_PATH: Final = "/v1/"
+_MAX_FIELDS: Final = 200
+"""More than any body has."""
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
 
 
@@ -36,6 +46,15 @@ class Body(BaseModel):
     """A request's body: unknown fields and other types are refused, so that no slip passes silently."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded(cls, given: object) -> object:
+        """Refuse many fields at once: each of them would be an error of its own."""
+        if isinstance(given, dict) and len(cast("dict[object, object]", given)) > _MAX_FIELDS:
+            message = f"at most {_MAX_FIELDS} fields"
+            raise ValueError(message)
+        return cast("object", given)
 
 
 def _app(request: Request) -> App:

@@ -243,7 +243,7 @@ async def list_conversations(
         caller, limit=limit, cursor=cursor, archived=archived, project=project
     )
     total = await app.conversations.count(caller, archived=archived, project=project)
-    items = [_conversation(item.record) for item in page.items]
+    items = [_conversation(item.record) for item in await app.runs.stored.settled(caller, page.items)]
     return ConversationPage(items=items, cursor=page.cursor, total=total)
 
 
@@ -286,6 +286,8 @@ async def change_conversation(
     Another branch cannot be chosen while it is being answered (409).
     """
     app.models.check(body.model)
+    if body.branch is not None:
+        await app.runs.stored.settle(caller, conversation)
     given: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
     changes: dict[str, Any] = {
         name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
@@ -302,6 +304,7 @@ async def branch_conversation(
     What was said behind it before stays, as another branch. From the last message of a branch it goes
     on there, and no new branch is made.
     """
+    await app.runs.stored.settle(caller, conversation)
     return _conversation(await app.conversations.part(caller, conversation, body.message))
 
 

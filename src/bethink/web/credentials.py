@@ -1,4 +1,4 @@
-"""Where a request's key or sign-in stands, and what may not be there. `caller` and `mcp` ask.
+"""Where a request's key or sign-in stands, and what may not be there. `security`, `caller` and `mcp` ask.
 
 A key comes as `Authorization: Bearer` or in the header `api-key`, a sign-in in a
 cookie that scripts cannot read. A key in an address is refused whatever it is for:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 COOKIE = "bethink_session"
+KNOWN_BROWSER = "bethink_browser"
+"""A second cookie, which opens nothing: where somebody signed in before, strangers' failures do not count."""
+_QUOTES = frozenset('"\\')
 FOREIGN = "foreign"
 """In the state of a request that a page of another site sent, by leave of the settings."""
 _IN_ADDRESS = (
@@ -41,6 +44,29 @@ def peer_of(scope: Scope, trusted: Sequence[str]) -> str:
     return next((hop.strip() for hop in reversed(hops) if hop.strip() and hop.strip() not in trusted), peer)
 
 
+def keep_own_cookies(scope: Scope) -> None:
+    """Leave in a request only the cookies that are ours: `security` does before anybody reads them.
+
+    The framework takes quotes and backslashes out of every cookie, strangers' and other programs' included,
+    in time that grows with the square of their length. Ours have neither.
+    """
+    headers = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
+    if len(headers) == len(scope["headers"]):
+        return
+    found = {name: cookie_of(scope, name) for name in (COOKIE, KNOWN_BROWSER)}
+    kept = [f"{name}={value}" for name, value in found.items() if value and not _QUOTES & set(value)]
+    scope["headers"] = [*headers, (b"cookie", "; ".join(kept).encode("latin-1"))] if kept else headers
+
+
+def cookie_of(scope: Scope, name: str) -> str:
+    """The value of a cookie of ours, as it was sent; empty if there is none."""
+    pairs = ";".join(HTTPConnection(scope).headers.getlist("cookie")).split(";")
+    values = [
+        value.strip() for key, _, value in (pair.partition("=") for pair in pairs) if key.strip() == name
+    ]
+    return values[-1] if values else ""
+
+
 def credential_of(scope: Scope) -> str | None:
     """The key, or else the sign-in, that a request shows; None where it shows neither.
 
@@ -58,7 +84,7 @@ def credential_of(scope: Scope) -> str | None:
         key = keys.pop()
         # What a sign-in's cookie holds is no key.
         return "" if key.startswith(SIGN_IN_PREFIX) else key
-    held = request.cookies.get(COOKIE, "")
+    held = cookie_of(scope, COOKIE)
     # A page of another site that may come with a key cannot come with somebody's sign-in.
     is_foreign = scope.get("state", {}).get(FOREIGN, False)
     return held if held.startswith(SIGN_IN_PREFIX) and not is_foreign else None

@@ -55,10 +55,14 @@ class DialEndpoint:
             application = await anyio.to_thread.run_sync(importlib.import_module, "bethink.dial.application")
         except ModuleNotFoundError as error:
             raise NotInstalled('DIAL\'s SDK is not installed: pip install "bethink[dial]".') from error
-        async with open_door(app) as door:
-            self._served = application.create_application(door)
-            self._ready.set()
-            await anyio.sleep_forever()
+        try:
+            async with open_door(app) as door:
+                self._served = application.create_application(door)
+                self._ready.set()
+                await anyio.sleep_forever()
+        finally:
+            # Opened again, it is another door.
+            self._served, self._ready = None, anyio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from bethink.across.wanted import MAX_FOUND, Wanted
+from bethink.across.wanted import MAX_FOUND, Kept, Wanted
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
 from bethink.web.caller import SEES_ALL, Body, Caller, Moment, Served, Shaded, whole
@@ -16,15 +16,28 @@ from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memor
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.across.receipt import Preview, Receipt
+    from bethink.across.receipt import Held, Preview, Receipt
+    from bethink.across.wanted import Whole
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
+_ALL = "Every memory, and what was said in conversations."
+_KINDS = "With `all`: what goes besides, as a whole, such as `pages`, `files` or `people`."
+_CONVERSATIONS = (
+    "With `all`: `keep` (the default) takes all that was said out of recall and keeps it to be read; "
+    "`remove` removes all conversations."
+)
+_OTHERS = (
+    "With `all`: what else there is, and what of it goes. "
+    "With a `query`: what else holds its words, all of which goes."
+)
 _MORE = f"Whether more answers the query than the best `k`: give a larger one, at most {MAX_FOUND}."
 
 
 class Forgotten(BaseModel):
     """The receipt: what is gone for good, by ids and counts. It quotes nothing and is kept nowhere."""
+
+    counts: dict[str, int] = Field(description="How much is gone, or out of recall, by kind.")
 
     forgotten: int = Field(description="How many memories, their earlier and later versions included.")
     at: datetime
@@ -63,6 +76,16 @@ class ForgottenOfPage(BaseModel):
     parts: list[str]
 
 
+class ForgottenKind(BaseModel):
+    """How much there is of one kind, or how much of it holds the words of a query, and whether it goes."""
+
+    kind: str
+    goes: bool
+    count: int
+    lines: list[str] = Field(description="The first of their names; with a `query` all that goes of them.")
+    shared: str = Field(description="Who else uses them, as a sentence; empty if nobody does.")
+
+
 class ForgetPreview(BaseModel):
     """What would go. Nothing has: send the same again with `confirm` set to `token`."""
 
@@ -74,6 +97,7 @@ class ForgetPreview(BaseModel):
     people: list[ForgottenOfPerson] = Field(description="Records of people that tell of it.")
     pages: list[ForgottenOfPage] = Field(description="Pages of the vault that tell of it.")
     has_more: bool = Field(description=_MORE)
+    kinds: list[ForgottenKind] = Field(description=_OTHERS)
 
 
 class ForgetBody(Body):
@@ -84,7 +108,9 @@ class ForgetBody(Body):
     k: Annotated[int, Field(ge=1, le=MAX_FOUND, description="What `query` finds at most.")] = 20
     since: Annotated[Moment, Field(description="What was learnt from then on.")] = None
     until: Annotated[Moment, Field(description="What was learnt before.")] = None
-    all: bool = False
+    all: Annotated[bool, Field(description=_ALL)] = False
+    kinds: Annotated[list[str], Field(max_length=20, description=_KINDS)] = Field(default_factory=list)
+    conversations: Annotated[Kept | None, Field(description=_CONVERSATIONS)] = None
     confirm: Annotated[
         str | None, Field(max_length=100, description="The token of the preview that was agreed to.")
     ] = None
@@ -93,20 +119,34 @@ class ForgetBody(Body):
 @router.post("/forget", dependencies=[SEES_ALL], responses=documented(409, 503))
 async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> ForgetPreview | Forgotten:
     """Show what would be forgotten; with its token as `confirm`, forget it for good."""
-    wanted = Wanted(body.ids, body.query, body.since, body.until, everything=body.all, k=body.k)
+    wanted = Wanted(
+        *(body.ids, body.query, body.since, body.until),
+        everything=body.all,
+        k=body.k,
+        kinds=body.kinds,
+        conversations=body.conversations,
+    )
     if body.confirm is None:
         return _preview(await app.forgetting.preview(caller, wanted))
     return _receipt(await app.forgetting.confirm(caller, wanted, body.confirm))
 
 
 @router.delete("", dependencies=[SEES_ALL])
-async def forget_all_memories(app: Served, caller: Caller, *, confirm: bool = False) -> Forgotten:
-    """Forget every memory for good."""
+async def forget_all_memories(
+    app: Served,
+    caller: Caller,
+    *,
+    confirm: bool = False,
+    kinds: Annotated[list[str] | None, Query(max_length=20, description=_KINDS)] = None,
+    conversations: Annotated[Kept, Query(description=_CONVERSATIONS)] = "keep",
+) -> Forgotten:
+    """Forget everything for good: every memory, and what was said in conversations."""
+    wanted = Wanted(everything=True, kinds=kinds or [], conversations=conversations)
     if not confirm:
-        count = await app.memory.count(caller)
-        message = f"This would forget all {count:,} memories for good. Add confirm=true to do it."
+        preview = await app.forgetting.preview(caller, wanted)
+        message = f"This would forget {' and '.join(preview.counts)} for good. Add confirm=true to do it."
         raise BadInput(message)
-    return _receipt(await app.forgetting.forget_all(caller))
+    return _receipt(await app.forgetting.forget_all(caller, wanted))
 
 
 @router.delete("/{memory}", responses=documented(404, 409))
@@ -129,6 +169,7 @@ async def remove_memory(
 def _receipt(receipt: Receipt) -> Forgotten:
     """A receipt as JSON."""
     return Forgotten(
+        counts=receipt.counts,
         forgotten=len(receipt.facts),
         at=to_datetime(receipt.at),
         memories=list(receipt.facts),
@@ -164,4 +205,17 @@ def _preview(preview: Preview) -> ForgetPreview:
         ],
         pages=[ForgottenOfPage(path=told.path, parts=list(told.parts)) for told in preview.pages],
         has_more=preview.has_more,
+        kinds=_kinds(preview.whole) if preview.whole else [_kind(one) for one in preview.held],
     )
+
+
+def _kind(one: Held) -> ForgottenKind:
+    return ForgottenKind(kind=one.kind, goes=True, count=one.count, lines=list(one.lines), shared="")
+
+
+def _kinds(whole: Whole) -> list[ForgottenKind]:
+    return [
+        ForgottenKind(kind=one.kind, goes=goes, count=one.count, lines=list(one.lines), shared=one.shared)
+        for kinds, goes in ((whole.counts, True), (whole.others, False))
+        for one in kinds
+    ]

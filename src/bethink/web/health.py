@@ -3,32 +3,46 @@
 It answers 200 as long as Bethink is of any use, 503 only when what is stored
 cannot be read, and never costs a request to the model: a probe of the model's
 address runs beside it, at most every half minute, and only while somebody asks.
+Whether the store can be written is tried at each request, without a flush of the disk.
 """
 
 from __future__ import annotations
 
+import errno
+import tempfile
 from typing import TYPE_CHECKING, Literal
 
 import anyio
+import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from bethink import __version__
 from bethink.agent.commands import MODEL_HELP
-from bethink.errors import StorageError
+from bethink.conversations import CONVERSATIONS
+from bethink.errors import DiskFull, StorageError
 from bethink.llm.chosen import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
+from bethink.store import Expect
 from bethink.vault.workshop import GONE, OFF
 from bethink.web.caller import Anybody, Served
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bethink.app import App
     from bethink.llm import Llm
+    from bethink.llm.capabilities import Learnt
     from bethink.principal import Principal
 
 _PROBE_EVERY_S = 30
+_WRITE_WITHIN_S = 2
+"""A change that takes longer is held up by another process; the answer does not wait for its end."""
+_ROOM_BYTES = 256 * 1024
+"""A message with its run, its entry in the index and the database's log take less."""
 _MOST_TOLD = 3
+_UNHEARD = "Other processes on these data do not hear of this one."
 router = APIRouter(tags=["health"])
 
 
@@ -73,9 +87,11 @@ class Parts(BaseModel):
     web: PartHealth
     mcp: PartHealth
     sandbox: PartHealth
+    documents: PartHealth
     redis: RedisPart
     vault: VaultPart
     memory_agent: PartHealth
+    background: PartHealth
 
 
 class Health(BaseModel):
@@ -94,8 +110,9 @@ class Health(BaseModel):
 class ModelProbe:
     """What is known of the model's server, from probes made in the background."""
 
-    def __init__(self, llm: Llm | None) -> None:
+    def __init__(self, llm: Llm | None, learnt: Learnt) -> None:
         self._llm = llm
+        self._learnt = learnt
         self._asked = anyio.Event()
         self._part = (
             PartHealth(status="off", message=MODEL_HELP)
@@ -106,12 +123,15 @@ class ModelProbe:
     def part(self) -> PartHealth:
         """The state that is known now; a newer one is found out in the background."""
         self._asked.set()
-        return self._part
+        if self._llm is None or self._part.message is not None:
+            return self._part
+        return self._part.model_copy(update={"message": self._learnt.told(self._llm.name) or None})
 
     async def answer(self) -> None:
         """Probe when somebody asked, for ever."""
         if self._llm is None:
             return
+        await self._learnt.read()
         while True:
             await self._asked.wait()
             fault = await self._llm.probe()
@@ -126,8 +146,9 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
     if caller is None:
         return await _told_strangers(app, response)
     probe: ModelProbe = request.state.probe
+    store, is_readable = await _store(app, caller)
     parts = Parts(
-        store=await _store(app, caller),
+        store=store,
         embeddings=_embeddings(app),
         model=probe.part(),
         extraction=_extraction(app),
@@ -135,29 +156,68 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         web=_web(app),
         mcp=_mcp(app),
         sandbox=_sandbox(app),
+        documents=PartHealth(status="ok", message=app.passages.extraction.state),
         redis=await _redis(app),
         vault=await _vault(app, caller),
         memory_agent=_memory_agent(app),
+        background=_background(app),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
-    response.status_code = 200 if parts.store.status == "ok" else 503
+    response.status_code = 200 if is_readable else 503
     return Health(status="degraded" if is_degraded else "ok", version=__version__, parts=parts)
 
 
 async def _told_strangers(app: App, response: Response) -> Health:
     """Whether it works, for whoever supervises it."""
-    store = await _store(app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="health"))
-    is_ok = store.status == "ok"
-    response.status_code = 200 if is_ok else 503
-    return Health(status="ok" if is_ok else "degraded", version=__version__)
+    store, is_readable = await _store(app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="health"))
+    response.status_code = 200 if is_readable else 503
+    return Health(status="ok" if store.status == "ok" else "degraded", version=__version__)
 
 
-async def _store(app: App, caller: Principal) -> PartHealth:
+async def _store(app: App, caller: Principal) -> tuple[PartHealth, bool]:
+    """How it is, and whether what is stored can be read."""
     try:
         await app.conversations.list(caller, limit=1)
     except StorageError as error:
-        return PartHealth(status="degraded", message=error.message)
-    return PartHealth(status="ok")
+        return PartHealth(status="degraded", message=error.message), False
+    fault = await _unwritable(app, caller)
+    return PartHealth(status="degraded" if fault else "ok", message=fault), True
+
+
+async def _unwritable(app: App, caller: Principal) -> str | None:
+    """Why nothing new can be kept; None where it can."""
+    # Changes nothing, but needs all that a change needs: the writer, and the file for itself.
+    nothing = Expect(CONVERSATIONS, "health", version=0)
+    try:
+        with anyio.fail_after(_WRITE_WITHIN_S):
+            await app.ports.store.commit(caller.owner, [nothing])
+        await anyio.to_thread.run_sync(_take_room, app.settings.data_dir)
+    except TimeoutError:
+        return "Another process is writing to the database and does not make way: changes wait for it."
+    except StorageError as error:
+        return error.message
+    return None
+
+
+def _take_room(directory: Path) -> None:
+    """Write as much as a change does to a file without a name, and give the room back.
+
+    Raises:
+        StorageError: there is no room, or the directory cannot be written.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(_ROOM_BYTES))
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFull(
+                f"The disk of {directory} is full: what is there can be read, nothing new is kept. "
+                "Free some space."
+            ) from error
+        raise StorageError(
+            f"{directory} cannot be written ({error.strerror}): what is there can be read, nothing new is "
+            "kept. Check who owns it, its permissions, the disk and the limits on how large files may be."
+        ) from error
 
 
 def _embeddings(app: App) -> PartHealth:
@@ -198,9 +258,12 @@ def _mcp(app: App) -> PartHealth:
 
 
 async def _bus(app: App) -> PartHealth:
-    if await app.ports.bus.is_alive(app.ports.bus.process):
-        return PartHealth(status="ok")
-    return PartHealth(status="degraded", message="Other processes on these data do not hear of this one.")
+    bus = app.ports.bus
+    try:
+        fault = bus.fault if await bus.is_alive(bus.process) else _UNHEARD
+    except StorageError as error:
+        fault = error.message
+    return PartHealth(status="degraded" if fault else "ok", message=fault)
 
 
 def _sandbox(app: App) -> PartHealth:
@@ -243,6 +306,12 @@ def _memory_agent(app: App) -> PartHealth:
     chosen = app.given.chosen
     has_model = app.ports.llm is not None or settings.agent_model not in {AUTO, ""} or chosen.probing.found
     return PartHealth(status="ok" if has_model else "off", message=chosen.told(settings.agent_model))
+
+
+def _background(app: App) -> PartHealth:
+    """What runs for ever; it is started again, and what failed lately is told."""
+    faults = app.ports.supervisor.faults()
+    return PartHealth(status="degraded" if faults else "ok", message="; ".join(faults) or None)
 
 
 async def _vault(app: App, caller: Principal) -> VaultPart:

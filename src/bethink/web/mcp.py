@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -64,7 +65,8 @@ def create_service(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, Any]]:
         async with opened as app, anyio.create_task_group() as tasks:
-            tasks.start_soon(endpoint.serve, app)
+            serve = partial(endpoint.serve, app)
+            tasks.start_soon(app.ports.supervisor.supervise, "the door for MCP", serve)
             yield {"app": app}
             tasks.cancel_scope.cancel()
 

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
-from bethink.mcp_client import ServerStatus
+from bethink.mcp_client import ServerStatus, Waiting
 from bethink.web.caller import Body, Caller, Served
 from bethink.web.problems import documented
 
@@ -40,7 +40,10 @@ class McpServerShown(BaseModel):
     server: str | None = Field(description="The server's own name and version.")
     tools: list[str] = Field(description="Tools that are offered.")
     waiting: list[WaitingTool] = Field(description="Tools that are not, until they are accepted.")
-    digest: str | None = Field(description="Names exactly what waits; `accept` takes it.")
+    unreviewed: list[WaitingTool] = Field(
+        description="Tools that are offered and that nobody has accepted: their words are from outside."
+    )
+    digest: str | None = Field(description="Names exactly what is to be accepted; `accept` takes it.")
     sign_in: str | None = Field(description="The page to sign in at.")
     attempts: int
 
@@ -102,6 +105,10 @@ async def sign_in_to_mcp_server(name: str, app: Served, _: Caller) -> McpServerS
     return _shown(await app.mcp_servers.sign_in(name))
 
 
+def _waiting(tool: Waiting) -> WaitingTool:
+    return WaitingTool(name=tool.name, change=tool.change, description=tool.description)
+
+
 def _shown(status: ServerStatus) -> McpServerShown:
     return McpServerShown(
         name=status.name,
@@ -114,10 +121,8 @@ def _shown(status: ServerStatus) -> McpServerShown:
         protocol=status.protocol,
         server=status.server,
         tools=list(status.tools),
-        waiting=[
-            WaitingTool(name=tool.name, change=tool.change, description=tool.description)
-            for tool in status.waiting
-        ],
+        waiting=[_waiting(tool) for tool in status.waiting],
+        unreviewed=[_waiting(tool) for tool in status.unreviewed],
         digest=status.digest,
         sign_in=status.sign_in,
         attempts=status.attempts,

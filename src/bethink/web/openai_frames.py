@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bethink.agent.bounds import BOUND_REACHED
 from bethink.events import (
     ApprovalNeeded,
     MessageSaved,
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
 PROFILE = "openai"
 
 _FINISHES = {
-    **dict.fromkeys(
-        ("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds"), "length"
-    ),
+    **dict.fromkeys(("length", *BOUND_REACHED), "length"),
     "content_filter": "content_filter",
 }
 """OpenAI's words for an end that is none of the model's own will; any other is its `stop`."""
@@ -93,7 +92,7 @@ class OpenAiFrames:
                 self._head = _head(event.run, event.model or "bethink", at=event.at)
                 return self._first + self._chunk({"role": "assistant", "content": ""})
             case TextSoFar():
-                return self._delta(event.text[self._characters :])
+                return self._anew(event.text)
             case ApprovalNeeded():
                 self._end_part()
                 where = f"POST /runs/{self._run}/approvals/{event.call}"
@@ -111,6 +110,12 @@ class OpenAiFrames:
                 return self._made() + self._chunk({}, finish=_FINISHES.get(event.reason, "stop"))
             case _:
                 return b""
+
+    def _anew(self, text: str) -> bytes:
+        """What is missing of a text; if what was told were thoughts, it begins below them."""
+        if len(text) < self._characters:
+            self._end_part()
+        return self._delta(text[self._characters :])
 
     def _made(self) -> bytes:
         """Where the files are that tools made, below everything else that was said."""

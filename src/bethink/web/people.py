@@ -57,10 +57,16 @@ class Person(BaseModel):
     created_at: datetime
 
 
+class OwnPerson(Person):
+    """The same, for the owner."""
+
+    untrusted: bool = Field(description="Some of it may come from outside, until the owner vouches for it.")
+
+
 class PersonPage(BaseModel):
     """Some people, in the order in which they came."""
 
-    items: list[Person]
+    items: list[OwnPerson]
     cursor: str | None = Field(description="Leads to the next page; null at the end.")
 
 
@@ -116,6 +122,11 @@ def person_of(person: Record) -> Person:
     return Person.model_validate(shown(person))
 
 
+def own_person_of(person: Record) -> OwnPerson:
+    """A person as JSON for the owner."""
+    return OwnPerson.model_validate(shown(person) | {"untrusted": person.untrusted})
+
+
 def given_of(body: BaseModel, *, with_null: bool) -> dict[str, Any]:
     """What a body gives; a null is no gift unless it empties a field."""
     given = body.model_dump(exclude_unset=True)
@@ -137,25 +148,31 @@ async def list_people(
     """The people who fit all that is asked, or everybody."""
     sought = Sought(name, surname, email, gender)
     found = await app.people.search(caller, sought, limit=limit, cursor=cursor)
-    return PersonPage(items=[person_of(person) for person in found.people], cursor=found.cursor)
+    return PersonPage(items=[own_person_of(person) for person in found.people], cursor=found.cursor)
 
 
 @router.post("", status_code=201)
-async def add_person(body: PersonDraft, app: Served, caller: Caller) -> Person:
+async def add_person(body: PersonDraft, app: Served, caller: Caller) -> OwnPerson:
     """Keep a person; no two have the same e-mail address."""
-    return person_of(await app.people.create(caller, given_of(body, with_null=False)))
+    return own_person_of(await app.people.create(caller, given_of(body, with_null=False)))
 
 
 @router.get("/{person}", responses=documented(404))
-async def get_person(person: str, app: Served, caller: Caller) -> Person:
+async def get_person(person: str, app: Served, caller: Caller) -> OwnPerson:
     """One person."""
-    return person_of(await app.people.get(caller, person))
+    return own_person_of(await app.people.get(caller, person))
 
 
 @router.patch("/{person}", responses=documented(404, 409))
-async def edit_person(person: str, body: PersonPatch, app: Served, caller: Caller) -> Person:
+async def edit_person(person: str, body: PersonPatch, app: Served, caller: Caller) -> OwnPerson:
     """Change some of a person's fields."""
-    return person_of(await app.people.update(caller, person, given_of(body, with_null=True)))
+    return own_person_of(await app.people.update(caller, person, given_of(body, with_null=True)))
+
+
+@router.post("/{person}/vouch", responses=documented(404, 409))
+async def vouch_for_person(person: str, app: Served, caller: Caller) -> OwnPerson:
+    """Say that what is known of a person is your own word, whoever wrote it."""
+    return own_person_of(await app.people.vouch(caller, person))
 
 
 @router.delete("/{person}", status_code=204, responses=documented(404))

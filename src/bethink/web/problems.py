@@ -28,8 +28,14 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/problem+json"
 
+_MAX_FAULTS = 20
+"""Of a request that is not valid: the first ones tell enough, and nobody reads a thousand."""
+_MAX_NAME_CHARS = 200
+_MAX_REASON_CHARS = 500
+"""Names and values in them are the caller's own, and as long as the caller likes."""
+
 _log = log("web")
-_CODES = {400: BadInput.code, 404: UnknownId.code, 413: TooLarge.code}
+_CODES = {400: BadInput.code, 404: UnknownId.code, 413: TooLarge.code, 422: BadInput.code}
 """Codes for what the framework itself refuses; others are named by their status."""
 
 
@@ -112,8 +118,11 @@ async def _bethink(_: Request, error: Exception) -> Response:
 async def _validation(_: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
-    faults = [_fault(item) for item in error.errors()]
+    items = error.errors()
+    faults = [_fault(item) for item in items[:_MAX_FAULTS]]
     detail = "; ".join(f"{fault.parameter}: {fault.reason}" for fault in faults)
+    if len(items) > _MAX_FAULTS:
+        detail = f"{detail}; and {len(items) - _MAX_FAULTS:,} more faults"
     return problem(422, BadInput.code, f"The request is not valid. {detail}.", errors=faults)
 
 
@@ -122,10 +131,15 @@ def _fault(item: Mapping[str, Any]) -> Fault:
     if item["type"] == "json_invalid":
         reason = f"this is not JSON: {item['ctx']['error']} at character {path[0] if path else 0}"
         return Fault(parameter=where, reason=reason)
-    name = ".".join(str(part) for part in path) or where
+    name = _shortened(".".join(str(part) for part in path) or where, _MAX_NAME_CHARS)
     if item["type"] == "model_attributes_type":
         return Fault(parameter=name, reason="give a JSON object, with Content-Type: application/json")
-    return Fault(parameter=name, reason=str(item["msg"]).removeprefix("Value error, "))
+    reason = str(item["msg"]).removeprefix("Value error, ")
+    return Fault(parameter=name, reason=_shortened(reason, _MAX_REASON_CHARS))
+
+
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 async def _framework(request: Request, error: Exception) -> Response:
@@ -134,9 +148,10 @@ async def _framework(request: Request, error: Exception) -> Response:
     status, path = error.status_code, request.url.path
     match status:
         case 404:
-            return problem(404, UnknownId.code, f"There is nothing at {path}.")
+            return problem(404, UnknownId.code, f"There is nothing at {_shortened(path, _MAX_NAME_CHARS)}.")
         case 405:
             allowed = ", ".join(_methods(request))
+            path = _shortened(path, _MAX_NAME_CHARS)
             detail = f"{request.method} does not exist for {path}; there is {allowed}."
             return problem(405, "method_not_allowed", detail, headers={"Allow": allowed})
         case _:

@@ -9,18 +9,17 @@ users the settings name more, and an address without a name, which no DNS can gi
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 
 from bethink.accounts.addresses import is_address, is_loopback
-from bethink.errors import BethinkError, NotAllowed, TooLarge
+from bethink.errors import BethinkError, NotAllowed
 from bethink.web import cors
-from bethink.web.credentials import FOREIGN
+from bethink.web.bounds import body_bounds, check_head
+from bethink.web.credentials import FOREIGN, credential_of, keep_own_cookies
 from bethink.web.problems import of_error
 from bethink.web.visit import Visit
 
@@ -32,18 +31,7 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
-MAX_BODY_BYTES = 12 * 1024 * 1024
-"""Room for the longest message in JSON's escapes; files travel otherwise."""
-
-_UNBOUNDED = frozenset({"/memories/import", "/import"})
-"""The routes that count for themselves, by a setting."""
-_FILES = re.compile(r"/conversations/[^/]+/files")
-"""The route that takes files, as large as a setting says."""
 DIAL_PATHS = ("/openai/deployments/", "/openai/v1/")
-_DIAL_BYTES = 16 * 1024 * 1024
-"""What DIAL Core itself takes of a request (`Proxy`)."""
-_FORM_BYTES = 64 * 1024
-"""What a form takes beside its file."""
 
 _FORWARDED = ("forwarded", "x-forwarded-", "x-real-ip")
 """What the names of headers begin with by which a proxy tells for whom it asks."""
@@ -67,7 +55,6 @@ class Guard:
     """An ASGI application that lets only fit requests through, and fits out every answer."""
 
     app: ASGIApp
-    max_body_bytes: int = MAX_BODY_BYTES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request or hand it on."""
@@ -87,30 +74,24 @@ class Guard:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        limit = self._limit(scope)
         try:
+            check_head(scope)
+            keep_own_cookies(scope)
             if (origin := await _admitted(scope)) is not None:
                 scope.setdefault("state", {})[FOREIGN] = True
                 given.update(cors.headers(origin))
-            _check_length(scope, limit)
+            is_dial = _dial_hosts(scope) is not None
+            bounds = body_bounds(
+                scope, is_dial=is_dial, is_stranger=not is_dial and await _is_stranger(scope)
+            )
+            bounds.check_length(scope)
         except BethinkError as error:
             await of_error(error)(scope, receive, send_safely)
             return
         if origin is not None and scope["method"] == "OPTIONS":
             await cors.preflight()(scope, receive, send_safely)
             return
-        limited = receive if limit is None else _Limited(receive, limit)
-        await Visit().run(self.app, scope, limited, send_safely)
-
-    def _limit(self, scope: Scope) -> int | None:
-        """The longest body of this route, in bytes; None where it counts for itself."""
-        if scope["path"] in _UNBOUNDED:
-            return None
-        if _dial_hosts(scope) is not None:
-            return _DIAL_BYTES
-        if _FILES.fullmatch(scope["path"]) and "app" in scope.get("state", {}):
-            return scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES
-        return self.max_body_bytes
+        await Visit().run(self.app, scope, bounds.counting(receive), send_safely)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +121,15 @@ async def _admitted(scope: Scope) -> str | None:
     return _checked(headers, scope["scheme"], await _house(scope))
 
 
-def _check_length(scope: Scope, limit: int | None) -> None:
-    """Refuse a body that is said to be longer than `limit` bytes.
-
-    Raises:
-        TooLarge: it is.
-    """
-    length = Headers(scope=scope).get("content-length", "0")
-    if limit is not None and length.isdecimal() and int(length) > limit:
-        raise _too_large(limit)
+async def _is_stranger(scope: Scope) -> bool:
+    """Whether somebody asks who needs a key to be let in, and shows none that opens anything."""
+    app: App | None = scope.get("state", {}).get("app")
+    if app is None or not await app.accounts.needs_key():
+        return False
+    try:
+        return not await app.accounts.recognises(credential_of(scope))
+    except BethinkError:
+        return True
 
 
 def _checked(headers: Headers, scheme: str, house: _House) -> str | None:
@@ -169,23 +150,6 @@ def _checked(headers: Headers, scheme: str, house: _House) -> str | None:
     return _foreign(headers, named or {f"{scheme}://{host}".lower()}, house)
 
 
-@dataclass(slots=True)
-class _Limited:
-    """The request's body as it comes, up to a limit that its length header may hide."""
-
-    receive: Receive
-    limit: int
-    taken: int = 0
-
-    async def __call__(self) -> Message:
-        message = await self.receive()
-        self.taken += len(message.get("body", b""))
-        if self.taken > self.limit:
-            # The framework turns any other exception of a body into a 400.
-            raise HTTPException(413, _too_large(self.limit).message)
-        return message
-
-
 def _dial_hosts(scope: Scope) -> Sequence[str] | None:
     """The names by which DIAL Core may call, on its paths where the settings enable it; None elsewhere."""
     if not scope["path"].startswith(DIAL_PATHS) or "app" not in scope.get("state", {}):
@@ -203,12 +167,6 @@ def _check_dial_host(headers: Headers, allowed: Sequence[str]) -> None:
         "`hosts` of the setting `dial`."
     )
     raise NotAllowed(message)
-
-
-def _too_large(limit: int) -> TooLarge:
-    return TooLarge(
-        f"The request's body is larger than {max(1, limit // 1024 // 1024)} MB. Send less, or in parts."
-    )
 
 
 def _checked_host(headers: Headers, house: _House) -> str:

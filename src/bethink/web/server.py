@@ -18,7 +18,7 @@ from bethink.app import open_app
 from bethink.errors import BadInput
 from bethink.web import create_web
 from bethink.web.binding import check_bind
-from bethink.web.wire import BoundedHttp
+from bethink.web.wire import Limits, bounded_http, limits_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -112,23 +112,24 @@ async def _serve(
             sys.stdout.flush()
             on_ready(url)
             # Not before: the first answer shall not wait for half a second of loading.
-            tasks.start_soon(app.background.ready_embedder)
-            tasks.start_soon(app.watching.watch)
+            supervise = app.ports.supervisor.supervise
+            tasks.start_soon(supervise, "the embedding model", app.background.ready_embedder)
+            tasks.start_soon(supervise, "watching of vaults", app.watching.watch)
 
         def stop() -> None:
             app.runs.interrupt()
             app.vault.news.end()
 
-        config = configured(make(nullcontext(app)))
+        config = configured(make(nullcontext(app)), limits_for(settings.trusted_proxies))
         await Server(config, on_ready=ready, on_stop=stop).serve([listener])
         tasks.cancel_scope.cancel()
 
 
-def configured(web: ASGIApp) -> uvicorn.Config:
+def configured(web: ASGIApp, limits: Limits | None = None) -> uvicorn.Config:
     """How Bethink runs uvicorn: no log of its own for requests, no trust in forwarded headers."""
     return uvicorn.Config(
         web,
-        http=BoundedHttp,
+        http=bounded_http(limits or Limits()),
         ws="none",
         log_config=None,
         access_log=False,

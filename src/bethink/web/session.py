@@ -13,13 +13,15 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, model_validator
 
+from bethink.accounts.signing import BROWSER_DAYS
 from bethink.errors import BadInput, NotAllowed
 from bethink.web.caller import PARTING, Anybody, Body, Caller, Served
-from bethink.web.credentials import COOKIE, FOREIGN, peer_of
+from bethink.web.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, peer_of
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/session", tags=["users"])
 _US_PER_S = 1_000_000
+_MAX_COOKIE_CHARS = 400
 
 
 class Person(BaseModel):
@@ -84,8 +86,24 @@ async def sign_in(body: SignInBody, app: Served, request: Request, response: Res
     if body.key is not None:
         signed = await signing.with_key(body.key.strip(), peer=peer)
     else:
-        signed = await signing.with_password(body.name or "", body.password or "", peer=peer)
+        signed = await signing.with_password(
+            body.name or "",
+            body.password or "",
+            peer=peer,
+            browser=cookie_of(request.scope, KNOWN_BROWSER)[:_MAX_COOKIE_CHARS],
+            is_gone=request.is_disconnected,
+        )
     record, user = signed.record, signed.user
+    if signed.browser:
+        response.set_cookie(
+            KNOWN_BROWSER,
+            signed.browser,
+            max_age=BROWSER_DAYS * 86_400,
+            path=router.prefix,
+            secure=_is_https(request, app.settings.public_urls),
+            httponly=True,
+            samesite="strict",
+        )
     response.set_cookie(
         COOKIE,
         signed.text,

@@ -16,6 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, PlainTextResponse
 from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 
+from bethink.web.compression import ENCODINGS, accepted
+
 if TYPE_CHECKING:
     import os
 
@@ -99,16 +101,31 @@ class Interface:
         except HTTPException:
             return PlainTextResponse(NOT_BUILT, 200 if scope["path"] == "/" else 404)
         response.headers["cache-control"] = "no-cache"
-        response.headers["vary"] = "Accept"
+        response.headers.add_vary_header("Accept")
         return response
 
 
 class _Files(StaticFiles):
+    """The build's files, each in the smallest form that the reader accepts."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        for encoding in accepted(scope):
+            try:
+                response = await super().get_response(f"{path}{ENCODINGS[encoding]}", scope)
+            except HTTPException:
+                continue
+            response.headers["content-encoding"] = encoding
+            return response
+        return await super().get_response(path, scope)
+
     def file_response(
         self, full_path: PathLike, stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        media_type = _MEDIA_TYPES.get(Path(full_path).suffix, "application/octet-stream")
+        plain = Path(full_path)
+        plain = plain.with_suffix("") if plain.suffix in ENCODINGS.values() else plain
+        media_type = _MEDIA_TYPES.get(plain.suffix, "application/octet-stream")
         response = FileResponse(full_path, status_code, media_type=media_type, stat_result=stat_result)
+        response.headers["vary"] = "Accept-Encoding"
         if self.is_not_modified(response.headers, Headers(scope=scope)):
             return NotModifiedResponse(response.headers)
         return response

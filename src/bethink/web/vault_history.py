@@ -56,9 +56,9 @@ class RestoreBody(Body):
 
 
 class VaultUndo(Body):
-    """The token that came with a change."""
+    """The token that came with a change, or with many."""
 
-    token: Annotated[str, Field(max_length=200)]
+    token: Annotated[str, Field(max_length=50_000)]
 
 
 @router.get("/history/{path:path}", responses=documented(403, 404))

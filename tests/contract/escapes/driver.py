@@ -1,7 +1,8 @@
 """Runs the attempts of `attempts.txt` in a sandbox and says which got through; a program for any user.
 
 `python driver.py bubblewrap session` prints its results as JSON, so that a
-test which runs as root can have them made by somebody else.
+test which runs as root can have them made by somebody else. `python driver.py
+bubblewrap hidden` prints how code ends that writes where its user cannot look.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, Literal
 
 from bethink.sandbox import MIB, Limits
 from bethink.sandbox.bubblewrap import Bubblewrap
+from bethink.sandbox.folder import remove
 from bethink.sandbox.landlock import Landlock
 from bethink.sandbox.linux import LinuxSandbox
 
@@ -173,6 +175,24 @@ def _was_reached(listener: socket.socket) -> bool:
     return True
 
 
+_HIDDEN = """
+import os
+os.mkdir('d', 0o300)
+for n in range(20): open(f'd/{n}', 'wb').write(bytes(8 << 20))
+while True: pass
+"""
+
+
+def hidden(confinement: str) -> None:
+    """Print as JSON how code ends that fills a directory which nobody may list, and what it leaves."""
+    with tempfile.TemporaryDirectory() as place:
+        work = Path(place, "work")
+        work.mkdir()
+        outcome = asyncio.run(LinuxSandbox(CONFINEMENTS[confinement]).run(_HIDDEN, work, LIMITS))
+        remove(work)
+        print(json.dumps({"ending": outcome.ending, "left": [one.name for one in Path(place).iterdir()]}))  # noqa: T201
+
+
 def main(confinement: str, use: Use) -> None:
     """Print the faults as JSON."""
     with tempfile.TemporaryDirectory() as place:
@@ -182,4 +202,7 @@ def main(confinement: str, use: Use) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], "session" if sys.argv[2] == "session" else "run")
+    if sys.argv[2] == "hidden":
+        hidden(sys.argv[1])
+    else:
+        main(sys.argv[1], "session" if sys.argv[2] == "session" else "run")

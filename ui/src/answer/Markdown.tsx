@@ -5,6 +5,7 @@ import remarkGfm from "remark-gfm";
 import { Link } from "../kit/pieces";
 import { CodeFigure } from "./CodeFigure";
 import { markdownBlocks } from "./markdownBlocks";
+import { MARK } from "./parts";
 import { Abroad, pieces } from "./pieces";
 
 const plugins = [remarkGfm];
@@ -30,7 +31,7 @@ const components: Components = {
     </CodeFigure>
   ),
   a: ({ href, title, children }) =>
-    title === "cited" && href?.startsWith("/") ? (
+    title === MARK && href ? (
       <sup className="cite">
         <Link to={href} aria-label={`Memory ${textOf(children)} that this rests on`}>
           {children}

@@ -6,6 +6,7 @@ import {
   citedFirst,
   codeIn,
   entriesOf,
+  MARK,
   originOf,
   receiptOf,
   titleOfTool,
@@ -25,7 +26,7 @@ test("a mark becomes a numbered link to the memory, whatever characters stand be
     recalled: [turn, fact],
   };
   expect(withMarks("🚂 trains, and so.", run)).toBe(
-    '🚂 trains[1](/memory/f1 "cited"), and s[2](/c/c1 "cited")o.',
+    `🚂 trains[1](/memory/f1 "${MARK}"), and s[2](/c/c1 "${MARK}")o.`,
   );
 });
 
@@ -38,7 +39,7 @@ test("a memory that is named twice keeps its number, and an unknown one gets no 
   ];
   expect(cited({ used })).toEqual(["f1", "gone", "f2"]);
   expect(withMarks("abcd", { used, recalled: [fact] })).toBe(
-    'a[1](/memory/f1 "cited")b[1](/memory/f1 "cited")cd',
+    `a[1](/memory/f1 "${MARK}")b[1](/memory/f1 "${MARK}")cd`,
   );
 });
 

@@ -117,6 +117,9 @@ export function cited({ used }: Pick<Run, "used">): string[] {
   return [...new Set(used.toSorted((a, b) => a.after - b.after).map(({ id }) => id))];
 }
 
+/** The title of the links that are placed here: no answer can know it, so no link of its own becomes a mark. */
+export const MARK = `cited-${crypto.getRandomValues(new Uint32Array(4)).join("-")}`;
+
 /** The Markdown of an answer with a numbered link behind each place where it leans on a memory. */
 export function withMarks(text: string, run: Pick<Run, "used" | "recalled">): string {
   if (!run.used.length) return text;
@@ -126,7 +129,7 @@ export function withMarks(text: string, run: Pick<Run, "used" | "recalled">): st
   for (const { id, after } of run.used.toSorted((a, b) => b.after - a.after)) {
     const item = run.recalled.find((each) => each.id === id);
     const address = item && addressOf(item);
-    if (address) characters.splice(after, 0, `[${numbered.indexOf(id) + 1}](${address} "cited")`);
+    if (address) characters.splice(after, 0, `[${numbered.indexOf(id) + 1}](${address} "${MARK}")`);
   }
   return characters.join("");
 }

@@ -96,6 +96,11 @@ export function withQuery(path: string, query: Query): string {
   return text ? `${path}?${text}` : path;
 }
 
+/** A stream of the server's broke: whether the server is there is to be found out now. */
+export const CONNECTION_LOST = "connection-lost";
+/** The server answers again. */
+export const CONNECTION_BACK = "connection-back";
+
 /** A request whose answer, good or not, is looked at by who asks. */
 export async function send(path: string, init: RequestInit): Promise<Response> {
   try {
@@ -130,9 +135,13 @@ export async function json<T>(method: string, path: string, body?: unknown, sign
 
 const at = encodeURIComponent;
 
+/** A server that does not say how it is in so long is not there, whatever holds its connections. */
+const HEALTH_MS = 5000;
+
 /** Health is told even by a server whose store cannot be read, then with the status 503. */
 async function readHealth(): Promise<Health> {
-  const init = { headers: { accept: "application/json" } };
+  const signal = AbortSignal.timeout(HEALTH_MS);
+  const init = { headers: { accept: "application/json" }, signal };
   const response = await send("/health", init);
   if (!response.ok && response.status !== 503) throw await problemOf(response);
   return (await response.json()) as Health;

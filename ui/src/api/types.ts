@@ -92,7 +92,7 @@ export type {
 } from "../contract/openapi";
 
 /** What to forget, in one way. */
-export type ForgetWanted = Pick<ForgetBody, "ids" | "query" | "all">;
+export type ForgetWanted = Pick<ForgetBody, "ids" | "query" | "all" | "kinds" | "conversations">;
 export type StopReason = RunDone["reason"];
 export type ConversationList = ConversationPage;
 export type OpenConversation = ConversationShown;

@@ -12,7 +12,7 @@ export type ApprovalDecided = { arguments: string; call: string; decision: "appr
 
 export type ApprovalNeeded = { arguments: string; call: string; final?: boolean; kind: "approval_needed"; label: string; name: string; reason: string };
 
-export type Asking = { background?: boolean | null; conversation?: string | Named | null; input: string | readonly Item[]; instructions?: string | null; max_output_tokens?: number | null; metadata?: Metadata | null; model?: string; previous_response_id?: string | null; store?: boolean | null; stream?: boolean | null; temperature?: number | null; text?: TextConfig | null; tool_choice?: unknown; tools?: readonly Offered[] | null };
+export type Asking = { background?: boolean | null; conversation?: string | Named | null; input: string | readonly Item[]; instructions?: string | null; max_output_tokens?: number | null; metadata?: Metadata | null; model?: string; parallel_tool_calls?: boolean | null; previous_response_id?: string | null; reasoning?: Reasoning | null; store?: boolean | null; stream?: boolean | null; temperature?: number | null; text?: TextConfig | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
 
 export type Attachment = { media_type: string; name: string; url: string };
 
@@ -30,7 +30,7 @@ export type CallShown = { arguments: string | null; at: string; by: "policy" | "
 
 export type CardParts = { cvv?: string | null; exp_date?: string | null; num?: string | null };
 
-export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[]; waiting: readonly Waiting[] };
+export type ChatAnswer = { changed: readonly MessageChanged[]; conversation_id: string; error: AnswerError | null; latency_ms: number; message: AnswerMessage; reason: "answered" | "awaiting_approval" | "client_tools" | "cancelled" | "failed" | "interrupted" | "max_steps" | "max_tool_calls" | "max_tokens" | "max_cost" | "max_seconds" | "repeated_calls" | "length" | "content_filter"; recalled: readonly MessageRecalled[]; run_id: string; tools_run: readonly ToolRun[]; unbacked: readonly MessageClaim[]; usage: UsageTotal | null; used: readonly MessageMark[]; waiting: readonly Waiting[] };
 
 export type ChatBody = { edit?: string | null; message?: Said | null; parent?: string | null; regenerate?: string | null; stream?: boolean };
 
@@ -40,13 +40,13 @@ export type ChoiceBody = { path: string; target?: string; to?: string; way: "lea
 
 export type ClaimUnbacked = { claim: "changed" | "deleted" | "saved" | "scheduled" | "sent"; kind: "claim_unbacked"; text: string };
 
-export type Completion = { max_completion_tokens?: number | null; max_tokens?: number | null; messages: readonly ChatMessage[]; metadata?: Metadata | null; model: string; n?: number | null; response_format?: Format | null; stream?: boolean | null; stream_options?: StreamOptions | null; temperature?: number | null; tool_choice?: unknown; tools?: readonly Offered[] | null };
+export type Completion = { max_completion_tokens?: number | null; max_tokens?: number | null; messages: readonly ChatMessage[]; metadata?: Metadata | null; model: string; n?: number | null; parallel_tool_calls?: boolean | null; reasoning_effort?: string | null; response_format?: Format | null; seed?: number | null; stop?: readonly string[] | null; stream?: boolean | null; stream_options?: StreamOptions | null; temperature?: number | null; tool_choice?: unknown; tools?: readonly Offered[] | null; top_p?: number | null };
 
 export type Consolidation = { facts: number; merges: readonly MemoryMerge[]; undo: string | null; waiting: number };
 
 export type ConsolidationBody = { preview?: boolean; share?: number; threshold?: number };
 
-export type ContextFilled = { history: number; kind: "context_filled"; memory: number; summary: number; system: number; tools: number; window: number };
+export type ContextFilled = { history: number; kind: "context_filled"; memory: number; summary: number; system: number; tools: number; untrusted?: boolean; window: number };
 
 export type Conversation = { active_run: string | null; archived: boolean; branch: number; branch_count: number; created_at: string; id: string; message_count: number; model: string | null; origin: string; project: string | null; spent: readonly JobCost[]; system: string; temporary: boolean; title: string; updated_at: string };
 
@@ -72,11 +72,13 @@ export type FileList = { items: readonly ConversationFile[] };
 
 export type FolderBody = { path: string };
 
-export type ForgetBody = { all?: boolean; confirm?: string | null; ids?: readonly string[]; k?: number; query?: string | null; since?: string | null; until?: string | null };
+export type ForgetBody = { all?: boolean; confirm?: string | null; conversations?: "keep" | "remove" | null; ids?: readonly string[]; k?: number; kinds?: readonly string[]; query?: string | null; since?: string | null; until?: string | null };
 
-export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; pages: readonly ForgottenOfPage[]; people: readonly ForgottenOfPerson[]; token: string; versions: readonly Memory[] };
+export type ForgetPreview = { conversations: readonly string[]; has_more: boolean; kinds: readonly ForgottenKind[]; memories: readonly Memory[]; messages: readonly ForgottenSentences[]; pages: readonly ForgottenOfPage[]; people: readonly ForgottenOfPerson[]; token: string; versions: readonly Memory[] };
 
-export type Forgotten = { at: string; conversations: readonly string[]; doubted: readonly string[]; forgotten: number; has_more: boolean; memories: readonly string[]; messages: readonly string[]; outside: readonly string[]; pages: readonly string[]; people: readonly string[] };
+export type Forgotten = { at: string; conversations: readonly string[]; counts: Record<string, number>; doubted: readonly string[]; forgotten: number; has_more: boolean; memories: readonly string[]; messages: readonly string[]; outside: readonly string[]; pages: readonly string[]; people: readonly string[] };
+
+export type ForgottenKind = { count: number; goes: boolean; kind: string; lines: readonly string[]; shared: string };
 
 export type ForgottenOfPage = { parts: readonly string[]; path: string };
 
@@ -128,7 +130,7 @@ export type KeyShown = { created_at: string; expires_at: string | null; hint: st
 
 export type Mark = { after: number; id: string };
 
-export type McpServerShown = { attempts: number; digest: string | null; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; tools: readonly string[]; transport: "stdio" | "http" | "sse"; waiting: readonly WaitingTool[] };
+export type McpServerShown = { attempts: number; digest: string | null; last_error: string | null; name: string; protocol: string | null; reason: string | null; server: string | null; sign_in: string | null; since: string; start: "lazy" | "eager"; state: "off" | "idle" | "connecting" | "ready" | "retrying" | "sign_in"; tools: readonly string[]; transport: "stdio" | "http" | "sse"; unreviewed: readonly WaitingTool[]; waiting: readonly WaitingTool[] };
 
 export type McpServersShown = { servers: readonly McpServerShown[] };
 
@@ -200,6 +202,8 @@ export type NewConversation = { model?: string | null; project?: string | null; 
 
 export type Offered = { description?: string | null; function?: Function | null; name?: string | null; parameters?: Record<string, unknown> | null; type?: string };
 
+export type OwnPerson = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string; untrusted: boolean };
+
 export type OwnerMessage = { at: string; attachments: readonly MessageAttachment[]; branch: number; content: string; id: string; position: number; role?: "user"; run: string; siblings: MessageSiblings | null };
 
 export type PageBody = { if_version?: string | null; note?: string; text: string };
@@ -208,7 +212,9 @@ export type Part = { file?: Record<string, unknown> | null; file_data?: string |
 
 export type PartHealth = { message?: string | null; status: "ok" | "off" | "loading" | "degraded" };
 
-export type Parts = { bus: PartHealth; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
+export type Parts = { background: PartHealth; bus: PartHealth; documents: PartHealth; embeddings: PartHealth; extraction: PartHealth; mcp: PartHealth; memory_agent: PartHealth; model: PartHealth; redis: RedisPart; sandbox: PartHealth; store: PartHealth; vault: VaultPart; web: PartHealth };
+
+export type Person = { admin: boolean; id: string; name: string };
 
 export type PersonAddress = { city: string; country: string; flat_house: string; street: string };
 
@@ -216,13 +222,15 @@ export type PersonCard = { cvv: string; exp_date: string; num: string };
 
 export type PersonDraft = { about_me: string; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email: string; gender?: string | null; name: string; phone?: string | null; salary?: number | null; surname: string };
 
-export type PersonPage = { cursor: string | null; items: readonly bethink__web__people__Person[] };
+export type PersonPage = { cursor: string | null; items: readonly OwnPerson[] };
 
 export type PersonPatch = { about_me?: string | null; address?: AddressParts | null; company?: string | null; credit_card?: CardParts | null; date_of_birth?: string | null; email?: string | null; gender?: string | null; name?: string | null; phone?: string | null; salary?: number | null; surname?: string | null };
 
 export type Problem = { detail: string; errors?: readonly Fault[]; status: number; title: string; type: string };
 
 export type Question = { filters?: readonly string[]; question: string; stream?: boolean };
+
+export type Reasoning = { effort?: string | null };
 
 export type ReasoningDelta = { kind: "reasoning_delta"; text: string };
 
@@ -250,7 +258,7 @@ export type RunStarted = { at: number; conversation: string; kind: "run_started"
 
 export type Said = { attachments?: readonly string[] | null; content: string; role?: "user" };
 
-export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: bethink__web__session__Person | null };
+export type SessionShown = { by_key: boolean; needed: boolean; rights: readonly string[]; user: Person | null };
 
 export type SettingsShown = { bounds: Bounds; data_dir: string; fallbacks: readonly string[]; memory_agent: string; model: string | null; model_help: string; models: readonly string[]; recall_limit: number; time_zone: string; tools_enabled: boolean; version: string };
 
@@ -377,7 +385,3 @@ export type WaitingTool = { change: "new" | "changed"; description: string; name
 export type Warned = { kind: "warning"; message: string; part: string };
 
 export type WindowFilled = { history: number; memory: number; summary: number; system: number; tools: number; window: number };
-
-export type bethink__web__people__Person = { about_me: string; address: PersonAddress | null; company: string | null; created_at: string; credit_card: PersonCard | null; date_of_birth: string | null; email: string; gender: "male" | "female" | "other" | "prefer_not_to_say" | null; id: string; name: string; phone: string | null; salary: number | null; surname: string };
-
-export type bethink__web__session__Person = { admin: boolean; id: string; name: string };

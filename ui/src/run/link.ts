@@ -1,7 +1,8 @@
 // The stream of one run's events over HTTP: sent with a POST, or followed; mended when it breaks.
-import { asProblem, Problem, request } from "../api/client";
+import { asProblem, CONNECTION_BACK, CONNECTION_LOST, Problem, request } from "../api/client";
 import type { ContractEvent } from "../api/types";
 import { frames } from "./sse";
+import { streamPlace } from "./streamPlace";
 
 export type Arrived = { event: ContractEvent; id: string | null };
 export type LinkState = "live" | "reconnecting";
@@ -36,17 +37,19 @@ function open(opening: Opening, signal: AbortSignal): Promise<Response> {
   });
 }
 
-/** Waits, but not past the moment the network comes back. */
+/** Waits, but not past the moment the network or the server comes back. */
 function pause(attempt: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);
       removeEventListener("online", done);
+      removeEventListener(CONNECTION_BACK, done);
       signal.removeEventListener("abort", done);
       resolve();
     };
     const timer = setTimeout(done, PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)]);
     addEventListener("online", done);
+    addEventListener(CONNECTION_BACK, done);
     signal.addEventListener("abort", done);
   });
 }
@@ -76,42 +79,68 @@ function parsed(data: string): ContractEvent | null {
   }
 }
 
+/** How long nothing may come before a tab without a place leaves the stream that it looks in on. */
+const QUIET_MS = 300;
+
 /** The events of a run in batches, until its stream says it is done. A broken stream is continued. */
 export async function* events(
   opening: Opening,
   signal: AbortSignal,
   onLink: (state: LinkState) => void,
 ): AsyncGenerator<readonly Arrived[]> {
-  let run = "run" in opening ? opening.run : null;
-  let after = "run" in opening ? opening.after : null;
-  let response = await open(opening, signal);
-  for (let fruitless = 0; ; fruitless += 1) {
-    onLink("live");
-    try {
-      for await (const batch of frames(response.body as ReadableStream<Uint8Array>)) {
-        const arrived: Arrived[] = [];
-        let done = false;
-        for (const frame of batch) {
-          done ||= frame.data === "[DONE]";
-          const event = parsed(frame.data);
-          if (!event) continue;
-          if (event.kind === "run_started") run = event.run;
-          if (frame.id && frame.id !== after) {
-            after = frame.id;
-            fruitless = 0;
+  let leave = await streamPlace();
+  try {
+    let run = "run" in opening ? opening.run : null;
+    let after = "run" in opening ? opening.after : null;
+    let visit = new AbortController();
+    let response = await open(opening, AbortSignal.any([signal, visit.signal]));
+    for (let fruitless = 0; ; fruitless += 1) {
+      onLink("live");
+      let quiet: ReturnType<typeof setTimeout> | undefined;
+      const lookIn = () => {
+        clearTimeout(quiet);
+        if (!leave && run) quiet = setTimeout(() => visit.abort(), QUIET_MS);
+      };
+      lookIn();
+      try {
+        for await (const batch of frames(response.body as ReadableStream<Uint8Array>)) {
+          const arrived: Arrived[] = [];
+          let done = false;
+          for (const frame of batch) {
+            done ||= frame.data === "[DONE]";
+            const event = parsed(frame.data);
+            if (!event) continue;
+            if (event.kind === "run_started") run = event.run;
+            if (frame.id && frame.id !== after) {
+              after = frame.id;
+              fruitless = 0;
+            }
+            arrived.push({ event, id: frame.id });
           }
-          arrived.push({ event, id: frame.id });
+          if (arrived.length) yield arrived;
+          if (done) return;
+          lookIn();
         }
-        if (arrived.length) yield arrived;
-        if (done) return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+      } finally {
+        clearTimeout(quiet);
       }
-    } catch (error) {
-      if (signal.aborted) throw error;
+      if (!run || fruitless > FRUITLESS) {
+        throw new Problem("cut", "The connection broke", "Send the message again.", 0);
+      }
+      if (visit.signal.aborted) {
+        fruitless = 0;
+        leave = await streamPlace();
+      } else {
+        onLink("reconnecting");
+        dispatchEvent(new Event(CONNECTION_LOST));
+      }
+      visit = new AbortController();
+      const either = AbortSignal.any([signal, visit.signal]);
+      response = await reopen({ run, after }, fruitless, either);
     }
-    if (!run || fruitless > FRUITLESS) {
-      throw new Problem("cut", "The connection broke", "Send the message again.", 0);
-    }
-    onLink("reconnecting");
-    response = await reopen({ run, after }, fruitless, signal);
+  } finally {
+    leave?.();
   }
 }

@@ -127,6 +127,18 @@ describe("reduce", () => {
     expect(run.parts.some((part) => part.type === "reasoning" && part.text === "hm")).toBe(true);
   });
 
+  test("shows as a thought what was told as text and proved to be one", () => {
+    const anew = { kind: "text_so_far", text: "", reasoning: "Hm." } as ContractEvent;
+    const run = play(started, text("Hm."), anew, text("Yes."));
+    expect(run.parts.map((part) => [part.type, "text" in part && part.text])).toEqual([
+      ["reasoning", "Hm."],
+      ["text", "Yes."],
+    ]);
+    const back = { kind: "text_so_far", text: "Hm.", reasoning: "" } as ContractEvent;
+    const thought = { kind: "reasoning_delta", text: "Hm." } as ContractEvent;
+    expect(play(started, thought, back).parts.map((part) => part.type)).toEqual(["text"]);
+  });
+
   test("gives the same after a replay from the beginning", () => {
     const events = [started, text("a"), asked, finished, text("b"), done];
     const once = play(...events);

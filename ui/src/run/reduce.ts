@@ -123,6 +123,17 @@ function setText(run: Run, type: "text" | "reasoning", text: string): Run {
   return replace(run, index, { type, key: run.parts[index]?.key ?? partKey(run), text });
 }
 
+/** Sets both; what was told as the one may prove to be the other: then it changes where it stands. */
+function setWhole(run: Run, text: string, reasoning: string): Run {
+  const start = run.parts.findLastIndex((part) => part.type === "tool") + 1;
+  const alone = run.parts.length - start === 1 ? run.parts[start] : undefined;
+  const type = text ? "text" : "reasoning";
+  if (alone && (alone.type === "text" || alone.type === "reasoning") && !(text && reasoning)) {
+    return replace(run, start, { type, key: alone.key, text: text || reasoning });
+  }
+  return setText(setText(run, "reasoning", reasoning), "text", text);
+}
+
 type Called = { call: string; name?: string; arguments?: string; label?: string };
 
 /** A call of which nothing is known but what was asked for. */
@@ -223,7 +234,7 @@ export function reduce(before: Run, event: ContractEvent, now: number = Date.now
     case "reasoning_delta":
       return extend(run, "reasoning", event.text);
     case "text_so_far":
-      return setText(setText(run, "reasoning", event.reasoning ?? ""), "text", event.text);
+      return setWhole(run, event.text, event.reasoning ?? "");
     case "memory_recalled":
       return { ...run, recalled: mergeRecalled(run.recalled, event.items) };
     case "tool_requested":

@@ -102,12 +102,12 @@ function live() {
   });
   const write = (data: string) => to.enqueue(new TextEncoder().encode(`data: ${data}\n\n`));
   const tell = (event: object) => write(JSON.stringify(event));
-  const end = () => {
-    tell({ kind: "run_done", reason: "answered" });
+  const end = (reason = "answered") => {
+    tell({ kind: "run_done", reason });
     write("[DONE]");
     to.close();
   };
-  return { stream, tell, end };
+  return { stream, tell, end, cut: () => to.close() };
 }
 
 const started = (run: string) => ({
@@ -255,4 +255,62 @@ test("what is shown stays where a place cannot be read, and that is told", async
   await (await question("at=40")).fail();
   expect(session.store.get().status).toBe("ready");
   expect(faults).toEqual(["Bethink does not answer"]);
+});
+
+test("what waits behind an answer that broke off says so, and is sent before what is said later", async () => {
+  const session = await opened();
+  void session.send("First?");
+  const first = live();
+  await (await question("/chat")).answer(first.stream);
+  first.tell(started("r1"));
+  await session.send("Second?");
+  expect(session.store.get()).toMatchObject({ running: true, queue: [{ text: "Second?" }] });
+  first.end("interrupted");
+  await vi.waitFor(() => expect(session.store.get().running).toBe(false));
+  expect(session.store.get()).toMatchObject({ parked: true, queue: [{ text: "Second?" }] });
+  expect(asked.filter(({ what }) => what.includes("/chat"))).toEqual([]);
+  void session.send("Third?");
+  const second = live();
+  await (await question("/chat")).answer(second.stream);
+  expect(questions(session)).toEqual(["First?", "Second?"]);
+  expect(session.store.get().queue).toMatchObject([{ text: "Third?" }]);
+  second.tell(started("r2"));
+  second.end();
+  await question("/chat");
+  expect(questions(session)).toEqual(["First?", "Second?", "Third?"]);
+});
+
+test("what waits behind an answer that broke off is sent when that is wanted", async () => {
+  const session = await opened();
+  void session.send("First?");
+  const first = live();
+  await (await question("/chat")).answer(first.stream);
+  first.tell(started("r1"));
+  await session.send("Second?");
+  first.end("interrupted");
+  await vi.waitFor(() => expect(session.store.get().parked).toBe(true));
+  session.sendWaiting();
+  await question("/chat");
+  expect(questions(session)).toEqual(["First?", "Second?"]);
+});
+
+test("whether the server is there is asked as soon as a stream breaks, and it is heard again once it is", async () => {
+  const page = new EventTarget();
+  vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
+  vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page));
+  vi.stubGlobal("dispatchEvent", page.dispatchEvent.bind(page));
+  const lost = vi.fn();
+  page.addEventListener("connection-lost", lost);
+  const session = await opened();
+  void session.send("First?");
+  const first = live();
+  await (await question("/chat")).answer(first.stream);
+  first.tell(started("r1"));
+  first.cut();
+  await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce());
+  await (await question("/runs/r1/events")).fail();
+  const again = question("/runs/r1/events");
+  await settled();
+  page.dispatchEvent(new Event("connection-back"));
+  await again;
 });

@@ -51,8 +51,6 @@ export class Session {
   #missed = false;
   #local = 0;
   #creating: Promise<string> | null = null;
-  /** The last answer did not end well: what waits behind it does not go by itself. */
-  #parked = false;
   /** Of this message nobody knows whether it arrived. */
   #doubtful: { said: Said; place: Place | undefined; problem: Problem } | null = null;
   /** Choices of branches are made one after the other; a message waits for them. */
@@ -69,7 +67,7 @@ export class Session {
     const begin = temporary ? { temporary } : {};
     this.store = new Store<SessionView>({ ...fresh, id, begin, status: id ? "loading" : "ready" });
     this.#reading = new Reading(this.store, hooks, (run) => void this.#live({ run, after: null }));
-    this.uploads.store.subscribe(() => this.#advance());
+    this.uploads.store.subscribe(() => void this.#advance());
     if (id) void this.load(at);
   }
 
@@ -81,12 +79,12 @@ export class Session {
     const { status } = this.store.get();
     const isRead = await this.#reading.read(at, this.#doubtful !== null);
     if (isRead) this.#settle();
-    if (isRead && status !== "ready") this.#advance();
+    if (isRead && status !== "ready") void this.#advance();
   };
 
   /** Shows the message at a position, which is read where it is not held. */
   show = async (position: number): Promise<void> => {
-    if (await this.#reading.show(position)) this.#advance();
+    if (await this.#reading.show(position)) void this.#advance();
   };
 
   /** Takes in what was said elsewhere since it was read. */
@@ -117,15 +115,18 @@ export class Session {
     this.#unsent(problem, said, place);
   }
 
-  /** Sends at once, or keeps the message until what is before it is there: the past, an answer, its files. */
+  /** Sends at once, or behind what waits already, once what is before it is there: the past, an answer, its files. */
   send = async (text: string): Promise<void> => {
-    const { running, queue, status } = this.store.get();
+    const { running, queue, parked } = this.store.get();
     const next = { text, waits: this.uploads.claim() };
-    const isHeld = !this.uploads.areThere(next.waits) || queue.some(({ waits }) => waits.length);
-    this.#parked &&= running;
-    const isBusy = running || status === "loading" || this.#choices > 0;
-    if (isBusy || isHeld) this.store.change({ queue: [...queue, next] });
-    else await this.#send(next);
+    this.store.change({ queue: [...queue, next], parked: parked && running });
+    await this.#advance();
+  };
+
+  /** Sends what waits behind an answer that did not end well. */
+  sendWaiting = (): void => {
+    this.store.change({ parked: false });
+    void this.#advance();
   };
 
   async #send({ text, waits }: Queued): Promise<void> {
@@ -143,13 +144,13 @@ export class Session {
   }
 
   /** Sends what waits, if nothing is in its way any more. */
-  #advance(): void {
-    const { running, queue, status } = this.store.get();
+  async #advance(): Promise<void> {
+    const { running, queue, status, parked } = this.store.get();
     const [next, ...rest] = queue;
-    if (running || status === "loading" || this.#parked || this.#choices > 0) return;
+    if (running || status === "loading" || parked || this.#choices > 0) return;
     if (!next || !this.uploads.areThere(next.waits)) return;
     this.store.change({ queue: rest });
-    void this.#send(next);
+    await this.#send(next);
   }
 
   /** Has the next message stand behind an earlier answer, or, with null, at the end again. */
@@ -203,7 +204,7 @@ export class Session {
       await choice;
     } finally {
       this.#choices -= 1;
-      this.#advance();
+      void this.#advance();
     }
   };
 
@@ -321,7 +322,14 @@ export class Session {
     const last = turns.at(-1);
     const unsent = place ? { problem, said, place } : { problem, said };
     const marked = last ? [...turns.slice(0, -1), { ...last, unsent }] : turns;
-    this.store.change({ turns: marked, running: false, stopping: false, link: "idle" });
+    // What waits behind it does not go without it.
+    this.store.change({
+      turns: marked,
+      running: false,
+      stopping: false,
+      link: "idle",
+      parked: true,
+    });
   }
 
   /** Reads a run's events into its turn until it has ended; what was followed before is let go. */
@@ -358,8 +366,7 @@ export class Session {
       return;
     }
     if (said) this.#doubtful = { said, place, problem };
-    this.#parked = true;
-    this.store.change({ stopping: false, link: "idle" });
+    this.store.change({ stopping: false, link: "idle", parked: true });
     await this.load();
     // What was read may be going on, and is followed then.
     if (signal === this.#following.signal) this.store.change({ running: false });
@@ -367,10 +374,10 @@ export class Session {
   }
 
   #ended(): void {
-    this.store.change({ running: false, stopping: false, link: "idle" });
+    const parked = this.store.get().turns.at(-1)?.run.end !== "answered";
+    this.store.change({ running: false, stopping: false, link: "idle", parked });
     void this.#reading.ended();
-    this.#parked = this.store.get().turns.at(-1)?.run.end !== "answered";
-    this.#advance();
+    void this.#advance();
   }
 
   /** Batches what arrives: one change of the page for each of its frames. */

@@ -35,6 +35,8 @@ export type SessionView = {
   window: Window | null;
   interrupted: string | null;
   queue: readonly Queued[];
+  /** The last answer did not end well: what waits behind it does not go by itself. */
+  parked: boolean;
   /** The key of the turn behind which the next message is to stand; null at the end. */
   from: string | null;
   undone: ReadonlySet<string>;
@@ -59,6 +61,7 @@ export const fresh: SessionView = {
   window: null,
   interrupted: null,
   queue: [],
+  parked: false,
   from: null,
   undone: new Set(),
   begin: {},

@@ -1,5 +1,5 @@
 // Whether the server answers, and which of its parts work less well than they should.
-import { api, asProblem } from "../api/client";
+import { api, asProblem, CONNECTION_BACK, CONNECTION_LOST } from "../api/client";
 import type { Health, Settings } from "../api/types";
 import { Store } from "./store";
 
@@ -29,6 +29,7 @@ export class HealthService {
     const soon = () => document.visibilityState === "visible" && this.check();
     addEventListener("online", soon);
     addEventListener("offline", () => this.lost());
+    addEventListener(CONNECTION_LOST, () => void this.check());
     document.addEventListener("visibilitychange", soon);
     void this.check();
   }
@@ -44,7 +45,11 @@ export class HealthService {
           ? this.store.get().settings
           : api.settings(),
       ]);
-      if (mine === this.#asked) this.store.set({ reachable: true, health, settings, since: null });
+      if (mine === this.#asked) {
+        const isBack = !this.store.get().reachable;
+        this.store.set({ reachable: true, health, settings, since: null });
+        if (isBack) dispatchEvent(new Event(CONNECTION_BACK));
+      }
     } catch (error) {
       if (mine === this.#asked && asProblem(error).status === 0) this.lost();
     }

@@ -167,7 +167,9 @@ class Sheets:
 
     def _wanted(self, plan: _Plan) -> Wanted:
         again = " again" if plan.becomes == "grown" else ""
-        how = How("import", f"Imported{again} from {self.source}", plan.sheet.untrusted or None)
+        # Notes of another program may hold what it clipped from anywhere.
+        untrusted = plan.sheet.untrusted or self.vault.settings.trust == "untrusted"
+        how = How("import", f"Imported{again} from {self.source}", untrusted or None)
         return Wanted(plan.path, plan.sheet.text, how, plan.if_version)
 
     def _grown(self, sheet: Sheet, row: Versioned[Taken], change: Change) -> list[StoreChange]:

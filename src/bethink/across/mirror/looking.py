@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FOLDER: Final = "memories/"
 """Where a new line becomes a fact, and where facts get their lines."""
 Hand = Literal["person", "agent", "stranger", "import"]
-"""Who wrote a line; a `stranger` is a model that had read words from outside."""
+"""Who wrote a line; a `stranger` is a model that had read words from outside, or a page from there."""
 _PAGE: Final = 1_000
 _LONGEST_CHAIN: Final = 100
 """Corrections of corrections that are followed to what a fact became."""
@@ -173,9 +173,13 @@ class Looking:
     async def hand(self, owner: str, seen: Seen, since: int) -> Hand:
         """Whose hand changed a page since a moment: the least trusted of all."""
         found = await self.vault.versions.history(owner, seen.path, limit=_LATEST)
-        hands = {one.by for one in found if one.at >= since}
+        lately = [one for one in found if one.at >= since]
+        hands = {one.by for one in lately}
+        is_laid_in = any(one.by == "outside" and one.what == "created" for one in lately)
+        if seen.untrusted and (is_laid_in or hands & {"agent", "import"}):
+            return "stranger"
         if "agent" in hands:
-            return "stranger" if seen.untrusted else "agent"
+            return "agent"
         return "import" if "import" in hands else "person"
 
     async def is_reverted(self, owner: str, seen: Seen) -> bool:

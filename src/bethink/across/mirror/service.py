@@ -7,7 +7,6 @@ one becomes a fact. What was said last tells who changed what since (three-way).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, Protocol
@@ -24,6 +23,7 @@ from bethink.across.mirror.passing import Passing
 from bethink.across.mirror.placing import Placing
 from bethink.across.mirror.records import LINES, REFUSALS, Line
 from bethink.errors import BethinkError, Busy, Conflict
+from bethink.per_key import PerKey
 from bethink.store import Put, Scan
 from bethink.store.reading import owners_of
 from bethink.telemetry import log
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.memory import Memory
     from bethink.principal import Principal
+    from bethink.supervision import Supervise
     from bethink.vault import Change as PageChange
     from bethink.vault import Vault
 
@@ -101,8 +102,8 @@ class Mirror:
     bus: Bus
     acting: Acting
     _looking: Looking = field(init=False, repr=False)
-    _turns: defaultdict[str, anyio.Lock] = field(
-        default_factory=lambda: defaultdict[str, anyio.Lock](anyio.Lock), repr=False
+    _turns: PerKey[str, anyio.Lock] = field(
+        default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
     _woken: set[str] = field(default_factory=set[str])
     _asked: anyio.Event = field(default_factory=anyio.Event, repr=False)
@@ -124,11 +125,11 @@ class Mirror:
         self._asked.set()
 
     @asynccontextmanager
-    async def opened(self) -> AsyncGenerator[None]:
+    async def opened(self, supervise: Supervise) -> AsyncGenerator[None]:
         """Compare what changes while the block runs, and at its end what is left."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._follow)
-            tasks.start_soon(self._look_for_earlier)
+            tasks.start_soon(supervise, "lines of memories", self._follow)
+            tasks.start_soon(supervise, "lines of an earlier process", self._look_for_earlier)
             try:
                 yield
             finally:
@@ -246,7 +247,8 @@ class Mirror:
 
     async def _follow(self) -> None:
         while True:
-            await self._asked.wait()
+            if not self._woken:
+                await self._asked.wait()
             await self._quiet()
             if not await self._settle_woken():
                 await anyio.sleep(_RETRY_S)

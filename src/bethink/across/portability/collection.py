@@ -142,6 +142,7 @@ def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> Line:
             importance=said.importance,
             topics=said.topics,
             sources=(Source(kind="import", at=at),),
+            trust="untrusted",
             legacy_id=data.id,
         ),
     )

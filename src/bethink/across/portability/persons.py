@@ -48,7 +48,7 @@ def person_from(line: int, document: Mapping[str, Any]) -> Line:
         given = {
             name: value
             for name, value in msgspec.to_builtins(found).items()
-            if value is not None and name not in {"id", "created_at", "credit_card"}
+            if value is not None and name not in {"id", "created_at", "credit_card", "untrusted"}
         }
         values = checked(given, None, to_datetime(found.created_at).date())
     except (BadInput, msgspec.ValidationError) as error:
@@ -85,5 +85,5 @@ async def put_back(store: Store, owner: str, lines: Sequence[KeptPerson], *, pre
 
 def _document(person: Person) -> dict[str, Any]:
     document: dict[str, Any] = msgspec.to_builtins(person)
-    kept = {name: value for name, value in document.items() if value is not None}
+    kept = {name: value for name, value in document.items() if value not in (None, False)}
     return {"kind": "person", **with_times(kept, rfc3339)}

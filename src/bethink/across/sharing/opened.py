@@ -17,6 +17,7 @@ from bethink.clock import Ids, SystemClock
 from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.store import DeleteAll, Put
 from bethink.store.outgoing import EVERYTHING, OUTGOING, Outgoing, OutgoingStore
+from bethink.store.reading import owners_of
 from bethink.store.redis import ConversationRedis
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversations
     from bethink.settings import Settings
     from bethink.store import Store
+    from bethink.supervision import Supervise
 
 FOLLOWED = {CONVERSATIONS.name: "id", MESSAGES.name: "conversation"}
 _MOST_NOTES = 1_000
@@ -64,7 +66,7 @@ def _redis(url: str, settings: Settings) -> ConversationRedis:
 
 
 async def _shorten(store: Store, new_id: Callable[[], str]) -> None:
-    for owner in await store.owners(OUTGOING):
+    async for owner in owners_of(store, OUTGOING):
         if await store.count(owner, OUTGOING, {}) > _MOST_NOTES:
             everything = Outgoing(id=new_id(), root=EVERYTHING, whole=True)
             await store.commit(owner, [DeleteAll(OUTGOING), Put(OUTGOING, everything)])
@@ -91,11 +93,11 @@ def sharing_of(
 
 
 @asynccontextmanager
-async def sharing(of: Sharing | None) -> AsyncGenerator[None]:
+async def sharing(of: Sharing | None, supervise: Supervise) -> AsyncGenerator[None]:
     """Redis is kept up to date within the block, and once more at its end."""
     async with anyio.create_task_group() as tasks:
         if of is not None:
-            tasks.start_soon(of.keep)
+            tasks.start_soon(supervise, "conversations in Redis", of.keep)
         try:
             yield
         finally:

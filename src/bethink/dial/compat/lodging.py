@@ -14,7 +14,6 @@ import anyio.to_thread
 from bethink.app import open_app
 from bethink.bus.memory import MemoryBus
 from bethink.embeddings.minilm import MiniLmEmbeddings
-from bethink.errors import BethinkError
 from bethink.index.memory import MemoryIndex
 from bethink.ports import Ports
 from bethink.settings import Settings
@@ -54,7 +53,7 @@ class Lodging:
             async with self._house() as app:
                 opened.set_result(app)
                 await self._closing.wait()
-        except BethinkError as error:
+        except Exception as error:  # a background task: its opener is told
             if opened.done():
                 raise
             opened.set_exception(error)

@@ -212,6 +212,19 @@ def client_tools(offered: Sequence[Offered] | None) -> tuple[ToolSchema, ...]:
 
 Temperature = Annotated[float | None, Field(ge=0, le=2)]
 Tokens = Annotated[int | None, Field(ge=1)]
+Share = Annotated[float | None, Field(ge=0, le=1)]
+Effort = Annotated[str, Field(max_length=20)] | None
+
+
+def _as_list(given: object) -> object:
+    return [given] if isinstance(given, str) else given
+
+
+Stop = Annotated[
+    Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(max_length=4)] | None,
+    BeforeValidator(_as_list),
+]
+"""OpenAI takes one text, or up to four."""
 
 
 class ChatMessage(Loose):

@@ -14,16 +14,20 @@ from pydantic import Field
 
 from bethink.agent.choosing import choosing
 from bethink.errors import BadInput
+from bethink.llm import Options
 from bethink.web.caller import Caller, Served
 from bethink.web.sse import EventStream
 from bethink.web.v1.asked import (
     MAX_MESSAGES,
     Asked,
     ChatMessage,
+    Effort,
     Format,
     Loose,
     Metadata,
     Offered,
+    Share,
+    Stop,
     Temperature,
     Tokens,
     asked_of,
@@ -56,6 +60,11 @@ class Completion(Loose):
     tool_choice: Any = None
     response_format: Format | None = None
     temperature: Temperature = None
+    top_p: Share = None
+    stop: Stop = None
+    seed: int | None = None
+    reasoning_effort: Effort = None
+    parallel_tool_calls: bool | None = None
     max_tokens: Tokens = None
     max_completion_tokens: Tokens = None
     metadata: Metadata | None = None
@@ -102,6 +111,13 @@ def _asked(body: Completion, talk: Talk) -> Asked:
         response_format=_format(body.response_format),
         temperature=body.temperature,
         max_output_tokens=body.max_completion_tokens or body.max_tokens,
+        options=Options(
+            top_p=body.top_p,
+            stop=tuple(body.stop or ()),
+            seed=body.seed,
+            reasoning_effort=body.reasoning_effort,
+            parallel_tool_calls=body.parallel_tool_calls,
+        ),
     )
     return asked_of(wishes, body.messages)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from bethink.agent.bounds import BOUND_REACHED
 from bethink.agent.repeated import FILE_NOTICE, NOTICE
 from bethink.events import (
     ApprovalNeeded,
@@ -44,11 +45,8 @@ _FAILED: Final = 502
 _STATUS: Final = {"no_model": 404, "rate_limited": 429, "context_too_long": 400}
 """Of runs that failed, where OpenAI has a status of its own for that; others failed behind Bethink."""
 _STOPPED: Final = 409
-_LENGTHS: Final = (
-    *("length", "max_tokens", "max_steps", "max_tool_calls", "max_cost", "max_seconds", "repeated_calls"),
-)
 _FINISHES: Final[dict[str, str]] = {
-    **dict.fromkeys(_LENGTHS, "length"),
+    **dict.fromkeys(("length", *BOUND_REACHED), "length"),
     "content_filter": "content_filter",
     "client_tools": "tool_calls",
 }
@@ -95,6 +93,9 @@ class Telling:
             case MessageSaved(role="assistant"):
                 self._end_part()
             case TextSoFar():
+                if len(event.text) < self._characters:
+                    # What was told as the answer were thoughts: it begins below them.
+                    self._end_part()
                 return self.said(event.text[self._characters :]), ""
             case RunStarted():
                 self.created = event.at // _SECOND_US
@@ -143,6 +144,10 @@ class Telling:
         origin = self.reply.page.partition("/conversations/")[0]
         return self.said("\n".join(f"{FILE_NOTICE}{file.name}: {origin}{file.url}" for file in files))
 
+    def begin_part(self, *, is_first: bool) -> None:
+        """The part that is being told begins anew."""
+        self._characters, self._between = 0, "" if is_first else "\n\n"
+
     def _end_part(self) -> None:
         if self._characters:
             self._characters, self._between = 0, "\n\n"
@@ -156,6 +161,12 @@ class Telling:
     def finish(self) -> str:
         """Why it ended, in OpenAI's word."""
         return _FINISHES.get(self.reason, "stop")
+
+    @property
+    def bound(self) -> dict[str, str]:
+        """Which bound ended it, as fields of Bethink's own; none if no bound did."""
+        message = BOUND_REACHED.get(self.reason)
+        return {} if message is None else {"stop_reason": self.reason, "stop_message": message}
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -232,7 +243,7 @@ class ChatFrames:
         if (stopped := self._telling.stopped) is not None:
             return _data(stopped)
         told = [self._chunk({"tool_calls": _calls(self._telling, indexed=True)})] if self._hands_over else []
-        told.append(self._chunk({}, finish=self._telling.finish))
+        told.append(self._chunk({}, **_ending(self._telling)))
         if self._reply.usage:
             counted = msgspec.json.encode(usage_of(self._telling))
             told.append(self._head + b',"choices":[],"usage":' + counted + b"}\n\n")
@@ -242,8 +253,8 @@ class ChatFrames:
     def _hands_over(self) -> bool:
         return self._telling.reason == "client_tools"
 
-    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    def _chunk(self, delta: dict[str, Any], **ending: str) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": None, **ending}
         return self._head + b',"choices":[' + msgspec.json.encode(choice) + b"]}\n\n"
 
 
@@ -251,9 +262,17 @@ async def collected(batches: AsyncGenerator[Sequence[Numbered], None], telling: 
     """The whole text and the whole reasoning of a run, once it has ended."""
     texts: list[str] = []
     reasonings: list[str] = []
+    part = 0
     async for batch in batches:
         for numbered in batch:
+            if isinstance(numbered.event, TextSoFar):
+                del texts[part:], reasonings[part:]
+                telling.begin_part(is_first=not any(texts))
             text, reasoning = telling.take(numbered.event)
+            if isinstance(numbered.event, TextSoFar):
+                reasoning = numbered.event.reasoning
+            if isinstance(numbered.event, MessageSaved):
+                part = len(texts)
             texts.append(text)
             reasonings.append(reasoning)
     return "".join(texts), "".join(reasonings)
@@ -271,9 +290,14 @@ def completion_of(telling: Telling, text: str, reasoning: str) -> dict[str, Any]
         "object": "chat.completion",
         "created": telling.created,
         "model": telling.reply.model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": telling.finish}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, **_ending(telling)}],
         "usage": usage_of(telling),
     }
+
+
+def _ending(telling: Telling) -> dict[str, str]:
+    """Why it ended: in OpenAI's word, and which bound it was, for which OpenAI has none."""
+    return {"finish_reason": telling.finish, **telling.bound}
 
 
 def usage_of(telling: Telling) -> dict[str, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.events import RunDone, RunStarted, TextDelta
+from bethink.events import RunDone, RunStarted, TextDelta, TextSoFar
 from bethink.web.v1.frames import Telling
 
 if TYPE_CHECKING:
@@ -101,6 +101,9 @@ class ResponseFrames:
         """What one of the run's events tells."""
         text, reasoning = self._telling.take(event)
         told = b""
+        if isinstance(event, TextSoFar) and self._kind is _MESSAGE and not event.text:
+            # What was told as the answer were thoughts: the whole of it does not have them.
+            self._pieces.clear()
         if text:
             told = self._said(_MESSAGE, text)
         elif reasoning:
@@ -156,6 +159,7 @@ class ResponseFrames:
             "status": status,
             "error": self._error() if status == "failed" else None,
             "incomplete_details": details,
+            **self._telling.bound,
             "model": self._telling.reply.model,
             "output": [*self._items, *self._unfinished()],
             "usage": self._usage() if self._ended else None,
@@ -207,7 +211,7 @@ class ResponseFrames:
         """The item that is being told."""
         if (kind := self._kind) is None:
             return []
-        parts = [kind.of("".join(self._pieces))]
+        parts = [kind.of("".join(self._pieces).lstrip("\n"))]
         return [{"id": self._place(kind)["item_id"], **kind.item, "status": status, kind.parts: parts}]
 
     def _close(self, status: str) -> bytes:

@@ -15,6 +15,7 @@ from pydantic import Field
 from bethink.agent.choosing import choosing
 from bethink.agent.responses import Responses
 from bethink.errors import BadInput
+from bethink.llm import Options
 from bethink.web.caller import Caller, Served
 from bethink.web.sse import EventStream
 from bethink.web.v1.asked import (
@@ -22,10 +23,12 @@ from bethink.web.v1.asked import (
     USUAL,
     Asked,
     ChatMessage,
+    Effort,
     Loose,
     Metadata,
     Offered,
     Part,
+    Share,
     Temperature,
     Tokens,
     asked_of,
@@ -79,6 +82,12 @@ class Named(Loose):
     id: str
 
 
+class Reasoning(Loose):
+    """How much the model is to think."""
+
+    effort: Effort = None
+
+
 class Asking(Loose):
     """A request for a response; fields that are not here are passed over."""
 
@@ -94,6 +103,9 @@ class Asking(Loose):
     tool_choice: Any = None
     text: TextConfig | None = None
     temperature: Temperature = None
+    top_p: Share = None
+    reasoning: Reasoning | None = None
+    parallel_tool_calls: bool | None = None
     max_output_tokens: Tokens = None
     metadata: Metadata | None = None
 
@@ -168,6 +180,11 @@ def _asked(body: Asking, talk: Talk, *, alone: bool) -> Asked:
         response_format=_format(body.text),
         temperature=body.temperature,
         max_output_tokens=body.max_output_tokens,
+        options=Options(
+            top_p=body.top_p,
+            reasoning_effort=body.reasoning and body.reasoning.effort,
+            parallel_tool_calls=body.parallel_tool_calls,
+        ),
     )
     asked = asked_of(wishes, messages)
     if not alone and not asked.results and any(one.role == "tool" for one in messages):

@@ -111,7 +111,11 @@ export function Approval(props: ApprovalProps) {
               Edit
             </Button>
           )}
-          <Button look="primary" disabled={busy} onClick={() => choose("approve")}>
+          <Button
+            look={tool.final ? "fault" : "primary"}
+            disabled={busy}
+            onClick={() => choose("approve")}
+          >
             Approve
           </Button>
         </div>

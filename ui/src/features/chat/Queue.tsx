@@ -1,5 +1,5 @@
 import { CircleAlert, RotateCw, X } from "lucide-react";
-import { IconButton } from "../../kit/Button";
+import { Button, IconButton } from "../../kit/Button";
 import type { Session } from "../../run/session";
 import type { Upload } from "../../run/uploads";
 import type { SessionView } from "../../run/view";
@@ -32,38 +32,52 @@ function WaitedFor({ one, session }: { one: Upload; session: Session }) {
   );
 }
 
-/** Messages that wait for the present answer to end, or for their files to be there. */
+/** Why the first of the messages that wait is not sent yet. */
+function reasonOf({ queue, running, parked, status }: SessionView): string {
+  if (running) return "Sent when this answer ends";
+  if (queue[0]?.waits.length) return "Sent when the files are there";
+  if (parked) return "Not sent, since the message before it was not answered to its end";
+  return status === "loading" ? "Sent when the conversation is there" : "Sent in a moment";
+}
+
+/** Messages that wait, in their order, and why: for the present answer's end, or for their files. */
 export function Queue({ session, view, uploads, onPut }: QueueProps) {
-  const { queue, running } = view;
+  const { queue, running, parked } = view;
   if (!queue.length) return null;
-  const when = running ? "Sent when this answer ends" : "Sent when the files are there";
+  const when = reasonOf(view);
   return (
-    <ul className="queue" aria-label={when}>
-      {queue.map(({ text, waits }, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: two queued messages may be the same
-        <li key={`${i} ${text}`}>
-          <span>Next</span>
-          <button
-            type="button"
-            className="clip"
-            title="Edit"
-            onClick={() => onPut(session.unqueue(i))}
-          >
-            {text}
-          </button>
-          {uploads
-            .filter(({ key }) => waits.includes(key))
-            .map((one) => (
-              <WaitedFor key={one.key} one={one} session={session} />
-            ))}
-          <IconButton
-            icon={X}
-            size={14}
-            label={`Do not send: ${text}`}
-            onClick={() => session.unqueue(i)}
-          />
-        </li>
-      ))}
-    </ul>
+    <>
+      <p className="queue-reason" role="status">
+        <span>{when}</span>
+        {parked && !running && <Button onClick={session.sendWaiting}>Send now</Button>}
+      </p>
+      <ul className="queue" aria-label={when}>
+        {queue.map(({ text, waits }, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two queued messages may be the same
+          <li key={`${i} ${text}`}>
+            <span>Next</span>
+            <button
+              type="button"
+              className="clip"
+              title="Edit"
+              onClick={() => onPut(session.unqueue(i))}
+            >
+              {text}
+            </button>
+            {uploads
+              .filter(({ key }) => waits.includes(key))
+              .map((one) => (
+                <WaitedFor key={one.key} one={one} session={session} />
+              ))}
+            <IconButton
+              icon={X}
+              size={14}
+              label={`Do not send: ${text}`}
+              onClick={() => session.unqueue(i)}
+            />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

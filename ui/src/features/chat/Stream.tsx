@@ -5,6 +5,8 @@ import { Notice } from "../../kit/pieces";
 import { holds, LOCAL } from "../../run/past";
 import type { Session } from "../../run/session";
 import type { SessionView } from "../../run/view";
+import { useApp } from "../../services/context";
+import { useStore } from "../../services/store";
 import { TurnView } from "./TurnView";
 import { useFollow } from "./useFollow";
 
@@ -72,6 +74,7 @@ function useTarget(view: SessionView, leave: () => void) {
 /** The turns, oldest first. It follows the answer while the reader is at its end. */
 export function Stream({ session, view }: StreamProps) {
   const page = useRef<HTMLDivElement>(null);
+  const { reachable } = useStore(useApp().health.store);
   const { turns, older, newer, paging, conversation, target } = view;
   const { away, toEnd, leave } = useFollow(page, session, turns);
   useTarget(view, leave);
@@ -131,7 +134,9 @@ export function Stream({ session, view }: StreamProps) {
           {view.link === "reconnecting" && (
             <p className="reconnecting">
               <Unplug size={16} aria-hidden />
-              The connection broke. The answer goes on and will appear here.
+              {reachable
+                ? "The connection broke. The answer goes on and will appear here."
+                : "Bethink does not answer. What it said until now is kept, and the rest is looked for when it answers again."}
             </p>
           )}
         </div>

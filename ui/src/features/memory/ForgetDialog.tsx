@@ -22,15 +22,19 @@ export function ForgetDialog({ given, onClose }: ForgetProps) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const asked = useRef<ForgetWanted>(undefined);
-  const look = useCallback(async (what: ForgetWanted) => {
+  const [shown, setShown] = useState<ForgetWanted | null>(null);
+  const look = useCallback(async (what: ForgetWanted, ticking = false) => {
     asked.current = what;
     setWanted(what);
-    setPreview(null);
+    // Who ticks keeps their place: what is shown stays until what is ticked now is known.
+    if (!ticking) setPreview(null);
     setProblem(null);
     // What is shown is what was asked for last, whichever answer comes first.
     try {
       const found = await api.forgetPreview(what);
-      if (asked.current === what) setPreview(found);
+      if (asked.current !== what) return;
+      setPreview(found);
+      setShown(what);
     } catch (error) {
       if (asked.current === what) setProblem(asProblem(error));
     }
@@ -57,7 +61,8 @@ export function ForgetDialog({ given, onClose }: ForgetProps) {
     void memoryNews.tell();
   };
   if (receipt) return <ReceiptDialog receipt={receipt} onClose={closeReceipt} />;
-  const nothing = preview && !preview.memories.length && !preview.messages.length;
+  const goes = preview?.kinds.some((kind) => kind.goes && kind.count);
+  const nothing = preview && !preview.memories.length && !preview.messages.length && !goes;
   return (
     <Dialog title="Forget for good" onClose={leave} className="forget">
       <div className="body">
@@ -66,22 +71,83 @@ export function ForgetDialog({ given, onClose }: ForgetProps) {
           <ProblemNotice problem={problem} onRetry={wanted ? () => void look(wanted) : undefined} />
         )}
         {wanted && !preview && !problem && <Skeleton lines={3} label="Looking for what would go" />}
+        {preview && wanted?.all && (
+          <Besides preview={preview} wanted={wanted} onChange={(what) => void look(what, true)} />
+        )}
         {nothing && <p>Nothing that is remembered fits.</p>}
-        {preview && !nothing && <Preview preview={preview} />}
+        {preview && !nothing && <Preview preview={preview} byWords={!wanted?.all} />}
         <div className="actions">
           <Button autoFocus={Boolean(given)} disabled={busy} onClick={leave}>
             Keep
           </Button>
           <Button
             look="fault"
-            disabled={!preview || Boolean(nothing) || busy}
+            disabled={!preview || shown !== wanted || Boolean(nothing) || busy}
             onClick={() => void forget()}
           >
-            Forget
+            {wanted?.all ? "Forget everything" : "Forget"}
           </Button>
         </div>
       </div>
     </Dialog>
+  );
+}
+
+/** What else goes with everything: how conversations do, and the kinds that are ticked. */
+function Besides({
+  preview,
+  wanted,
+  onChange,
+}: {
+  preview: ForgetPreview;
+  wanted: ForgetWanted;
+  onChange: (wanted: ForgetWanted) => void;
+}) {
+  const conversations = preview.kinds.find(({ kind }) => kind === "conversations");
+  const ticked = wanted.kinds ?? [];
+  return (
+    <fieldset className="would-go">
+      <legend>What goes</legend>
+      <p>All memories, and what was said in {count(conversations?.count ?? 0, "conversation")}.</p>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={wanted.conversations === "remove"}
+          onChange={({ target }) =>
+            onChange({ ...wanted, conversations: target.checked ? "remove" : "keep" })
+          }
+        />
+        Remove the conversations, instead of keeping them to be read
+      </label>
+      {preview.kinds
+        .filter(({ kind }) => kind !== "conversations")
+        .map(({ kind, count: many, goes, shared, lines }) => (
+          <div key={kind}>
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={ticked.includes(kind)}
+                disabled={!many}
+                onChange={({ target }) =>
+                  onChange({
+                    ...wanted,
+                    kinds: target.checked
+                      ? [...ticked, kind]
+                      : ticked.filter((other) => other !== kind),
+                  })
+                }
+              />
+              Also {kind} ({many})
+            </label>
+            {goes && (
+              <p className="note">
+                {lines.join(", ")}
+                {many > lines.length && " …"} {shared}
+              </p>
+            )}
+          </div>
+        ))}
+    </fieldset>
   );
 }
 
@@ -111,7 +177,7 @@ function Ask({ onLook }: { onLook: (query: string) => void }) {
   );
 }
 
-function Preview({ preview }: { preview: ForgetPreview }) {
+function Preview({ preview, byWords }: { preview: ForgetPreview; byWords: boolean }) {
   const { memories, versions, messages } = preview;
   return (
     <div className="would-go">
@@ -141,6 +207,47 @@ function Preview({ preview }: { preview: ForgetPreview }) {
           </ul>
         </>
       )}
+      {preview.pages.length > 0 && (
+        <>
+          <h3>In {count(preview.pages.length, "page")} of the vault</h3>
+          <ul>
+            {preview.pages.flatMap(({ path, parts }) =>
+              parts.map((part) => (
+                <li key={`${path} ${part}`}>
+                  {path}: “{part}”
+                </li>
+              )),
+            )}
+          </ul>
+        </>
+      )}
+      {preview.people.length > 0 && (
+        <>
+          <h3>What is told of {count(preview.people.length, "person", "people")}</h3>
+          <ul>
+            {preview.people.flatMap(({ person, name, parts }) =>
+              parts.map((part) => (
+                <li key={`${person} ${part}`}>
+                  {name}: “{part}”
+                </li>
+              )),
+            )}
+          </ul>
+        </>
+      )}
+      {byWords &&
+        preview.kinds.map(({ kind, count: many, lines }) => (
+          <div key={kind}>
+            <h3>
+              In {kind} ({many.toLocaleString()})
+            </h3>
+            <ul>
+              {lines.map((line) => (
+                <li key={line}>{line}</li>
+              ))}
+            </ul>
+          </div>
+        ))}
       {preview.has_more && <p>More answers this than is shown: ask again afterwards.</p>}
       <p>This cannot be undone. To keep a way back, retract instead.</p>
     </div>
@@ -149,6 +256,9 @@ function Preview({ preview }: { preview: ForgetPreview }) {
 
 /** What went, in ids and counts: it quotes nothing. */
 function ReceiptDialog({ receipt, onClose }: { receipt: Forgotten; onClose: () => void }) {
+  const others = Object.entries(receipt.counts)
+    .filter(([kind, many]) => kind !== "facts" && many > 0)
+    .map(([kind, many]) => `${kind} (${many.toLocaleString()})`);
   return (
     <Dialog title="Forgotten" onClose={onClose}>
       <div className="body">
@@ -158,6 +268,7 @@ function ReceiptDialog({ receipt, onClose }: { receipt: Forgotten; onClose: () =
             `, and what said it in ${count(receipt.messages.length, "message")}`}
           .
         </p>
+        {others.length > 0 && <p>Also: {others.join(", ")}.</p>}
         {receipt.doubted.length > 0 && (
           <p>
             {count(receipt.doubted.length, "memory", "memories")} rested on that and may not hold

@@ -25,6 +25,8 @@ const partNames: Record<string, string> = {
   redis: "Conversations in Redis",
   vault: "Vault",
   memory_agent: "Asking the vault",
+  documents: "Reading documents",
+  background: "Background work",
 };
 export function Parts({ parts }: { parts: Readonly<Record<string, PartHealth>> }) {
   return (

@@ -5,21 +5,25 @@ import { count } from "../../services/words";
 
 type WaitingProps = { server: McpServerShown; busy: boolean; onAccept: () => void };
 
-/** Tools that a server added or changed: they are not used until somebody has read what they say now. */
+/** Tools that a server added or changed are not used, and its first ones not trusted, until somebody read them. */
 export function WaitingTools({ server, busy, onAccept }: WaitingProps) {
-  const { waiting } = server;
-  if (!waiting.length) return null;
+  const { waiting, unreviewed } = server;
+  const tools = [...waiting, ...unreviewed];
+  if (!tools.length) return null;
   return (
     <Notice tone="ask">
       <strong>
-        {count(waiting.length, "tool")} {waiting.length === 1 ? "waits" : "wait"} for you
+        {count(tools.length, "tool")} {tools.length === 1 ? "waits" : "wait"} for you
       </strong>
       <span>
-        New or changed by the server, and not used until you accept. The model reads what tools say
-        of themselves: is this what you expect?
+        {waiting.length
+          ? "New or changed by the server, and not used until you accept. "
+          : "Used already, but nobody has looked at them: until you accept, calls that send something out ask first. "}
+        The model reads what tools say of themselves: is this what you expect?
       </span>
-      <ul className="waiting-tools">
-        {waiting.map(({ name, change, description }) => (
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls is scrolled by keys, too */}
+      <ul className="waiting-tools" tabIndex={0} aria-label="What they say of themselves">
+        {tools.map(({ name, change, description }) => (
           <li key={name}>
             <code>{name}</code> <small>{change === "new" ? "new" : "changed"}</small>
             <p>{description || "It says nothing of itself."}</p>
@@ -28,7 +32,7 @@ export function WaitingTools({ server, busy, onAccept }: WaitingProps) {
       </ul>
       <span>
         <Button disabled={busy} onClick={onAccept}>
-          Accept changes
+          {waiting.length ? "Accept changes" : "Accept"}
         </Button>
       </span>
     </Notice>

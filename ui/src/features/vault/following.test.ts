@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { VaultEntry, VaultNews } from "../../api/types";
-import { Following, type Source } from "./following";
+import type { SourceHooks } from "../../services/sharedSource";
+import { Following } from "./following";
 
 const entry = (path: string, size = 1): VaultEntry => ({
   path,
@@ -19,7 +20,7 @@ const newsOf = (change: number, items: VaultEntry[], gone: string[] = []): Vault
 class Server {
   isAway = false;
   readonly asked: { after: number; answer: (news: VaultNews) => void }[] = [];
-  readonly opened: { address: string; source: Source }[] = [];
+  readonly opened: { address: string; hooks: SourceHooks }[] = [];
   readonly following = new Following(
     {
       tree: async () => {
@@ -29,16 +30,15 @@ class Server {
       },
       news: (after) => new Promise((answer) => this.asked.push({ after, answer })),
     },
-    (address) => {
-      const source: Source = { onmessage: null, readyState: 1, close: () => undefined };
-      this.opened.push({ address, source });
-      return source;
+    (hooks) => {
+      this.opened.push({ address: hooks.address(), hooks });
+      return { isOpen: true, close: () => undefined };
     },
   );
 
-  tell(news: VaultNews | string): void {
+  tell(news: VaultNews | string, after = 5): void {
     const data = typeof news === "string" ? news : JSON.stringify(news);
-    this.opened.at(-1)?.source.onmessage?.({ data } as MessageEvent<string>);
+    this.opened.at(-1)?.hooks.onTold({ data, after: String(after) });
   }
   get sizes() {
     const { entries } = this.following.store.get();
@@ -98,6 +98,17 @@ test("who looks while an earlier look goes on gets what changed since that", asy
   server.asked[1]?.answer(newsOf(7, [entry("new.md")]));
   await second;
   expect(server.sizes).toEqual({ "user.md": 1, "new.md": 1 });
+});
+
+test("what another tab's stream told before this one heard it is asked for", async () => {
+  const server = await begun();
+  server.tell(newsOf(9, [entry("late.md")]), 8);
+  expect(server.sizes).toEqual({ "user.md": 1 });
+  await Promise.resolve();
+  expect(server.asked.map(({ after }) => after)).toEqual([5]);
+  server.asked[0]?.answer(newsOf(9, [entry("early.md"), entry("late.md")]));
+  await new Promise((done) => setTimeout(done));
+  expect(server.sizes).toEqual({ "user.md": 1, "early.md": 1, "late.md": 1 });
 });
 
 test("what did not change is the same object, so that only what did is looked at again", async () => {

@@ -1,6 +1,7 @@
 // All pages of the vault, followed as they change: told by the server as it happens, asked for where it does not tell.
 import { asProblem, type Problem } from "../../api/client";
 import type { VaultEntry, VaultNews, VaultTree } from "../../api/types";
+import type { SharedSource, SourceHooks, Told } from "../../services/sharedSource";
 import { Store } from "../../services/store";
 
 /** How often the server is asked while no stream tells. */
@@ -14,12 +15,8 @@ export type Followed = {
 };
 
 type Api = { tree: () => Promise<VaultTree>; news: (after: number) => Promise<VaultNews> };
-/** As much of an `EventSource` as is needed. */
-export type Source = Pick<EventSource, "close" | "readyState"> & {
-  onmessage: ((event: MessageEvent<string>) => void) | null;
-};
-
-const OPEN = 1;
+/** As much of a `SharedSource` as is needed. */
+export type Source = Pick<SharedSource, "close" | "isOpen">;
 
 function taken(entries: Entries, news: VaultNews): Entries {
   if (!news.items.length && !news.gone.length) return entries;
@@ -39,7 +36,7 @@ export class Following {
 
   constructor(
     readonly api: Api,
-    readonly open: (address: string) => Source,
+    readonly open: (hooks: SourceHooks) => Source,
   ) {}
 
   read = async (): Promise<void> => {
@@ -66,7 +63,7 @@ export class Following {
   /** Asks where no stream tells; for all where nothing is known yet. */
   lookUnlessTold = async (): Promise<void> => {
     if (this.#change === null && this.store.get().problem) await this.#begin();
-    else if (this.#source?.readyState !== OPEN) await this.look();
+    else if (!this.#source?.isOpen) await this.look();
   };
 
   async #begin(): Promise<void> {
@@ -79,9 +76,13 @@ export class Following {
     this.hush();
     this.#isHeard = true;
     if (this.#change === null) return;
-    const source = this.open(`/vault/changes?after=${this.#change}`);
-    source.onmessage = ({ data }) => this.#hear(data);
-    this.#source = source;
+    this.#source = this.open({
+      address: () => `/vault/changes?after=${this.#change}`,
+      place: () => String(this.#change),
+      // Another tab's stream may have told much before this one heard it.
+      onOpen: () => void this.look(),
+      onTold: (told) => this.#hear(told),
+    });
   };
 
   hush = (): void => {
@@ -99,9 +100,12 @@ export class Following {
     }
   }
 
-  #hear(data: string): void {
+  #hear({ data, after }: Told): void {
     // The stream ends with a word that is no news.
-    if (data.startsWith("{")) this.#take(JSON.parse(data) as VaultNews);
+    if (!data.startsWith("{")) return;
+    // Something was told before that this tab did not hear.
+    if (Number(after) > (this.#change ?? 0)) void this.look();
+    else this.#take(JSON.parse(data) as VaultNews);
   }
 
   #take(news: VaultNews): void {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { vaultApi } from "../../api/vault";
+import { SharedSource } from "../../services/sharedSource";
 import { useStore } from "../../services/store";
 import { EVERY_MS, type Followed, Following } from "./following";
 
@@ -23,11 +24,11 @@ export function useEvery(ms: number, act: () => unknown): void {
 /** All pages, kept as they are: what another program or the agent changes appears by itself. */
 export function useVault(): Vault {
   const [following] = useState(
-    () => new Following(vaultApi, (address) => new EventSource(address)),
+    () => new Following(vaultApi, (hooks) => new SharedSource("bethink-vault", hooks)),
   );
   const followed = useStore(following.store);
   useEffect(() => {
-    // A browser has few connections to a server: only what is looked at keeps one.
+    // Only what is looked at follows.
     const follow = () =>
       document.visibilityState === "visible" ? following.listen() : following.hush();
     let isHere = true;

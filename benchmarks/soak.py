@@ -1,0 +1,412 @@
+"""Clients that talk, remember, upload and write pages while the server is killed again and again.
+
+`make soak ARGS="--minutes 60 --clients 20 --kill-every 60"` runs a real `bethink serve` over HTTP on a
+scripted model. Each client writes down what was acknowledged to it; every so many seconds the server is
+ended by SIGKILL and started anew over the same directory. At the end all that was acknowledged is looked
+for: each message and answer in its place and once, each answer's text as the model says it as far as it
+goes, each memory, file and page, and what SQLite says of its file. Prints one table; exits with 1 if
+anything is lost, in disorder or there twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import msgspec
+
+from bethink.llm.script import Rule
+from bethink.llm.scripted_process import scripted_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STORY = " ".join(f"w{number:03}" for number in range(800))
+"""What the model says to everything: 4 seconds of text, some eighty writes of the journal."""
+_CHUNK, _DELAY_MS = 40, 40
+_START_S = 120.0
+_PAUSE_S = 0.2
+_TOLD = 20
+_KINDS = ("messages", "answers", "memories", "files", "pages")
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was tried and what was acknowledged, of all clients."""
+
+    tried: Counter[str] = field(default_factory=Counter[str])
+    messages: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """A message's id, with its conversation and text."""
+    runs: dict[str, str] = field(default_factory=dict[str, str])
+    """A run's id, with its conversation."""
+    done: set[str] = field(default_factory=set[str])
+    seen: dict[str, int] = field(default_factory=dict[str, int])
+    """How many characters of a run's answer its reader saw."""
+    conversations: list[str] = field(default_factory=list[str])
+    memories: dict[str, str] = field(default_factory=dict[str, str])
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    pages: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """A page's path, with the last revision that was acknowledged and the last that was tried."""
+    edits: int = 0
+    refused: Counter[str] = field(default_factory=Counter[str])
+    broken: int = 0
+
+    def acknowledged(self) -> dict[str, int]:
+        """How many of each kind."""
+        counts = len(self.messages), len(self.done), len(self.memories), len(self.files), self.edits
+        return dict(zip(_KINDS, counts, strict=True))
+
+
+class Server:
+    """`bethink serve` on one port and one directory, however often it is started."""
+
+    def __init__(self, data: Path, environment: dict[str, str]) -> None:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            self._port: int = listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
+        self.is_up = asyncio.Event()
+        self.kills = 0
+        self.starts_s: list[float] = []
+        self._data = data
+        self._environment = environment
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it, and wait until it answers."""
+        begun = time.monotonic()
+        command = [sys.executable, "-m", "bethink", "serve", "--port", str(self._port)]
+        with (self._data.parent / "server.log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *(*command, "--data", str(self._data)),
+                env=self._environment,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        output = self._process.stdout
+        async with asyncio.timeout(_START_S):
+            line = b"" if output is None else await output.readline()
+        if not line.startswith(b"Bethink is at"):
+            raise RuntimeError(f"the server did not start: see {self._data.parent / 'server.log'}")
+        self.starts_s.append(time.monotonic() - begun)
+        self.is_up.set()
+
+    async def kill(self) -> None:
+        """End it as a power cut would."""
+        self.is_up.clear()
+        if self._process is None or self._process.returncode is not None:
+            raise RuntimeError(f"the server ended by itself: see {self._data.parent / 'server.log'}")
+        self._process.kill()
+        await self._process.wait()
+        self.kills += 1
+
+    async def stop(self) -> None:
+        """End it as a person would."""
+        self.is_up.clear()
+        if self._process is not None and self._process.returncode is None:
+            self._process.terminate()
+            await self._process.wait()
+
+
+class Client:
+    """One person: what is done next is chance, what was acknowledged is written down."""
+
+    def __init__(self, number: int, server: Server, kept: Kept, *, chance: random.Random) -> None:
+        self._number = number
+        self._server = server
+        self._kept = kept
+        self._chance = chance
+        self._count = 0
+        self._conversation: str | None = None
+        self._http = httpx2.AsyncClient(base_url=server.url, timeout=60)
+
+    async def live(self, until: float) -> None:
+        """Go on until the time is over."""
+        acts = (self._chat, self._remember, self._upload, self._write)
+        async with self._http:
+            while time.monotonic() < until:
+                await self._server.is_up.wait()
+                (act,) = self._chance.choices(acts, (4, 3, 1, 3))
+                self._count += 1
+                try:
+                    await act()
+                except (httpx2.HTTPError, OSError):
+                    self._kept.broken += 1
+                    await asyncio.sleep(_PAUSE_S)
+
+    def _is_in(self, answer: httpx2.Response) -> bool:
+        if answer.is_success:
+            return True
+        self._kept.refused[f"{answer.status_code} {answer.text[:200]}"] += 1
+        return False
+
+    async def _talk(self) -> str | None:
+        if self._conversation is None or self._chance.random() < 1 / 4:
+            answer = await self._http.post("/conversations")
+            if not self._is_in(answer):
+                return None
+            self._conversation = str(answer.json()["id"])
+            self._kept.conversations.append(self._conversation)
+        return self._conversation
+
+    async def _chat(self) -> None:
+        kept, conversation = self._kept, await self._talk()
+        if conversation is None:
+            return
+        content = f"Client {self._number} asks for story {self._count}"
+        kept.tried.update(("messages", "answers"))
+        body = {"message": {"role": "user", "content": content}, "stream": True}
+        url, run = f"/conversations/{conversation}/chat", ""
+        async with self._http.stream("POST", url, json=body) as response:
+            if response.is_error:
+                await response.aread()
+                self._is_in(response)
+                return
+            async for line in response.aiter_lines():
+                if not line.startswith("data: {"):
+                    continue
+                event: dict[str, Any] = msgspec.json.decode(line.removeprefix("data: "))
+                match event["kind"]:
+                    case "run_started":
+                        run = event["run"]
+                        kept.messages[event["message"]] = conversation, content
+                        kept.runs[run] = conversation
+                    case "text_delta":
+                        kept.seen[run] = kept.seen.get(run, 0) + len(event["text"])
+                    case "run_done" if event["reason"] == "answered":
+                        kept.done.add(run)
+                    case "run_done" | "run_failed":
+                        kept.refused[f"{event['kind']} {event.get('reason')} {event.get('message')}"] += 1
+                    case _:
+                        pass
+
+    async def _remember(self) -> None:
+        content = f"Box {self._number}x{self._count} holds {self._chance.randbytes(6).hex()}"
+        self._kept.tried["memories"] += 1
+        answer = await self._http.post("/memories", json={"content": content})
+        if self._is_in(answer):
+            self._kept.memories[answer.json()["memory"]["id"]] = content
+
+    async def _upload(self) -> None:
+        conversation = await self._talk()
+        if conversation is None:
+            return
+        body = self._chance.randbytes(self._chance.randrange(1, 50_000))
+        self._kept.tried["files"] += 1
+        named = {"file": (f"{self._number}-{self._count}.bin", body)}
+        answer = await self._http.post(f"/conversations/{conversation}/files", files=named)
+        if self._is_in(answer):
+            self._kept.files[answer.json()["id"]] = body
+
+    async def _write(self) -> None:
+        path = f"soak/client {self._number}.md"
+        last, _ = self._kept.pages.get(path, (0, 0))
+        self._kept.pages[path] = last, self._count
+        self._kept.tried["pages"] += 1
+        answer = await self._http.put(f"/vault/pages/{path}", json={"text": page_of(path, self._count)})
+        if self._is_in(answer):
+            self._kept.pages[path] = self._count, self._count
+            self._kept.edits += 1
+
+
+def page_of(path: str, revision: int) -> str:
+    """What a revision of a page says."""
+    return f"# {path}\n\nrevision {revision}\n\n" + f"Line of revision {revision}.\n" * 100
+
+
+# --- what is left at the end ------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Found:
+    """The faults, by kind: `lost`, `disorder` and `twice`, each with what it is about."""
+
+    faults: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    shorter: int = 0
+    """How many characters a kept answer lacks at most of what its reader saw."""
+
+    def add(self, kind: str, fault: str, what: str) -> None:
+        """One fault more."""
+        self.faults.setdefault((kind, fault), []).append(what)
+
+
+async def compare(http: httpx2.AsyncClient, kept: Kept) -> Found:
+    """Everything that was acknowledged beside what is there."""
+    found = Found()
+    for conversation in kept.conversations:
+        await _compare_talk(http, kept, conversation, found=found)
+    facts = await _all(http, "/memories", "items", limit=200)
+    contents = {fact["id"]: fact["content"] for fact in facts}
+    for id, content in kept.memories.items():
+        if contents.get(id) != content:
+            found.add("memories", "lost" if id not in contents else "disorder", f"{id}: {content}")
+    _find_twice("memories", contents.values(), found)
+    for id, body in kept.files.items():
+        answer = await http.get(f"/files/{id}")
+        if not answer.is_success:
+            found.add("files", "lost", f"{id}: {answer.status_code}")
+        elif answer.content != body:
+            found.add("files", "disorder", id)
+    for path, (acknowledged, tried) in kept.pages.items():
+        await _compare_page(http, path, range(acknowledged, tried + 1), found=found)
+    return found
+
+
+def _find_twice(kind: str, texts: Iterable[str], found: Found) -> None:
+    for text, count in Counter(texts).items():
+        if count > 1:
+            found.add(kind, "twice", f"{text} ({count} times)")
+
+
+async def _compare_talk(http: httpx2.AsyncClient, kept: Kept, conversation: str, *, found: Found) -> None:
+    messages = await _all(http, f"/conversations/{conversation}", "messages", limit=200, cursor="before")
+    said = {message["id"]: message["content"] for message in messages if message["role"] == "user"}
+    for id, (of, content) in kept.messages.items():
+        if of == conversation and said.get(id) != content:
+            found.add("messages", "lost", f"{id} of {conversation}: {content}")
+    _find_twice("messages", said.values(), found)
+    answers: dict[str, str] = {}
+    for message in messages:
+        if message["role"] == "assistant":
+            run, text = message["run"], message["content"]
+            if run in answers:
+                found.add("answers", "twice", f"{run} of {conversation}")
+            if not STORY.startswith(text):
+                found.add("answers", "disorder", f"{run} of {conversation}: {_difference(text)}")
+            answers[run] = text
+    for run in [run for run, of in kept.runs.items() if of == conversation]:
+        text = answers.get(run, "")
+        if run in kept.done and text != STORY:
+            found.add("answers", "lost", f"{run} of {conversation}: {len(text)} of {len(STORY)} characters")
+        found.shorter = max(found.shorter, kept.seen.get(run, 0) - len(text))
+
+
+def _difference(text: str) -> str:
+    """Where a text first is not the story's, with what stands around."""
+    pairs = enumerate(zip(text, STORY, strict=False))
+    shared = next((place for place, (is_, should) in pairs if is_ != should), len(STORY))
+    return f"behind {shared} characters …{text[max(shared - 20, 0) : shared + 30]}…"
+
+
+async def _compare_page(http: httpx2.AsyncClient, path: str, may: range, *, found: Found) -> None:
+    answer = await http.get(f"/vault/pages/{path}")
+    text = answer.json()["text"] if answer.is_success else ""
+    if text in {page_of(path, revision) for revision in may} or not (text or may.start):
+        return
+    told = f"{path}: {text[:60]!r} instead of one of the revisions {may.start} to {may.stop - 1}"
+    found.add("pages", "lost" if may.start else "disorder", told)
+
+
+async def _all(
+    http: httpx2.AsyncClient, path: str, name: str, *, limit: int, cursor: str = "cursor"
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    at: str | None = None
+    while True:
+        answer = await http.get(path, params={"limit": limit} | ({cursor: at} if at else {}))
+        answer.raise_for_status()
+        page = answer.json()
+        found += page[name]
+        at = page["cursor"]
+        if at is None:
+            return found
+
+
+def check_file(data: Path) -> str:
+    """What SQLite says of the database."""
+    with closing(sqlite3.connect(data / "bethink.sqlite3")) as connection:
+        return "; ".join(row[0] for row in connection.execute("PRAGMA integrity_check(3)"))
+
+
+# --- the whole --------------------------------------------------------------------
+
+
+async def soak(options: argparse.Namespace, data: Path, model: str) -> int:
+    """Have it all happen; 1 if there are faults."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("BETHINK_", "OPENAI_"))}
+    models = {name: value for name, value in os.environ.items() if name == "BETHINK_MODELS_DIR"}
+    told = {"BETHINK_MODEL": "openai:soak", "BETHINK_MODEL_BASE_URL": model, "OPENAI_API_KEY": "any"}
+    server, kept = Server(data, {**own, **models, **told}), Kept()
+    print(f"data in {data}, seed {options.seed}", flush=True)
+    await server.start()
+    until = time.monotonic() + 60 * options.minutes
+    chance = random.Random(options.seed)  # noqa: S311 - the same acts for the same seed
+    try:
+        async with asyncio.TaskGroup() as clients:
+            for number in range(options.clients):
+                client = Client(number, server, kept, chance=random.Random(chance.random()))  # noqa: S311 - see above
+                clients.create_task(client.live(until))
+            while time.monotonic() + options.kill_every < until:
+                await asyncio.sleep(options.kill_every)
+                await server.kill()
+                await server.start()
+                print(f"killed {server.kills} times, {dict(kept.acknowledged())}", flush=True)
+        await server.kill()
+        await server.start()
+        async with httpx2.AsyncClient(base_url=server.url, timeout=120) as http:
+            found = await compare(http, kept)
+    finally:
+        await server.stop()
+    return report(kept, found, server, file=check_file(data))
+
+
+def report(kept: Kept, found: Found, server: Server, *, file: str) -> int:
+    """Print the table; 1 if there are faults."""
+    acknowledged = kept.acknowledged()
+    print(f"\n{'':10}{'tried':>8}{'acknowledged':>14}{'lost':>6}{'disorder':>10}{'twice':>7}")
+    for kind in _KINDS:
+        faults = [len(found.faults.get((kind, fault), ())) for fault in ("lost", "disorder", "twice")]
+        lost, disorder, twice = faults
+        print(f"{kind:10}{kept.tried[kind]:8}{acknowledged[kind]:14}{lost:6}{disorder:10}{twice:7}")
+    starts = sorted(server.starts_s)
+    print(
+        f"\n{server.kills} kills; a start took {starts[len(starts) // 2]:.1f} s, at most {starts[-1]:.1f} s"
+    )
+    print(
+        f"{kept.broken} requests broken off; an answer keeps all but {found.shorter} characters of those seen"
+    )
+    print(f"integrity_check: {file}")
+    for what, count in kept.refused.most_common(_TOLD):
+        print(f"refused {count} times: {what}")
+    for (kind, fault), these in found.faults.items():
+        for what in these[:_TOLD]:
+            print(f"{kind} {fault}: {what}")
+    return 1 if found.faults or file != "ok" else 0
+
+
+def main() -> int:
+    """The program."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--kill-every", type=float, default=60, metavar="SECONDS")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="keep the data and the log there")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bethink-soak-") as temporary, scripted_process() as model:
+        home = options.keep or Path(temporary)
+        home.mkdir(parents=True, exist_ok=True)
+        rule = Rule(text=STORY, chunk_characters=_CHUNK, delay_ms=_DELAY_MS)
+        asyncio.run(model.plays(rule))
+        with suppress(KeyboardInterrupt):
+            return asyncio.run(soak(options, home / "data", model.base_url))
+    return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""How many tokens a model's server gives it: asked of the server, and set where it lets us.
+
+`openai_wire` asks once, before the first request to a model. What is asked, and of whom:
+
+- `models`: the list of models, which tells it of each (vLLM `max_model_len`, OpenRouter
+  `context_length`, Groq `context_window`, llama.cpp `meta.n_ctx`);
+- `local`: the same, then llama.cpp's `/props` and LM Studio's `/api/v0/models`;
+- `ollama`: what the model says of itself (`/api/show`) and with which window it runs (`/api/ps`).
+
+Sources: vLLM, "OpenAI-Compatible Server"; OpenRouter API reference, "List available models"; llama.cpp,
+tools/server/README.md; LM Studio, "REST API v0"; Ollama, docs/api.md and docs/context-length.mdx.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Asking = Literal["nobody", "models", "local", "ollama"]
+"""Who is asked for a model's window."""
+ROOMY: Final = 8_192
+"""Tokens: Ollama's own 4,096 leave little for a conversation, so more is asked of it."""
+_LEAST: Final = 512
+_MOST: Final = 100_000_000
+_NAMES: Final = ("loaded_context_length", "max_model_len", "context_length", "context_window", "n_ctx")
+"""By what names servers tell a model's window."""
+_PARAMETER: Final = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
+_NAMED: Final = re.compile(
+    r"(?:maximum context length (?:is|of)|context (?:window|length|size) (?:is|of)|\bn_ctx[\"': =]+)"
+    r"\s*\(?(\d[\d,]*)",
+    re.IGNORECASE,
+)
+
+
+class Served(Protocol):
+    """Where a model is served; see `openai_wire.Endpoint`."""
+
+    @property
+    def base_url(self) -> str:
+        """The OpenAI-compatible address."""
+        ...
+
+    @property
+    def models_url(self) -> str:
+        """Where the models are listed."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model's name there."""
+        ...
+
+    @property
+    def window(self) -> Asking:
+        """Who is asked."""
+        ...
+
+
+class Fetch(Protocol):
+    """Asks a server: its answer as JSON, None unless it is one with the status 200."""
+
+    async def __call__(self, url: str, body: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 it is JSON
+        """With a body it is posted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was found: its `tokens`, and whether they are set by Ollama's own way of asking."""
+
+    tokens: int
+    by_ollama: bool = False
+
+
+async def window_of(endpoint: Served, fetch: Fetch, *, wanted: int | None = None) -> Window | None:
+    """The window of the endpoint's model; None if nobody tells. `wanted` is what the owner set."""
+    match endpoint.window:
+        case "nobody":
+            return None
+        case "ollama":
+            return await _of_ollama(endpoint, fetch, wanted)
+        case _:
+            if wanted is not None:
+                return None
+            tokens = await _of_servers(endpoint, fetch)
+            return None if tokens is None else Window(tokens)
+
+
+def window_named(refusal: str) -> int | None:
+    """The window that a server names where it refuses a request as too long."""
+    found = _NAMED.search(refusal)
+    return None if found is None else _tokens(int(found[1].replace(",", "")))
+
+
+async def _of_servers(endpoint: Served, fetch: Fetch) -> int | None:
+    listed = _in_list(await fetch(endpoint.models_url), endpoint.model)
+    if listed is not None or endpoint.window != "local":
+        return listed
+    origin = _origin(endpoint)
+    props = _part(await fetch(f"{origin}/props"), "default_generation_settings")
+    if (tokens := _tokens(_part(props, "n_ctx"))) is not None:
+        return tokens
+    return _in_list(await fetch(f"{origin}/api/v0/models"), endpoint.model)
+
+
+def _in_list(answer: object, model: str) -> int | None:
+    """What a list of models tells of one; of the only one, whatever it is called there."""
+    data = _part(answer, "data")
+    models = cast("list[object]", data) if isinstance(data, list) else []
+    mine = [one for one in models if _part(one, "id") == model] or (models if len(models) == 1 else [])
+    return min((tokens for one in mine[:1] for tokens in _told(one)), default=None)
+
+
+def _told(model: object) -> Iterator[int]:
+    """The model's window; the smaller of OpenRouter's two, of which one is its best provider's."""
+    for part in (model, _part(model, "top_provider"), _part(model, "meta")):
+        tokens = next((found for name in _NAMES if (found := _tokens(_part(part, name)))), None)
+        if tokens is not None:
+            yield tokens
+
+
+async def _of_ollama(endpoint: Served, fetch: Fetch, wanted: int | None) -> Window | None:
+    """The window to run a model with: the owner's, else the model file's, else what it runs with, if roomy.
+
+    A model that is not loaded yet is loaded: the first message would do it as well, and only then
+    Ollama tells which window it takes by itself.
+    """
+    origin, named = _origin(endpoint), {"model": endpoint.model}
+    shown = await fetch(f"{origin}/api/show", named)
+    if not isinstance(shown, dict):
+        return None
+    info = _part(cast("dict[str, object]", shown), "model_info")
+    lengths = cast("dict[str, object]", info) if isinstance(info, dict) else {}
+    most = next(
+        (
+            found
+            for key, value in lengths.items()
+            if key.endswith(".context_length") and (found := _tokens(value))
+        ),
+        _MOST,
+    )
+    if wanted is not None:
+        return Window(min(wanted, most), by_ollama=True)
+    if _part(cast("dict[str, object]", shown), "remote_model"):
+        # It runs elsewhere, with all that it has.
+        return Window(most, by_ollama=False) if most < _MOST else None
+    if found := _PARAMETER.search(str(_part(cast("dict[str, object]", shown), "parameters") or "")):
+        return Window(min(int(found[1]), most), by_ollama=True)
+    runs_with = _running(await fetch(f"{origin}/api/ps"), endpoint.model)
+    if runs_with is None:
+        await fetch(f"{origin}/api/generate", {**named, "stream": False})
+        runs_with = _running(await fetch(f"{origin}/api/ps"), endpoint.model)
+    return Window(min(max(runs_with or 0, ROOMY), most), by_ollama=True)
+
+
+def _running(answer: object, model: str) -> int | None:
+    listed = _part(answer, "models")
+    names = {model, f"{model}:latest"}
+    for one in cast("list[object]", listed) if isinstance(listed, list) else []:
+        if _part(one, "name") in names or _part(one, "model") in names:
+            return _tokens(_part(one, "context_length"))
+    return None
+
+
+def _origin(endpoint: Served) -> str:
+    """The server's address: base URLs end in /v1 or the like."""
+    return endpoint.base_url.rstrip("/").removesuffix("/chat/completions").removesuffix("/v1").rstrip("/")
+
+
+def _part(whole: object, name: str) -> object:
+    return cast("dict[str, object]", whole).get(name) if isinstance(whole, dict) else None
+
+
+def _tokens(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float) and _LEAST <= value <= _MOST else None

@@ -1,0 +1,154 @@
+"""Owners by the thousand, each of whom comes once: nothing in a process grows with how many there were."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections import OrderedDict, deque
+from typing import Any
+
+import anyio
+import pytest
+
+from bethink.agent.limits import Limits
+from bethink.index.memory import MemoryIndex
+from bethink.llm import LlmRequest
+from bethink.llm.script import ScriptedCall
+from bethink.llm.scripted import ScriptedLlm
+from bethink.memory import NewFact
+from bethink.messages import ToolMessage
+from bethink.per_key import PerKey, Recent
+from bethink.principal import Principal
+from bethink.store.memory import MemoryStore
+from bethink.tool import Rate, tool
+from tests.house import House, open_house
+
+pytestmark = pytest.mark.anyio
+
+CONTAINERS = (dict, set, list, deque, OrderedDict)
+_FIRST, _MORE, _LOOKS = 20, 120, 50
+
+
+@tool(effect="read", label="Look", rate=Rate(5, 60), concurrency=2)
+async def look(context: object) -> str:
+    """Look."""
+    return "There is nothing."
+
+
+def kept_on_purpose(house: House) -> set[int]:
+    """What holds the records themselves, and what is bounded at more owners than come here."""
+    store, index = house.app.ports.store, house.app.ports.index
+    assert isinstance(store, MemoryStore)
+    assert isinstance(index, MemoryIndex)
+    held: list[Any] = [*vars(store).values(), *vars(index).values()]
+    held += [values for one in gc.get_objects() if isinstance(one, Recent) for values in vars(one).values()]
+    return {id(one) for one in held}
+
+
+def sizes() -> dict[int, tuple[Any, int]]:
+    """Every container that there is, with its size; held, so that no other takes its place."""
+    gc.collect()
+    return {id(one): (one, len(one)) for one in gc.get_objects() if isinstance(one, CONTAINERS)}
+
+
+async def talk(house: House, number: int) -> None:
+    me = Principal(f"owner-{number}")
+    app = house.app
+    conversation = await app.conversations.create(me)
+    await app.memory.add(me, NewFact("Lives in Lisbon"))
+    run = await app.runs.start(me, conversation.id, "Look around, will you?")
+    async for _ in app.runs.follow(me, run):
+        pass
+    await app.recall.search(me, "Lisbon", 3)
+    await app.mirror.settle(me.owner)
+    await app.runs.delete_conversation(me, conversation.id)
+
+
+async def grown_by(house: House, llm: ScriptedLlm, numbers: range) -> list[str]:
+    """What is larger after so many more owners."""
+    llm.requests.clear()
+    before = sizes()
+    for number in numbers:
+        await talk(house, number)
+    llm.requests.clear()
+    grown: list[str] = []
+    for _ in range(_LOOKS):
+        # What was asked for beside is worked off meanwhile.
+        gc.collect()
+        purposely = kept_on_purpose(house)
+        grown = [
+            f"{type(one).__name__} from {size} to {len(one)}: {str(one)[:200]}"
+            for id, (one, size) in before.items()
+            if id not in purposely
+            and one is not before
+            and len(one) >= size + _MORE // 2
+            # The loop's own: time-outs that were cancelled go when their time comes.
+            and not (isinstance(one, list) and one and isinstance(one[0], asyncio.TimerHandle))
+        ]
+        if not grown:
+            break
+        await anyio.sleep(0.1)
+    return grown
+
+
+async def test_what_a_process_holds_does_not_grow_with_the_owners_who_were_there() -> None:
+    def script(request: LlmRequest) -> str | list[ScriptedCall]:
+        return "Nothing." if isinstance(request.messages[-1], ToolMessage) else [ScriptedCall("look")]
+
+    async with open_house(llm := ScriptedLlm(script), tools=[look]) as house:
+        for number in range(_FIRST):
+            await talk(house, number)
+        modules, grown, next_one = -1, list[str](), _FIRST
+        while modules != len(sys.modules):
+            # A thread may import what is wanted later: that grows once, and not by owners.
+            modules = len(sys.modules)
+            grown = await grown_by(house, llm, range(next_one, next_one + _MORE))
+            next_one += _MORE
+    assert grown == []
+
+
+def in_use(limits: Limits) -> list[int]:
+    """For how many owners, and owners and tools, it holds something."""
+    places = ("_owners", "_tools", "_begun")
+    return [len(getattr(limits, place)) for place in places]
+
+
+async def test_calls_of_thousands_of_owners_are_counted_without_keeping_them_all() -> None:
+    limits = Limits(2, now=lambda: 0.0)
+    for number in range(12_000):
+        async with limits.room(f"owner-{number}", look):
+            assert in_use(limits)[:2] == [1, 1]
+    gc.collect()
+    assert in_use(limits) == [0, 0, 10_000]
+
+
+async def test_who_waits_for_a_lock_waits_for_the_one_that_is_held() -> None:
+    locks, order = PerKey[str, asyncio.Lock](asyncio.Lock), list[str]()
+    held = anyio.Event()
+
+    async def first() -> None:
+        async with locks["ann"]:
+            held.set()
+            await anyio.wait_all_tasks_blocked()
+            gc.collect()
+            order.append("first")
+
+    async def second() -> None:
+        await held.wait()
+        async with locks["ann"]:
+            order.append("second")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(first)
+        tasks.start_soon(second)
+    gc.collect()
+    assert (order, len(locks)) == (["first", "second"], 0)
+
+
+def test_what_was_used_last_is_kept() -> None:
+    recent = Recent[str, int](2)
+    recent["a"], recent["b"] = 1, 2
+    assert recent.get("a") == 1
+    recent["c"] = 3
+    assert (recent.get("b"), recent.get("a"), recent.pop("c"), len(recent)) == (None, 1, 3, 1)
