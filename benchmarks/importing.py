@@ -17,8 +17,8 @@ from pathlib import Path
 
 import anyio
 
-from bethink.across.importing import Choice
 from bethink.app import open_app
+from bethink.importing import Choice
 from bethink.settings import Settings
 
 _WORDS = 5_000

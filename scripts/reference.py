@@ -18,12 +18,12 @@ import msgspec
 from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
-from bethink.across.passages import Passages
 from bethink.documents import Extraction
 from bethink.images.exchange import Exchange
 from bethink.images.openai_images import OpenAiImages
 from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
+from bethink.recall.passages import Passages
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
 from bethink.tools.code import code_tools
 from bethink.tools.documents import document_tools

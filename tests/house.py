@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from bethink.agent.journal import Numbered
 from bethink.app import App, Ports, open_app
 from bethink.blobs import Blobs
-from bethink.bus.memory import MemoryBus
 from bethink.clock import FakeClock
 from bethink.conversations import StoredMessage
 from bethink.embeddings import Embeddings
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.events import Event, Place
-from bethink.index.memory import MemoryIndex
 from bethink.internet import Internet
 from bethink.llm import Llm
 from bethink.principal import Principal
 from bethink.settings import Settings
 from bethink.store import Store
-from bethink.store.memory import MemoryStore
 from bethink.tool import Tool
 
 MASTER_KEY = "bm90aGluZyBidXQgMzIgYnl0ZXMgZm9yIHRlc3RzISE="

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import anyio
 
-from bethink.across.mirror import Mirror
-from bethink.bus.sqlite import open_bus
 from bethink.clock import Ids, SystemClock, check_time_zone
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.sqlite.bus import open_bus
+from bethink.engines.sqlite.store import SqliteStore, open_database
 from bethink.memory import Fact, Memory, NewFact
+from bethink.mirror import Mirror
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.store import Change
-from bethink.store.sqlite import SqliteStore, open_database
 from bethink.vault import Vault
 
 ME = Principal(LOCAL_OWNER)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from bethink.across.mirror import Mirror
-from bethink.bus.memory import MemoryBus
 from bethink.clock import Ids, check_time_zone
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.bus import MemoryBus
 from bethink.memory import Fact, Memory, NewFact
+from bethink.mirror import Mirror
 from bethink.principal import LOCAL_OWNER, Principal
 from tests.vaults import ME, Kept, kept_in
 

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bethink.across.sharing.service import Sharing
 from bethink.app import open_app, open_ports
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedLlm
+from bethink.redis_mirror.service import Sharing
 from bethink.settings import Settings
 from tests.house import House
 

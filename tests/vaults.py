@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bethink.clock import FakeClock, Ids
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
 from bethink.store import Store
-from bethink.store.memory import MemoryStore
 from bethink.vault import Vault
 
 ME = Principal(LOCAL_OWNER)

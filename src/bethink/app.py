@@ -15,25 +15,6 @@ import anyio
 import anyio.to_thread
 
 from bethink.accounts import WRITE, Accounts, Register, accounts_for
-from bethink.across.background import Background
-from bethink.across.finding import Finding
-from bethink.across.forgetting import Forgetting
-from bethink.across.forgettings import Forgettings
-from bethink.across.guarded import Guarded
-from bethink.across.health import Health
-from bethink.across.importing import Importing, Staging
-from bethink.across.mementos import Facts, Turns
-from bethink.across.mirror import Mirror
-from bethink.across.passages import passages_of
-from bethink.across.portability import Portability
-from bethink.across.recall import Recall
-from bethink.across.retention import Keep, Retention
-from bethink.across.sharing.opened import sharing, sharing_of
-from bethink.across.statistics import Statistics
-from bethink.across.tidying import Tidying
-from bethink.across.traces import Traces
-from bethink.across.vectors import Vectors
-from bethink.across.wanted import Choosing
 from bethink.agent.asking import Asking
 from bethink.agent.audit import TOOL_USES, Audit
 from bethink.agent.between_turns import BetweenTurns, Works
@@ -57,12 +38,31 @@ from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
 from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import LOOKUP_KIND, Conversations
+from bethink.export import Portability
 from bethink.files import Files
+from bethink.forgetting.announcements import Forgettings
+from bethink.forgetting.occurrences import Traces
+from bethink.forgetting.selection import Choosing
+from bethink.forgetting.service import Forgetting
 from bethink.given import given_of
+from bethink.importing import Importing, Staging
+from bethink.maintenance.background import Background
+from bethink.maintenance.health import Health
+from bethink.maintenance.housekeeping import Tidying
+from bethink.maintenance.retention import Keep, Retention
+from bethink.maintenance.statistics import Statistics
+from bethink.maintenance.vectors import Vectors
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
+from bethink.mirror import Mirror
+from bethink.mirror.occurrences import FactLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports
+from bethink.recall.message_search import Finding
+from bethink.recall.passages import passages_of
+from bethink.recall.service import Recall
+from bethink.recall.sources import Facts, Turns
 from bethink.redacting import Redacting
+from bethink.redis_mirror.lifecycle import sharing, sharing_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.forgetting import forgetting_tools
@@ -72,18 +72,19 @@ from bethink.tools.people import people_tools
 from bethink.tools.vault_offered import VaultTools
 from bethink.tools.web import web_tools
 from bethink.vault.watching import Watching
+from bethink.visibility.service import Guarded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.across.passages import Passages
-    from bethink.across.sharing.service import Sharing
     from bethink.agent.request import Turn
     from bethink.errands import Delegated, Errand
     from bethink.given import Given
     from bethink.llm.offered import Models
     from bethink.mcp_client.servers import Servers
     from bethink.principal import Principal
+    from bethink.recall.passages import Passages
+    from bethink.redis_mirror.service import Sharing
     from bethink.secrets_at_rest import Keeper
     from bethink.settings import Settings
     from bethink.tool import Tool, ToolContext
@@ -239,6 +240,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
             *(files, ports.interpreters, passages, importing, ports.index, ports.embeddings),
             acting=partial(accounts.on_behalf_of, audience="forgetting"),
         ),
+        FactLines(ports.store),
         memory,
         guarded.views,
         ports.clock,

@@ -1,7 +1,7 @@
 """What a feature tells of itself to forgetting: how much there is, what of it holds words, how it goes.
 
 A feature that keeps something an owner may want gone has a `forgettable`; `app`
-hands them to `across/forgetting`, which names none of them.
+hands them to `forgetting/service`, which names none of them.
 """
 
 from __future__ import annotations

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from bethink.across.sharing.opened import open_shared_store
 from bethink.blobs.directory import DirectoryBlobs
-from bethink.bus.sqlite import open_bus
 from bethink.clock import Clock, SystemClock
 from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.engines.sqlite.bus import open_bus
+from bethink.engines.sqlite.store import open_database
 from bethink.images.settled import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
 from bethink.llm.settled import connect_models
+from bethink.redis_mirror.lifecycle import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
-from bethink.store.sqlite import open_database
 from bethink.supervision import Supervisor
 
 if TYPE_CHECKING:

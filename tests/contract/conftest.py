@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from bethink.clock import Ids, SystemClock
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
+from bethink.engines.sqlite.store import open_database
 from bethink.index import Index
-from bethink.index.memory import MemoryIndex
 from bethink.llm.scripted_process import ScriptedProcess, scripted_process
+from bethink.redis_mirror.outbox import OutgoingStore
 from bethink.store import Store
-from bethink.store.memory import MemoryStore
-from bethink.store.outgoing import OutgoingStore
-from bethink.store.sqlite import open_database
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bethink.embeddings import EmbeddingModel
+from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexItem
-from bethink.index.entry import quantized
+from bethink.search.entry import quantized
 from bethink.store import Change, Delete, DeleteAll, Put, SetVector, Store
-from bethink.store.sqlite import open_database
 from tests.contract.records import LINES, NOTES, Line, Note
 
 MODEL = EmbeddingModel("small", "1", 32)

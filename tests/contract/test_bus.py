@@ -15,11 +15,12 @@ import anyio
 import pytest
 from anyio.streams.text import TextReceiveStream
 
-from bethink.bus import Bus, Notice, sqlite_file
-from bethink.bus.memory import MemoryBus, MemoryHub
-from bethink.bus.sqlite import FILE_NAME, open_bus
-from bethink.bus.sqlite_file import BusFile
+from bethink.bus import Bus, Notice
 from bethink.clock import FakeClock
+from bethink.engines.memory.bus import MemoryBus, MemoryHub
+from bethink.engines.sqlite import bus_file as sqlite_file
+from bethink.engines.sqlite.bus import FILE_NAME, open_bus
+from bethink.engines.sqlite.bus_file import BusFile
 from bethink.errors import StorageError
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.anyio
 _HOLDER = """
 import anyio, sys
 from pathlib import Path
-from bethink.bus.sqlite import open_bus
+from bethink.engines.sqlite.bus import open_bus
 
 async def main():
     async with open_bus(Path(sys.argv[1])) as bus:

@@ -10,11 +10,11 @@ import anyio.to_thread
 import numpy as np
 import pytest
 
-from bethink.index.dense import SCAN_ROWS, Dense
+from bethink.engines.sqlite.schema import FILE_NAME, open_writer
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import AssistantMessage
-from bethink.store.sqlite_schema import FILE_NAME, open_writer
+from bethink.search.dense import SCAN_ROWS, Dense
 from bethink.tool import ToolContext, tool
 from tests.house import House, open_house
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bethink.clock import Ids, SystemClock
 from bethink.embeddings import EmbeddingModel
 from bethink.index import IndexItem, IndexQuery
-from bethink.index.analysis import Analyzer
+from bethink.search.analysis import Analyzer
 from bethink.store import Change, Delete, Put
 from tests.contract.conftest import Database
 from tests.contract.records import NOTES, Note

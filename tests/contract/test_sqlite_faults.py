@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from bethink.embeddings import EmbeddingModel
+from bethink.engines.sqlite import bodies as sqlite_bodies
+from bethink.engines.sqlite.schema import FILE_NAME, open_connection
+from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import CorruptDatabase, DiskFull, StorageError
-from bethink.index import IndexItem, IndexQuery, sqlite_bodies
+from bethink.index import IndexItem, IndexQuery
 from bethink.store import Delete, DeleteAll, Put, Scan, SetVector
-from bethink.store.sqlite import SqliteDatabase, open_database
-from bethink.store.sqlite_schema import FILE_NAME, open_connection
 from tests.contract.histories import OWNERS, everything_in
 from tests.contract.records import LINES, NOTES, Note
 
@@ -208,7 +209,7 @@ async def test_a_limit_on_the_size_of_files_is_told_with_what_to_look_at(tmp_pat
     (tmp_path / FILE_NAME).touch()
     program = (
         "import resource, sqlite3, sys\n"
-        "from bethink.store.sqlite_errors import translated\n"
+        "from bethink.engines.sqlite.errors import translated\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
         "connection = sqlite3.connect(sys.argv[1])\n"
         "try:\n"

@@ -14,14 +14,15 @@ from pathlib import Path
 import anyio
 import pytest
 
+from bethink.engines.sqlite import index as sqlite_index
+from bethink.engines.sqlite import index_rows as sqlite_rows
+from bethink.engines.sqlite.migrations import MIGRATIONS
+from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import Conflict, CorruptDatabase, NewerSchema, StorageError
-from bethink.index import IndexItem, IndexQuery, sqlite_rows
-from bethink.index import sqlite as sqlite_index
-from bethink.index.analysis import Analyzer
+from bethink.index import IndexItem, IndexQuery
+from bethink.search.analysis import Analyzer
 from bethink.store import Collection, Delete, DeleteAll, Put, Scan
-from bethink.store.sqlite import open_database
-from bethink.store.sqlite_migrations import MIGRATIONS
-from bethink.store.sqlite_schema import FILE_NAME
 from tests.contract.records import LINES, NOTES, SETTINGS, Line, Note, Setting
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +33,7 @@ from pathlib import Path
 from bethink.errors import Conflict, DiskFull
 from bethink.index import IndexItem
 from bethink.store import Put
-from bethink.store.sqlite import open_database
+from bethink.engines.sqlite.store import open_database
 from tests.contract.records import LINES, Line
 
 async def main(directory, name, count, size):
@@ -118,7 +119,7 @@ _READ_ONLY = """
 import anyio, os, sys
 from pathlib import Path
 from bethink.errors import StorageError
-from bethink.store.sqlite import open_database
+from bethink.engines.sqlite.store import open_database
 
 async def main(directory):
     try:

@@ -11,12 +11,13 @@ from typing import Any
 import anyio
 import pytest
 
+from bethink.engines.sqlite import index as sqlite_index
+from bethink.engines.sqlite import index_rows as sqlite_rows
+from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import StorageError
-from bethink.index import IndexItem, IndexQuery, sqlite_rows
-from bethink.index import sqlite as sqlite_index
-from bethink.index.entry import Entries
+from bethink.index import IndexItem, IndexQuery
+from bethink.search.entry import Entries
 from bethink.store import Delete, Put
-from bethink.store.sqlite import SqliteDatabase, open_database
 from tests.contract.records import NOTES, Note
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import CorruptDatabase
 from bethink.store import Put, Scan
-from bethink.store.sqlite import open_database
-from bethink.store.sqlite_schema import FILE_NAME
 from tests.contract.records import LINES, Line
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -15,14 +15,14 @@ from bethink.agent.journal import Numbered
 from bethink.agent.records import JOURNAL, JournalEntry
 from bethink.agent.threads import THREADS, Thread
 from bethink.embeddings import EmbeddingModel
+from bethink.engines.sqlite.migrations import MIGRATIONS, journal_in_order, without_unkeyed_digests
+from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import StorageError
 from bethink.events import Place, TextDelta
 from bethink.index import IndexQuery
-from bethink.index.analysis import ANALYSIS
+from bethink.search.analysis import ANALYSIS
 from bethink.store import Delete, Put, Scan, SetVector
-from bethink.store.sqlite import open_database
-from bethink.store.sqlite_migrations import MIGRATIONS, journal_in_order, without_unkeyed_digests
-from bethink.store.sqlite_schema import FILE_NAME
 from tests.contract.histories import everything_in
 from tests.contract.records import LINES, NOTES, Line, Note
 
@@ -123,7 +123,7 @@ async def test_a_migration_that_is_interrupted_leaves_the_file_as_it_was(
         raise sqlite3.OperationalError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("bethink.store.sqlite_schema.MIGRATIONS", (*MIGRATIONS[:-1], fails))
+        patched.setattr("bethink.engines.sqlite.schema.MIGRATIONS", (*MIGRATIONS[:-1], fails))
         with pytest.raises(StorageError):
             async with open_database(first_version):
                 pass

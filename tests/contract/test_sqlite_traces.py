@@ -13,12 +13,13 @@ from pathlib import Path
 import anyio
 import pytest
 
+from bethink.engines.sqlite import bodies as sqlite_bodies
+from bethink.engines.sqlite import store as sqlite_store
+from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import StorageError
-from bethink.index import IndexItem, IndexQuery, sqlite_bodies
+from bethink.index import IndexItem, IndexQuery
 from bethink.store import Delete, DeleteAll, Put, Scan
-from bethink.store import sqlite as sqlite_store
-from bethink.store.sqlite import open_database
-from bethink.store.sqlite_schema import FILE_NAME
 from tests.contract.histories import OWNERS, History, everything_in, traces
 from tests.contract.records import LINES, NOTES, SETTINGS, Note, Setting
 

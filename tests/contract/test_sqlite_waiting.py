@@ -13,16 +13,18 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.bus import sqlite as sqlite_bus
-from bethink.bus.sqlite import open_bus
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.sqlite import bus as sqlite_bus
+from bethink.engines.sqlite import schema as sqlite_schema
+from bethink.engines.sqlite import threads as sqlite_threads
+from bethink.engines.sqlite.bus import open_bus
+from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import BethinkError, StorageError
 from bethink.mcp_server import stdio
 from bethink.ports import Ports
-from bethink.store import Put, sqlite_schema, sqlite_threads
-from bethink.store.sqlite import SqliteDatabase, open_database
-from bethink.store.sqlite_schema import FILE_NAME
+from bethink.store import Put
 from tests.contract.records import SETTINGS, Setting
 from tests.door import Door, open_door
 

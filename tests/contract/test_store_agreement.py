@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink.clock import Ids, SystemClock
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
+from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import Conflict
 from bethink.index import Index, IndexItem, IndexQuery
-from bethink.index.memory import MemoryIndex
 from bethink.store import Change, Delete, DeleteAll, Put, Record, Scan, Store, Versioned
-from bethink.store.memory import MemoryStore
-from bethink.store.sqlite import SqliteDatabase, open_database
 from tests.contract.records import LINES, NOTES, Line, Note
 
 pytestmark = pytest.mark.anyio

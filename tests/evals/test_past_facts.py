@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.recall import Hit
 from bethink.clock import to_datetime, to_us
 from bethink.conversations import Said
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.memory import NewFact
+from bethink.recall.service import Hit
 from tests.contract.embeddings_suite import models_directory
 from tests.house import House, open_house, ports_of
 

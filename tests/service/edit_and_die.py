@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bethink.engines.sqlite.store import SqliteStore
 from bethink.settings import load_settings
-from bethink.store.sqlite import SqliteStore
 from bethink.web import server
 
 DYING = "dying"

@@ -15,8 +15,8 @@ from typing import Any
 
 import anyio
 
-from bethink.store.outgoing import OutgoingStore
-from bethink.store.redis import ConversationRedis
+from bethink.redis_mirror.client import ConversationRedis
+from bethink.redis_mirror.outbox import OutgoingStore
 from tests.shared_house import shared_house, sharing_of
 
 _left = int(sys.argv[3])

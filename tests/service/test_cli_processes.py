@@ -13,9 +13,9 @@ from subprocess import DEVNULL, PIPE
 
 import pytest
 
+from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.llm.script import Rule
 from bethink.llm.scripted_process import ScriptedProcess
-from bethink.store.sqlite_schema import FILE_NAME
 from tests.command_line import CommandLine, play
 
 pytestmark = pytest.mark.timeout(90)

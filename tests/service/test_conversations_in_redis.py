@@ -12,7 +12,6 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from bethink.across.sharing.records import SHARED
 from bethink.agent.erasing import Erasing
 from bethink.agent.forks import Fork
 from bethink.conversations import MESSAGES, Edit
@@ -20,6 +19,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.llm.scripted_process import ScriptedProcess
 from bethink.memory import NewFact
+from bethink.redis_mirror.records import SHARED
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server
 from tests.server_process import running

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from bethink.app import App, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.sqlite.reserve import FILE_NAME
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.settings import Settings
-from bethink.store.reserve import FILE_NAME
 from tests.traces import left_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]

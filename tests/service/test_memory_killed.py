@@ -10,7 +10,7 @@ from subprocess import PIPE
 
 import pytest
 
-from bethink.store.sqlite_schema import FILE_NAME
+from bethink.engines.sqlite.schema import FILE_NAME
 from tests.command_line import CommandLine
 from tests.warm import start
 

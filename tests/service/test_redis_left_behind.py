@@ -10,15 +10,15 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from bethink.across.sharing.records import SHARED
 from bethink.agent.deciding import Choice
 from bethink.events import ApprovalNeeded, Warned
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
+from bethink.redis_mirror.client import ConversationRedis
+from bethink.redis_mirror.outbox import OUTGOING, Outgoing
+from bethink.redis_mirror.records import SHARED
 from bethink.store import Put
-from bethink.store.outgoing import OUTGOING, Outgoing
-from bethink.store.redis import ConversationRedis
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server
 from tests.shared_house import shared_house, sharing_of

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bethink.clock import Ids, SystemClock
+from bethink.engines.sqlite.store import open_database
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import Settings
-from bethink.store.sqlite import open_database
 from bethink.vault import Vault
 from tests.server_process import environment, running
 

@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 from bethink.clock import Ids, SystemClock
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import Conflict, NoSuchPage
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
-from bethink.store.sqlite import open_database
 from bethink.vault import Vault
 
 ME = Principal(LOCAL_OWNER)

@@ -10,13 +10,13 @@ import pytest
 
 from bethink.accounts import Accounts, Register, is_loopback
 from bethink.accounts.records import OWNER
-from bethink.bus.memory import MemoryBus, MemoryHub
 from bethink.clock import FakeClock, Ids
+from bethink.engines.memory.bus import MemoryBus, MemoryHub
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, UnknownId
-from bethink.index.memory import MemoryIndex
 from bethink.principal import Principal
 from bethink.store import Store
-from bethink.store.memory import MemoryStore
 from bethink.supervision import Supervisor
 
 pytestmark = pytest.mark.anyio

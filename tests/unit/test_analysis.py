@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.index.analysis import MAX_TERM, Analyzer
+from bethink.search.analysis import MAX_TERM, Analyzer
 
 
 @pytest.mark.parametrize(

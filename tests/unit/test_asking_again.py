@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from bethink.across.recall import Hit
-from bethink.across.vectors import Vectors
 from bethink.embeddings import Embeddings
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import EmbeddingsUnavailable
 from bethink.llm.scripted import ScriptedLlm
+from bethink.maintenance.vectors import Vectors
 from bethink.memory import NewFact
+from bethink.recall.service import Hit
 from tests.fakes import NoEmbeddings
 from tests.house import House, open_house, ports_of
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.across.background import Background
-from bethink.across.vectors import Vectors
 from bethink.embeddings import minilm_build
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import EmbeddingsUnavailable, StorageError
 from bethink.index import IndexItem
-from bethink.index.memory import MemoryIndex
+from bethink.maintenance.background import Background
+from bethink.maintenance.vectors import Vectors
 from bethink.memory import FACTS, Fact
 from bethink.store import Put
-from bethink.store.memory import MemoryStore
 
 pytestmark = pytest.mark.anyio
 

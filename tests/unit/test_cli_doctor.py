@@ -11,8 +11,8 @@ from contextlib import closing
 import pytest
 
 from bethink.cli.exits import Exit
+from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.llm.scripted_process import ScriptedProcess
-from bethink.store.sqlite_schema import FILE_NAME
 from tests.command_line import CommandLine
 
 

@@ -17,6 +17,7 @@ from bethink.cli import main
 from bethink.cli.arguments import make_parser
 from bethink.cli.exits import Exit, exit_of, exit_of_code
 from bethink.cli.terminal import counted
+from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.errors import (
     BadInput,
     Busy,
@@ -28,7 +29,6 @@ from bethink.errors import (
     UnknownId,
     Unreachable,
 )
-from bethink.store.sqlite_schema import FILE_NAME
 from tests.command_line import CommandLine
 
 

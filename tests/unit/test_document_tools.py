@@ -224,7 +224,7 @@ async def test_what_was_read_goes_with_its_conversation() -> None:
 
 @pytest.mark.requirement("R90")
 async def test_what_was_read_is_not_held_long_behind_its_last_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bethink.across.passages._KEPT_S", 0.01)
+    monkeypatch.setattr("bethink.recall.passages._KEPT_S", 0.01)
     async with open_house() as house:
         desk = Desk(house, await house.new())
         await desk.add("notes.txt", NOTES)

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.across.forgettings import INTENTS, Intent
-from bethink.across.receipt import OUTSIDE
-from bethink.across.wanted import Wanted
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.clock import to_datetime
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
 from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.forgetting.announcements import INTENTS, Intent
+from bethink.forgetting.receipt import OUTSIDE
+from bethink.forgetting.selection import Wanted
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import FACTS, NewFact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.across.wanted import Wanted
+from bethink.forgetting.selection import Wanted
 from bethink.memory import NewFact
 from tests.command_line import CommandLine
 from tests.door import open_door

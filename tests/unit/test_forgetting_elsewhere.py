@@ -9,23 +9,23 @@ from dataclasses import dataclass
 import anyio
 import pytest
 
-from bethink.across.forgettings import INTENTS, Intent, expecting
-from bethink.across.wanted import Wanted
 from bethink.agent.deciding import Choice
 from bethink.agent.records import RUNS
 from bethink.app import Ports
-from bethink.bus.memory import MemoryBus, MemoryHub
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.bus import MemoryBus, MemoryHub
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict
 from bethink.events import Event, RunDone, TextDelta, ToolFinished
-from bethink.index.memory import MemoryIndex
+from bethink.forgetting.announcements import INTENTS, Intent, expecting
+from bethink.forgetting.selection import Wanted
 from bethink.llm import Llm
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.store import Put, Scan
-from bethink.store.memory import MemoryStore
 from tests.house import House, open_house
 from tests.unit.test_forgetting import SECRET, everything, texts
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from bethink.across.forgettings import INTENTS
-from bethink.across.wanted import Wanted
 from bethink.agent.deciding import Choice
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import BadInput, StorageError
 from bethink.events import ApprovalNeeded, RunDone
 from bethink.files import FILES
+from bethink.forgetting.announcements import INTENTS
+from bethink.forgetting.selection import Wanted
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact

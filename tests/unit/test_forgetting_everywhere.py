@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from bethink.conversations import Said
+from bethink.engines.memory.store import MemoryStore
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.store import Change
-from bethink.store.memory import MemoryStore
 from tests.house import House, open_house
 from tests.unit.test_forgetting import SECRET, everything, texts
 

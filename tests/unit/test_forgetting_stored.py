@@ -9,17 +9,17 @@ import pytest
 from numpy.typing import NDArray
 
 from bethink.app import Ports
-from bethink.bus.memory import MemoryBus, MemoryHub
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.bus import MemoryBus, MemoryHub
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.events import ToolFinished
 from bethink.index import Candidates, IndexQuery
-from bethink.index.memory import MemoryIndex
 from bethink.llm import Llm
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
-from bethink.store.memory import MemoryStore
 from tests.house import open_house
 from tests.unit.test_forgetting import SECRET, everything
 

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from bethink.clock import to_datetime, to_us
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput
 from bethink.memory import Changed, Doubt, Fact, NewFact, Source
-from bethink.store.sqlite import open_database
 from tests.facts import PARIS, ROME, TEA, active, found, the
 from tests.house import House, open_house, ports_of
 

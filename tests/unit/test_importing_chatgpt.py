@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bethink.across.importing import Choice
 from bethink.conversations import MESSAGES, Conversation, StoredMessage
+from bethink.importing import Choice
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.store import Scan
 from tests.exports import BEGAN, asked_and_answered, chatgpt_talk, node, zipped

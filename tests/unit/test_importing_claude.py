@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.importing import Choice
+from bethink.importing import Choice
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from tests.exports import claude_message, claude_talk, zipped
 from tests.house import open_house

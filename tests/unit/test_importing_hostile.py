@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.across.importing import Choice, streaming, zips
-from bethink.across.importing import archive as archives
-from bethink.across.importing.archive import Archive, opened, safe_name
-from bethink.across.importing.streaming import Broken, Mended, elements
 from bethink.errors import BadInput, TooLarge
+from bethink.importing import Choice, zips
+from bethink.importing import archive as archives
+from bethink.importing import json_stream as streaming
+from bethink.importing.archive import Archive, opened, safe_name
+from bethink.importing.json_stream import Broken, Mended, elements
 from tests.exports import asked_and_answered, packed, zipped
 from tests.house import open_house
 

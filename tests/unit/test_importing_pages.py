@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.importing import Choice
 from bethink.errors import NoSuchPage
+from bethink.importing import Choice
 from tests.exports import (
     asked_and_answered,
     chatgpt_talk,

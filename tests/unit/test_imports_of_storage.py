@@ -8,10 +8,10 @@ import sys
 _SCRIPT = """
 import anyio, sys, tempfile
 from pathlib import Path
-from bethink.bus.sqlite import open_bus
+from bethink.engines.sqlite.bus import open_bus
 from bethink.index import IndexItem, IndexQuery
 from bethink.store import Collection, Put, Record
-from bethink.store.sqlite import open_database
+from bethink.engines.sqlite.store import open_database
 
 class Setting(Record, frozen=True, kw_only=True):
     value: str = ""

@@ -12,7 +12,8 @@ import anyio
 import pytest
 
 from bethink.agent.limits import Limits
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.llm import LlmRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -20,7 +21,6 @@ from bethink.memory import NewFact
 from bethink.messages import ToolMessage
 from bethink.per_key import PerKey, Recent
 from bethink.principal import Principal
-from bethink.store.memory import MemoryStore
 from bethink.tool import Rate, tool
 from tests.house import House, open_house
 

@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 import pytest
 
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.memory import Changed, Fact, Memory, NewFact, Source
 from bethink.memory.facts import Before
 from bethink.principal import Principal
 from bethink.store import Change, Store
-from bethink.store.sqlite import open_database
 from tests.facts import PARIS, ROME, TEA, active, found, the
 from tests.house import House, open_house, ports_of
 

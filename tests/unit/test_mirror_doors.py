@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.wanted import Wanted
+from bethink.forgetting.selection import Wanted
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
 from bethink.vault.changing import How

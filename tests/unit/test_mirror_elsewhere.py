@@ -10,16 +10,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.across.mirror import Mirror
-from bethink.across.mirror.facing import Facing
-from bethink.across.mirror.ledger import Ledger
-from bethink.across.mirror.looking import Look, Looking
-from bethink.across.mirror.records import LINES
-from bethink.across.wanted import Wanted
 from bethink.app import App, open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BethinkError
+from bethink.forgetting.selection import Wanted
 from bethink.memory import NewFact
+from bethink.mirror import Mirror
+from bethink.mirror.diff import Look, Looking
+from bethink.mirror.fact_changes import Facing
+from bethink.mirror.ledger import Ledger
+from bethink.mirror.records import LINES
 from bethink.ports import open_ports
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings

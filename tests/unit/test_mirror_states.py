@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from bethink.across.mirror.lines import shown_in
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import BethinkError
 from bethink.memory import NewFact
+from bethink.mirror.lines import shown_in
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Change
-from bethink.store.memory import MemoryStore
 from tests.mirrored import Mirrored, mirrored_in
 from tests.vaults import ME, kept_in
 

@@ -13,10 +13,11 @@ import anyio
 import openai
 import pytest
 
-from bethink.bus.memory import MemoryBus
 from bethink.clock import FakeClock
 from bethink.dial.stand_in import Model
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.sqlite.store import open_database
 from bethink.llm import LlmRequest
 from bethink.llm.capabilities import FILE, Capabilities, Learnt
 from bethink.llm.openai_shapes import encode_request
@@ -24,7 +25,6 @@ from bethink.llm.settled import connect_models
 from bethink.messages import AssistantMessage, Origin, ToolCall
 from bethink.ports import Ports
 from bethink.settings import Settings
-from bethink.store.sqlite import open_database
 from tests.dial import open_dial_house
 from tests.door import Door, Frame, open_door, text_of
 from tests.quirks import (

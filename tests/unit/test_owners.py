@@ -5,13 +5,13 @@ from __future__ import annotations
 import anyio.lowlevel
 import pytest
 
-from bethink.across.forgettings import INTENTS, Intent
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
+from bethink.forgetting.announcements import INTENTS, Intent
 from bethink.memory import NewFact
 from bethink.memory.steps import STEPS, Step
 from bethink.principal import Principal
 from bethink.store import Put, Scan
-from bethink.store.memory import MemoryStore
 from bethink.store.reading import owners_of
 from tests.fakes import NoEmbeddings
 from tests.house import House, open_house, ports_of

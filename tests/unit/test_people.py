@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bethink.across.wanted import Wanted
 from bethink.agent.deciding import Choice
 from bethink.errors import BadInput, EmailTaken, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished, ToolRequested
+from bethink.forgetting.selection import Wanted
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from bethink.across.portability import FORMATS, ImportReport
 from bethink.errors import BadInput, NewerSchema
+from bethink.export import FORMATS, ImportReport
 from bethink.memory import Fact, NewFact, Source
 from tests.facts import active, the
 from tests.house import House, open_house

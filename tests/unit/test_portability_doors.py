@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from pydantic import BaseModel, ConfigDict
 
-from bethink.across.portability import FORMATS
-from bethink.across.portability.records import About, Batch, Kept
 from bethink.errors import BadInput
+from bethink.export import FORMATS
+from bethink.export.records import About, Batch, Kept
 from bethink.memory import Fact, NewFact
 from tests.command_line import CommandLine
 from tests.door import open_door

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bethink.across.portability import ImportReport
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, Said
 from bethink.errors import BadInput
+from bethink.export import ImportReport
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact

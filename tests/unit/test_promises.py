@@ -95,7 +95,18 @@ def test_doors_application_agent_features_and_outside_systems_are_layers_and_non
     order = [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
     places = [
         next(place for place, rooms in enumerate(order) if name in rooms)
-        for name in ("web", "app", "agent", "tools", "across", "memory", "llm", "messages")
+        for name in (
+            "web",
+            "app",
+            "agent",
+            "tools",
+            "recall",
+            "memory",
+            "engines",
+            "store",
+            "llm",
+            "messages",
+        )
     ]
     assert places == sorted(set(places))
     rooms = {path.stem for path in (ROOT / "src/bethink").iterdir() if path.name[0] not in "_."}

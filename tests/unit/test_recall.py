@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bethink.across.mementos import Memento
-from bethink.across.recall import MAX_K, Recall
 from bethink.clock import FakeClock, to_datetime
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, CorruptDatabase
 from bethink.events import MemoryRecalled, RunDone, Warned
+from bethink.feature import Memento
 from bethink.index import Candidate, Candidates, IndexQuery
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.ports import Ports
 from bethink.principal import Principal
+from bethink.recall.service import MAX_K, Recall
 from tests.fakes import NoEmbeddings
 from tests.house import House, open_house, ports_of
 

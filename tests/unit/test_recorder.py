@@ -9,16 +9,16 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import RUNS, Run
 from bethink.conversations import Conversation
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.events import RunDone, TextDelta
-from bethink.index.memory import MemoryIndex
+from bethink.forgetting.barrier import Hush
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Change, Scan
-from bethink.store.memory import MemoryStore
 from tests.house import House, open_house, ports_of
 
 pytestmark = pytest.mark.anyio

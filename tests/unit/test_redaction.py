@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from bethink.across.redaction import redaction_of
+from bethink.redaction import redaction_of
 
 pytestmark = pytest.mark.timeout(60)
 

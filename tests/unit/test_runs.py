@@ -12,7 +12,7 @@ from bethink.agent.deciding import Choice
 from bethink.agent.journal import Numbered
 from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Run
 from bethink.agent.refusals import REJECTED
-from bethink.bus.memory import MemoryBus
+from bethink.engines.memory.bus import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (
     ApprovalNeeded,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.across.erasure import erase_of
-from bethink.across.redaction import Redaction, redaction_of, without
-from bethink.index.analysis import Analyzer
-from bethink.index.english import BASE_FORMS
+from bethink.forgetting.erasure import erase_of
+from bethink.redaction import Redaction, redaction_of, without
+from bethink.search.analysis import Analyzer
+from bethink.search.english import BASE_FORMS
 from bethink.vault import title_of
 
 ENGLISH = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.memory.steps import STEPS, Step
 from bethink.store import Delete, Put, Scan
-from bethink.store.memory import MemoryStore
 from bethink.store.reading import items_of, pages_of, records_of
 
 pytestmark = pytest.mark.anyio

@@ -16,13 +16,13 @@ import bethink
 from bethink.agent.records import JournalEntry, Run
 from bethink.app import open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.events import Place, RunDone, Warned
-from bethink.index.memory import MemoryIndex
 from bethink.llm.scripted import ScriptedLlm
 from bethink.settings import Settings
 from bethink.settings_shapes import DialDoor
 from bethink.store import Change, Put
-from bethink.store.memory import MemoryStore
 from bethink.supervision import Supervisor
 from tests.door import DONE, Door, open_door
 from tests.house import ports_of
@@ -56,9 +56,9 @@ SERVED_ELSEWHERE = {
 """Tasks that need more than this house has; each has a test of its own."""
 
 BOUNDED = {
-    ("across/importing/desk.py", "partial"): "one import, whose outcome is recorded",
-    ("across/passages.py", "one"): "one file of a request",
-    ("across/sharing/service.py", "listen"): "ends with the supervised task that it is part of",
+    ("importing/jobs.py", "partial"): "one import, whose outcome is recorded",
+    ("recall/passages.py", "one"): "one file of a request",
+    ("redis_mirror/service.py", "listen"): "ends with the supervised task that it is part of",
     ("agent/between_turns.py", "self._work"): "the turns of one owner, each recorded",
     ("agent/flushing.py", "_flush"): "one write, recorded",
     ("agent/runs.py", "self._drive"): "one run, whose end tells what broke it",

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.across.redaction import FORGOTTEN
 from bethink.agent.repeated import Told, said_by
 from bethink.agent.threads import THREADS, Thread, Threads
 from bethink.conversations import Start
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
+from bethink.redaction import FORGOTTEN
 from bethink.store import Scan
 from tests.house import House
 from tests.openai_client import Client, client_of

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bethink.across.traces import Traces
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
+from bethink.forgetting.occurrences import Traces
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Page, Scan
-from bethink.store.memory import MemoryStore
 from tests.mirrored import mirrored_in
 from tests.vaults import ME, kept_in
 

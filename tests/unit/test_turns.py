@@ -5,7 +5,6 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from bethink.across.recall import Hit, Question
 from bethink.agent.selection import selected
 from bethink.clock import to_datetime
 from bethink.conversations import MESSAGES, Conversation, Said, StoredMessage, turn_of
@@ -14,6 +13,7 @@ from bethink.events import MemoryRecalled
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from bethink.recall.service import Hit, Question
 from bethink.settings import Settings
 from tests.house import House, open_house, ports_of
 

@@ -8,7 +8,6 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.across.redaction import FORGOTTEN
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.agent.threads import THREADS, Threads
 from bethink.errors import Busy, RateLimited
@@ -18,6 +17,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import UserMessage
+from bethink.redaction import FORGOTTEN
 from bethink.store import DeleteAll
 from tests.openai_client import Client, client_of
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.mirror.records import mark_of
-from bethink.across.wanted import Wanted
 from bethink.app import App, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import NotAllowed, UnknownId
+from bethink.forgetting.selection import Wanted
 from bethink.memory import NewFact
+from bethink.memory.facts import mark_of
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge
-from bethink.index.memory import MemoryIndex
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Change as StoreChange
-from bethink.store.memory import MemoryStore
 from bethink.vault import Change, How, Unwanted, Wanted
 from tests.vaults import ME, kept_in
 

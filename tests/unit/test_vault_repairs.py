@@ -11,10 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bethink.across.guarded import Guarded
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.store.memory import MemoryStore
 from bethink.vault.checking import Checking
 from bethink.vault.encodings import DAMAGED, detected, read_as
 from bethink.vault.folder import Folder
@@ -27,6 +26,7 @@ from bethink.vault.repairs import Choice, Made
 from bethink.vault.searching import Searching
 from bethink.vault.splitting import contents, snake, split
 from bethink.vault.walking import Stat
+from bethink.visibility.service import Guarded
 from tests.vaults import Kept, kept_in
 
 pytestmark = pytest.mark.timeout(60)

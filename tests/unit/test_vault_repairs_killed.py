@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import StorageError
-from bethink.index.memory import MemoryIndex
 from bethink.store import Change
-from bethink.store.memory import MemoryStore
 from bethink.vault.folder import Folder
 from tests.unit.test_vault_repairs import mender
 

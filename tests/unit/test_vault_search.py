@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from bethink.across.guarded import Guarded
 from bethink.errors import BadInput, NoSuchPage
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER, Principal
@@ -24,6 +23,7 @@ from bethink.vault.query import Search
 from bethink.vault.regexes import required
 from bethink.vault.rules import Rule
 from bethink.vault.searching import Searching
+from bethink.visibility.service import Guarded
 from tests.command_line import CommandLine, masked
 from tests.house import open_house
 from tests.sample_vaults import healthcare, lay_out

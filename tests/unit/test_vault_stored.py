@@ -8,11 +8,11 @@ import pytest
 
 from bethink.clock import FakeClock, Ids
 from bethink.dial.house import open_second
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import NotAllowed
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
-from bethink.store.sqlite import open_database
 from bethink.vault import Vault
 from tests.house import open_house
 from tests.vaults import ME

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.store import MemoryStore
 from bethink.index import IndexQuery
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Put, Scan, SetVector
-from bethink.store.memory import MemoryStore
 from bethink.vault import PAGES
 from tests.vaults import ME, Kept, kept_in
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict
-from bethink.index.memory import MemoryIndex
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Page as StorePage
 from bethink.store import R, Scan
-from bethink.store.memory import MemoryStore
 from bethink.vault import How, folder
 from bethink.vault.folder import Folder
 from bethink.vault.records import ONE, PAGES, VAULTS

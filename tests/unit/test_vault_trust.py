@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.guarded import Guarded
 from bethink.errors import Conflict
 from bethink.tool import Evidence, Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import vault_tools
 from bethink.tools.vault_desk import Desk
+from bethink.visibility.service import Guarded
 from tests.vaults import ME, Kept, kept_in
 
 pytestmark = pytest.mark.anyio

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bethink.across.guarded import Guarded
 from bethink.errors import Conflict, NoSuchPage, NotAllowed, UnknownId
 from bethink.principal import Principal
 from bethink.vault.changing import How
 from bethink.vault.rules import Rule
+from bethink.visibility.service import Guarded
 from tests.house import House, open_house
 from tests.vaults import ME, Kept, kept_in
 

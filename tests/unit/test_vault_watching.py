@@ -12,13 +12,13 @@ import anyio
 import pytest
 
 from bethink.bus import Bus
-from bethink.bus.memory import MemoryBus
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import StorageError
-from bethink.index.memory import MemoryIndex
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Change as StoreChange
 from bethink.store import Put
-from bethink.store.memory import MemoryStore
 from bethink.vault import Change, PageRecord
 from bethink.vault.watching import Watching
 from tests.vaults import Kept, kept_in

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from bethink.across.redaction import redaction_of
 from bethink.agent.citations import Citations, Labels
 from bethink.agent.policy import _links  # pyright: ignore[reportPrivateUsage]
 from bethink.llm.written_calls import calls_in
 from bethink.memory.provenance import is_stated
 from bethink.memory.secrets import secret_in
+from bethink.redaction import redaction_of
 from bethink.web.bounds import MAX_TURN_VALUES, MAX_VALUES, STRANGER_BYTES
 from tests.door import called, open_door, open_server
 from tests.house import open_house

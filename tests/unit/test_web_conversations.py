@@ -11,13 +11,13 @@ import pytest
 from inline_snapshot import snapshot
 
 from bethink.agent.records import JOURNAL, RUNS
-from bethink.bus.memory import MemoryBus
 from bethink.conversations import MESSAGES
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.store import Change
-from bethink.store.memory import MemoryStore
 from tests.door import Door, open_door
 from tests.house import open_house, ports_of
 

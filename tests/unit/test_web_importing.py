@@ -12,10 +12,10 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from bethink.across.importing.records import Import
-from bethink.across.importing.service import Importing
-from bethink.across.importing.staging import Staging
 from bethink.errors import StorageError
+from bethink.importing.records import Import
+from bethink.importing.service import Importing
+from bethink.importing.uploads import Staging
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.web.bounds import MAX_BODY_BYTES

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import CorruptDatabase
-from bethink.index.memory import MemoryIndex
 from bethink.store import Collection, Page, R, Scan, Versioned
-from bethink.store.memory import MemoryStore
 from tests.door import open_door
 from tests.house import ports_of
 

@@ -14,14 +14,14 @@ import pytest
 
 from bethink.accounts import OWNER
 from bethink.accounts.rights import USUAL
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import CorruptDatabase
-from bethink.index.memory import MemoryIndex
 from bethink.llm import Llm
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.ports import Ports
 from bethink.store import Collection, Record, Versioned
-from bethink.store.memory import MemoryStore
 from tests.door import called, frames, said, served
 from tests.house import House, open_house, ports_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bethink.across.mirror import Mirror
 from bethink.memory import NewFact
+from bethink.mirror import Mirror
 from tests.door import Door, open_door
 
 pytestmark = pytest.mark.anyio

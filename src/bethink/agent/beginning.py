@@ -9,7 +9,6 @@ import msgspec
 
 from bethink.agent.audit import Ledger
 from bethink.agent.deciding import decided_calls
-from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Run
@@ -19,6 +18,7 @@ from bethink.agent.summaries import Keeping
 from bethink.agent.wishes import NOTHING
 from bethink.errors import Busy, Conflict
 from bethink.events import Place, RunStarted
+from bethink.forgetting.barrier import Hush
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
 

@@ -11,8 +11,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bethink.across.forgetting import asks_for_all
-from bethink.across.wanted import is_token
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
 from bethink.agent.toolbox import Postponed, Prepared, Toolbox
 from bethink.agent.veiled_events import veiled
@@ -27,6 +25,8 @@ from bethink.events import (
     TextDelta,
     ToolRequested,
 )
+from bethink.forgetting.selection import is_token
+from bethink.forgetting.service import asks_for_all
 from bethink.memory import KIND
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage
 from bethink.tool import ToolContext
@@ -35,9 +35,9 @@ from bethink.tools.forgetting import forgotten
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.across.forgetting import Forgetting
-    from bethink.across.receipt import Preview
     from bethink.agent.request import RunRequest
+    from bethink.forgetting.receipt import Preview
+    from bethink.forgetting.service import Forgetting
 
 HELP = """\
 - `/remember` *something* — keep it as a memory

@@ -11,8 +11,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bethink.across.mementos import doubt_of
-from bethink.across.recall import MAX_K
 from bethink.agent.offered import Room
 from bethink.agent.selection import selected
 from bethink.agent.sight import NOTHING_SEEN, Sight
@@ -22,12 +20,13 @@ from bethink.errors import ContextTooLong
 from bethink.events import ContextFilled, Recalled, Warned
 from bethink.llm import NO_OPTIONS, LlmRequest, Options
 from bethink.messages import MESSAGE_TOKENS, AssistantMessage, Message, ToolMessage, UserMessage, tokens_in
+from bethink.recall.service import MAX_K
+from bethink.recall.sources import doubt_of
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from bethink.across.recall import Hit, Recall
     from bethink.agent.citations import Labels
     from bethink.agent.known import Offer
     from bethink.agent.prompts import Prompts
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
+    from bethink.recall.service import Hit, Recall
     from bethink.settings import Settings
 
 _NOW_TOKENS = 40

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from bethink.agent.audit import ToolUse
-from bethink.agent.hush import Hush
 from bethink.agent.loop import Loop
 from bethink.agent.policy import Policy, Verdict
 from bethink.agent.request import RunRequest
@@ -33,12 +32,12 @@ from bethink.events import (
     Usage,
     Warned,
 )
+from bethink.forgetting.barrier import Hush
 from bethink.messages import Message, UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-    from bethink.across.forgettings import Forgettings
     from bethink.agent.audit import Audit
     from bethink.agent.bounds import Bounds
     from bethink.agent.context import Context
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from bethink.errands import Errand
     from bethink.events import StopReason
     from bethink.files import Files
+    from bethink.forgetting.announcements import Forgettings
     from bethink.llm import Llm
     from bethink.llm.settled import Way
     from bethink.principal import Principal

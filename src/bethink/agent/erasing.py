@@ -14,10 +14,6 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.across.forgettings import INTENTS
-from bethink.across.importing.records import GROWN, IMPORTS, TAKEN
-from bethink.across.mirror.records import LINES, REFUSALS
-from bethink.across.sharing.records import SHARED
 from bethink.agent.audit import TOOL_USES
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.agent.rules import RULES
@@ -25,8 +21,12 @@ from bethink.agent.threads import THREADS
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
 from bethink.errors import StorageError
 from bethink.files import FILES
+from bethink.forgetting.announcements import INTENTS
+from bethink.importing.records import GROWN, IMPORTS, TAKEN
 from bethink.memory import FACTS, STEPS
+from bethink.mirror.records import LINES, REFUSALS
 from bethink.people import EMAILS, PEOPLE
+from bethink.redis_mirror.records import SHARED
 from bethink.store import Collection, Delete, DeleteAll, Scan
 from bethink.store.reading import records_of
 from bethink.vault.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bethink.across.passages import Passages
     from bethink.agent.runs import Runs
     from bethink.files import Files
     from bethink.principal import Principal
+    from bethink.recall.passages import Passages
     from bethink.sandbox.interpreters import Interpreters
     from bethink.store import Change, Store
     from bethink.vault import Vault

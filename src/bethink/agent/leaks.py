@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
-from bethink.across.common_words import COMMON_WORDS
-from bethink.index.english import BASE_FORMS
+from bethink.redaction import COMMON_WORDS
+from bethink.search.english import BASE_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Whether a turn only looked something up in memory: asked, and was told what is known, or that nothing is.
 
 `agent/runs` asks at the end of a run. Such a turn is no knowledge: recall ranks it
-below what it asked about (`across/recall`), so that asking does not crowd out the
+below what it asked about (`recall/service`), so that asking does not crowd out the
 answer. What speaks for it is its structure: nothing was stored in it, and what the
 answer says was recalled for it, said before, or is remembered anyway. Only an
 answer that nothing is known has to be read by its words: those that negate.
@@ -13,11 +13,11 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Final
 
-from bethink.across.question import MARK, SENTENCE, only_asks
 from bethink.agent.evidence import evidence_of
 from bethink.errors import StorageError
-from bethink.index.analysis import Analyzer
 from bethink.messages import AssistantMessage, UserMessage
+from bethink.recall.question import MARK, SENTENCE, only_asks
+from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What is kept for a time only, removed when that is over. `across/tidying` calls it, `app` wires it."""
+"""Removes what is kept for a time only. `maintenance/housekeeping` calls it, `app` wires it."""
 
 from __future__ import annotations
 

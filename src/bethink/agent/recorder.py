@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from bethink.across.traces import indexed
 from bethink.agent.audit import TOOL_USES, Ledger
 from bethink.agent.bounds import BOUND_REACHED
 from bethink.agent.claims import place_of
@@ -55,14 +54,15 @@ from bethink.events import (
     ToolFinished,
     Usage,
 )
+from bethink.forgetting.occurrences import indexed
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.store import Put, Versioned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.agent.hush import Hush
     from bethink.conversations import Conversations
+    from bethink.forgetting.barrier import Hush
     from bethink.principal import Principal
     from bethink.store import Change
 

@@ -14,7 +14,7 @@ from bethink.store import Collection, Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.across.redaction import Redaction
+    from bethink.redaction import Redaction
 
 
 class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bethink.across.redaction import FORGOTTEN
 from bethink.messages import AssistantMessage, UserMessage
+from bethink.redaction import FORGOTTEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

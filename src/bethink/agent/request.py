@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from bethink.across.redaction import Redaction
-    from bethink.agent.hush import Hush
     from bethink.events import Event, Recalled
+    from bethink.forgetting.barrier import Hush
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
+    from bethink.redaction import Redaction
     from bethink.tool import Forgotten
 
     Watched = Callable[[Principal, Callable[[], None]], AbstractContextManager[None]]

@@ -20,12 +20,12 @@ from bethink.tools.memory_agent import SEEN
 from bethink.vault.patterns import HIDDEN
 
 if TYPE_CHECKING:
-    from bethink.across.veil import Shade
     from bethink.agent.request import Earlier
     from bethink.agent.wishes import Wishes
     from bethink.messages import Attachment, Message, ToolCall
     from bethink.principal import Principal
     from bethink.tool import Tool, ToolOutput
+    from bethink.visibility.reader_filter import Shade
 
 _OWN_WORDS: Final = frozenset({"execute_code", "store_memory", "search_memory"})
 """Tools that say again what a call says, beside what is looked through already: by what the vault hides

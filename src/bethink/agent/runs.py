@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from bethink.across.forgettings import Forgettings
     from bethink.agent.audit import Audit
     from bethink.agent.beginning import Begun
     from bethink.agent.commands import Commands
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversations
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
+    from bethink.forgetting.announcements import Forgettings
     from bethink.principal import Principal
     from bethink.supervision import Supervise
 

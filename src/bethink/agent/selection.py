@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bethink.conversations import KIND as TURN
-from bethink.index.analysis import Analyzer
+from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from bethink.across.recall import Hit
+    from bethink.recall.service import Hit
 
 _NEWS = 0.5
 """A turn is worth its place when more than this share of its words was not told yet."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.across.redaction import redaction_of_everything
-from bethink.across.traces import indexed, redacted
 from bethink.agent.threads import without_digests
 from bethink.conversations import CONVERSATIONS, MESSAGES, NEW_TITLE, SUMMARIES
 from bethink.forgettable import Forgettable, Place, Taken, left_of, places_in
+from bethink.forgetting.occurrences import indexed, redacted
 from bethink.messages import UserMessage
+from bethink.redaction import redaction_of_everything
 from bethink.store import DeleteAll, Put, Scan
 from bethink.store.reading import items_of, pages_of, records_of
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.across.importing import Importing
-    from bethink.across.passages import Passages
-    from bethink.across.traces import Found
     from bethink.agent.runs import Runs
     from bethink.conversations import Conversation, StoredMessage
     from bethink.embeddings import Embeddings
     from bethink.files import Files
     from bethink.forgettable import Holding
+    from bethink.forgetting.occurrences import Found
+    from bethink.importing import Importing
     from bethink.index import Index
     from bethink.principal import Principal
+    from bethink.recall.passages import Passages
     from bethink.sandbox.interpreters import Interpreters
     from bethink.store import Change, Versioned
 

@@ -14,7 +14,6 @@ import msgspec
 
 from bethink.agent.citations import unlabelled
 from bethink.agent.context import tokens_of, unknown_outcome
-from bethink.agent.hush import Hush
 from bethink.agent.journal import Journal, Numbered, behind
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, Run
@@ -26,6 +25,7 @@ from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
+from bethink.forgetting.barrier import Hush
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.store import DeleteAll, Put, Scan
 from bethink.store.reading import items_of, owners_of, pages_of, records_of
@@ -33,11 +33,11 @@ from bethink.store.reading import items_of, owners_of, pages_of, records_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from bethink.across.forgettings import Forgettings
-    from bethink.across.redaction import Redaction
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations, StoredMessage
+    from bethink.forgetting.announcements import Forgettings
     from bethink.principal import Principal
+    from bethink.redaction import Redaction
     from bethink.store import Change, Versioned
 
 _POLL_S = 0.1

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.across.forgettings import expecting
 from bethink.agent.client_tools import open_calls, place_of
 from bethink.agent.repeated import answers_in, is_repeated, said_by, turn_behind
 from bethink.conversations import (
@@ -29,6 +28,7 @@ from bethink.conversations import (
     is_on_line,
 )
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
+from bethink.forgetting.announcements import expecting
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Collection, Delete, Put, Record, Scan
 from bethink.store.reading import records_of
@@ -36,11 +36,11 @@ from bethink.store.reading import records_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.across.forgettings import Announced
     from bethink.agent.forks import Fork
     from bethink.agent.records import Run
     from bethink.agent.repeated import Told
     from bethink.conversations import Conversation, Conversations
+    from bethink.forgetting.announcements import Announced
     from bethink.principal import Principal
     from bethink.secrets_at_rest import Keeper
     from bethink.store import Change, Store, Versioned

@@ -23,8 +23,8 @@ from bethink.events import (
 )
 
 if TYPE_CHECKING:
-    from bethink.across.veil import Shade
     from bethink.events import Event
+    from bethink.visibility.reader_filter import Shade
 
 
 def veiled(event: Event, shade: Shade) -> Event:

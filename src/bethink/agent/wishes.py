@@ -15,8 +15,8 @@ from bethink.llm import NO_OPTIONS, Options, ToolSchema
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.across.redaction import Redaction
     from bethink.llm import Llm
+    from bethink.redaction import Redaction
     from bethink.tool import Tool
 
 

@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from bethink.across.vectors import Vectors
 from bethink.app import App, Ports, open_app, open_ports
-from bethink.bus.memory import MemoryBus
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import EmbeddingsUnavailable
 from bethink.events import RunDone, TextDelta
-from bethink.index.memory import MemoryIndex
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.settled import connect_models
+from bethink.maintenance.vectors import Vectors
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
-from bethink.store.memory import MemoryStore
 from bethink.tool import ToolContext, tool
 
 if TYPE_CHECKING:

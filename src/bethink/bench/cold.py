@@ -17,8 +17,8 @@ import msgspec
 import numpy as np  # noqa: F401  # pyright: ignore[reportUnusedImport] - see above
 
 from bethink.bench.corpus import MODEL, OWNER, Corpus
+from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
-from bethink.store.sqlite import open_database
 
 _KB_PER_MB = 1_024
 

@@ -17,21 +17,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from bethink.across.sharing.opened import open_shared_store, sharing_of
 from bethink.bench.meter import WARM_UP, Meter
-from bethink.bus.memory import MemoryBus
 from bethink.clock import Ids, SystemClock
 from bethink.conversations import Conversations, Said
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, NotInstalled
 from bethink.principal import Principal
+from bethink.redis_mirror.client import MISSING
+from bethink.redis_mirror.lifecycle import open_shared_store, sharing_of
 from bethink.settings import Settings
-from bethink.store.redis import MISSING
-from bethink.store.sqlite import open_database
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 
-    from bethink.across.sharing.service import Sharing
+    from bethink.redis_mirror.service import Sharing
 
 TURNS = (10, 1_000, 10_000)
 _TIMES = 40

@@ -13,7 +13,7 @@ import numpy as np
 
 from bethink.embeddings import EmbeddingModel
 from bethink.index import IndexItem
-from bethink.index.analysis import STOP_WORDS
+from bethink.search.analysis import STOP_WORDS
 from bethink.store import Collection, Put, Record
 
 if TYPE_CHECKING:

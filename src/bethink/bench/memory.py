@@ -22,14 +22,14 @@ import numpy as np
 
 from bethink.app import Ports, open_app
 from bethink.bench.peers import PEERS, texts_left
-from bethink.bus.memory import MemoryBus
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.sqlite.store import open_database
 from bethink.errors import EmbeddingsUnavailable
 from bethink.index import IndexQuery
 from bethink.memory import NewFact
 from bethink.memory.writing import text_of
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
-from bethink.store.sqlite import open_database
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Sequence

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.across.vectors import Vectors
 from bethink.app import App, Ports, open_app
-from bethink.bus.memory import MemoryBus
 from bethink.clock import SystemClock
 from bethink.conversations import KIND, Said
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
+from bethink.maintenance.vectors import Vectors
 from bethink.principal import Principal
 from bethink.settings import load_settings
-from bethink.store.sqlite import open_database
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Sequence

@@ -22,9 +22,9 @@ import numpy as np
 from bethink.bench.cold import resident_mb
 from bethink.bench.corpus import FACTS, MODEL, OWNER, Corpus, id_of, number_of
 from bethink.bench.meter import WARM_UP, Meter
+from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
 from bethink.store import Delete
-from bethink.store.sqlite import open_database
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.bench.corpus import Questions
+    from bethink.engines.sqlite.store import SqliteDatabase
     from bethink.index import Candidates
-    from bethink.store.sqlite import SqliteDatabase
 
 SIZES = (1_000, 10_000, 100_000)
 _SEARCHES = 200

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.bench.corpus import BATCH, FACTS, OWNER, Corpus, put
 from bethink.bench.meter import WARM_UP, Meter, compared
+from bethink.engines.sqlite.store import open_database
 from bethink.store import Collection, Put, Record
-from bethink.store.sqlite import open_database
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
-    from bethink.store.sqlite import SqliteDatabase
+    from bethink.engines.sqlite.store import SqliteDatabase
 
 _COMMITS = 400
 

@@ -23,9 +23,9 @@ from bethink.agent.request import RunRequest
 from bethink.agent.rules import Rules
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.clock import SystemClock
+from bethink.engines.sqlite.store import open_database
 from bethink.messages import Message, ToolCall, ToolMessage, UserMessage
 from bethink.principal import Principal
-from bethink.store.sqlite import open_database
 from bethink.tool import ToolContext, tool
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bethink.memory import NewFact
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.across.recall import Hit
+    from bethink.recall.service import Hit
 
 _SLOTS: tuple[tuple[str, str, str, str, tuple[str, str], tuple[str, str]], ...] = (
     (

@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bethink.app import App, Ports, open_app
-from bethink.bus.memory import MemoryBus
 from bethink.clock import FakeClock, to_datetime
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import Settings
-from bethink.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from datetime import datetime
 
-    from bethink.across.recall import Hit
     from bethink.embeddings import Embeddings
     from bethink.llm.scripted import Answer
     from bethink.memory import Changed, Fact
     from bethink.principal import Principal
+    from bethink.recall.service import Hit
     from bethink.tool import Tool
 
 DAY_S = 86_400

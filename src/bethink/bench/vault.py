@@ -25,22 +25,22 @@ from bethink.bench.cold import resident_mb
 from bethink.bench.corpus import Corpus
 from bethink.bench.meter import Meter
 from bethink.bench.vault_search import measure_vault_search
-from bethink.bus.memory import MemoryBus
 from bethink.clock import Ids, SystemClock
 from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
 from bethink.store import SetVector
-from bethink.store.sqlite import open_database
 from bethink.vault import KIND, Vault
 from bethink.vault.watching import Watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.store.sqlite import SqliteDatabase
+    from bethink.engines.sqlite.store import SqliteDatabase
     from bethink.vault import Change
 
 SIZES: Final = (10_000,)

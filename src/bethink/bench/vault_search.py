@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 
-from bethink.across.guarded import Guarded
 from bethink.bench.meter import WARM_UP, Meter
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.graph import graph_of
 from bethink.vault.query import Search
 from bethink.vault.searching import Searching
+from bethink.visibility.service import Guarded
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bethink.cli.check import Check, broken, off, ok
+from bethink.engines.sqlite.errors import translated
+from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, check_files, open_connection
 from bethink.errors import CorruptDatabase
-from bethink.store.sqlite_errors import translated
-from bethink.store.sqlite_schema import FILE_NAME, MIGRATIONS, check_files, open_connection
 
 if TYPE_CHECKING:
     from pathlib import Path

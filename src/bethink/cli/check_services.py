@@ -15,15 +15,16 @@ import msgspec
 
 from bethink.agent.commands import MODEL_HELP
 from bethink.app import open_app
-from bethink.bus.memory import MemoryBus
 from bethink.cli.check import Check, broken, off, ok
 from bethink.documents.installed import missing_readers
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import BadInput, EmbeddingsUnavailable, LlmError, NotAllowed, NotInstalled, StorageError
 from bethink.events import RunFailed, Warned
-from bethink.index.memory import MemoryIndex
 from bethink.llm.capabilities import Learnt
 from bethink.llm.chosen import AUTO
 from bethink.llm.llamacpp import LlamaCppLlm
@@ -31,9 +32,8 @@ from bethink.llm.probing import MODEL_MISSING, Probing
 from bethink.llm.providers import GGUF, Connection, connect
 from bethink.llm.settled import connect_models
 from bethink.ports import Ports
+from bethink.redis_mirror.client import ConversationRedis
 from bethink.settings import Settings
-from bethink.store.memory import MemoryStore
-from bethink.store.redis import ConversationRedis
 from bethink.vault.workshop import OFF
 from bethink.web.binding import check_bind
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bethink.embeddings.minilm_build import Progress
-    from bethink.store.redis_state import RedisState
+    from bethink.redis_mirror.state import RedisState
 
 _MB = 1_000_000
 _HELLO = "Hello! Answer in one short sentence."

@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo
 import anyio.to_thread
 import msgspec
 
-from bethink.across.finding import marked
 from bethink.cli.exits import Exit
 from bethink.cli.portability import new_file
 from bethink.cli.terminal import Screen
 from bethink.clock import shown_in, to_datetime
 from bethink.conversations.export import exported
 from bethink.errors import BadInput
+from bethink.recall.message_search import marked
 
 if TYPE_CHECKING:
     import argparse

@@ -16,8 +16,8 @@ from bethink.clock import shown_in, to_datetime
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.across.receipt import Preview, Receipt, Said
     from bethink.cli.terminal import Screen
+    from bethink.forgetting.receipt import Preview, Receipt, Said
     from bethink.memory import Changed, Consolidated, Doubt, Fact, Merge, Step
 
 _FIRST = 20

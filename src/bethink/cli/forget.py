@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from bethink.across.wanted import MAX_FOUND, Wanted
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
 from bethink.errors import BadInput, UnknownId
+from bethink.forgetting.selection import MAX_FOUND, Wanted
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from bethink.across.receipt import Preview
     from bethink.cli.fact_lines import FactLines
     from bethink.cli.session import Session
+    from bethink.forgetting.receipt import Preview
 
 _WORD = "forget"
 

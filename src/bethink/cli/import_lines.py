@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.across.importing import Choice
 from bethink.cli.exits import Exit
 from bethink.cli.session import opened
 from bethink.cli.terminal import Screen, counted
 from bethink.clock import to_datetime
+from bethink.importing import Choice
 
 if TYPE_CHECKING:
     import argparse
 
-    from bethink.across.importing import Import, Report
     from bethink.cli.session import Session
+    from bethink.importing import Import, Report
 
 _BAR = 24
 _SHOWN = 20

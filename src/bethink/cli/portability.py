@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, BinaryIO
 import anyio.to_thread
 import msgspec
 
-from bethink.across.portability import FORMATS
 from bethink.cli.exits import Exit
 from bethink.cli.terminal import counted
 from bethink.errors import BadInput, BethinkError
+from bethink.export import FORMATS
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Generator
 
-    from bethink.across.portability import ImportReport
     from bethink.cli.fact_lines import FactLines
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
+    from bethink.export import ImportReport
 
 _SPOOLED_BYTES = 8_000_000
 _PERCENT = 100

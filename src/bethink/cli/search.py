@@ -9,18 +9,18 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bethink.across.recall import Question
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
 from bethink.clock import shown_in
 from bethink.errors import BadInput
+from bethink.recall.service import Question
 
 if TYPE_CHECKING:
     import argparse
 
-    from bethink.across.recall import Hit
     from bethink.cli.fact_lines import FactLines
     from bethink.cli.session import Session
+    from bethink.recall.service import Hit
 
 _SHOWN_CHARS = 300
 """Of a text on the screen; JSON has all of it."""

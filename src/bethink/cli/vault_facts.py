@@ -9,10 +9,10 @@ from bethink.cli.exits import Exit
 if TYPE_CHECKING:
     import argparse
 
-    from bethink.across.mirror import Report
     from bethink.cli.commands import Commands
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
+    from bethink.mirror import Report
 
 _PAUSED = (
     "No line is written until you answer: `bethink vault facts --restore` writes the vanished ones again,"

@@ -195,7 +195,7 @@ def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | No
     That are tools' results, calls, slash commands, everything of a run that
     has not ended, and everything of a temporary conversation: `conversation` is
     the record beside which the message is committed. The vector is filled in
-    later (`across.vectors`).
+    later (`maintenance.vectors`).
     """
     if conversation.temporary:
         return None

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.across.portability.collection import read
-from bethink.across.portability.records import Kept
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, NewerSchema
+from bethink.export.collection import read
+from bethink.export.records import Kept
 from bethink.memory import Fact
 from bethink.memory.facts import digest
 

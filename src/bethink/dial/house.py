@@ -15,10 +15,10 @@ import anyio.to_thread
 
 from bethink.app import Ports, open_app
 from bethink.blobs.directory import temporary_blobs
-from bethink.bus.memory import MemoryBus
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.settings_shapes import VaultSettings
-from bethink.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

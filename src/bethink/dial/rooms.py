@@ -18,8 +18,8 @@ from uuid import uuid4
 import anyio
 
 from bethink.dial.keeping import Keeping
+from bethink.engines.memory.store import MemoryStore
 from bethink.errors import BethinkError, Busy
-from bethink.store.memory import MemoryStore
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What people upload, read: a file's text and tables, page by page, and the passages in it.
 
-`across/passages` keeps for a while what was read, and searches it; `tools/documents` shows it.
+`recall/passages` keeps for a while what was read, and searches it; `tools/documents` shows it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Port: texts to vectors. `across/recall` embeds questions, `memory` embeds facts.
+"""Port: texts to vectors. `recall/service` embeds questions, `memory` embeds facts.
 
 An adapter says who it is with every vector (`EmbeddingModel`), so that a
 changed model can never be mixed with an older one's vectors.

@@ -1,4 +1,4 @@
-"""Cuts long texts into parts that the embedding model reads whole. `across/passages` embeds them.
+"""Cuts long texts into parts that the embedding model reads whole. `recall/passages` embeds them.
 
 The unit is the model's own: all-MiniLM-L6-v2 reads 256 word pieces, two of
 which are its marks for beginning and end.

@@ -1,6 +1,6 @@
 """Port: what can be searched, by words and by meaning, under filters.
 
-`store` commits an `IndexItem` beside its record; `across/recall` asks for
+`store` commits an `IndexItem` beside its record; `recall/service` asks for
 candidates and does the fusing. An index is derived: it can always be rebuilt
 from the records. The two legs come back separately, with their raw scores.
 """

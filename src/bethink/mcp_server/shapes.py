@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from bethink.clock import to_datetime
 
 if TYPE_CHECKING:
-    from bethink.across.recall import Hit
     from bethink.conversations import StoredMessage
     from bethink.memory import Changed, Fact
+    from bethink.recall.service import Hit
 
 
 class Memory(BaseModel):

@@ -1,6 +1,6 @@
 """Facts that Bethink keeps about its owner, each with its source and its time.
 
-Tools, doors and the command line change facts through `Memory`; `across/recall`
+Tools, doors and the command line change facts through `Memory`; `recall/service`
 finds them. Nothing is overwritten: a correction supersedes, a retraction can be
 taken back, and only `forget` removes for good.
 """

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from bethink.errors import BadInput, HoldsSecret, TooLarge
+from bethink.feature import Source
 from bethink.memory.secrets import secret_in
 from bethink.store import Collection, Record
 
@@ -45,22 +47,6 @@ Trust = Literal["owner", "untrusted"]
 
 
 ChangeKind = Literal["added", "merged", "superseded", "suggested", "retracted", "restored", "forgotten"]
-
-
-class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a fact came from. `id` is the conversation's or import's, `message` the message's.
-
-    `said` is what it said where the fact was put in fuller words since. Where filters restrained
-    who said it, `by` is their audience, and `under` the number of the newest of those filters.
-    """
-
-    kind: Literal["conversation", "tool", "import", "person"]
-    id: str | None = None
-    message: str | None = None
-    at: int = 0
-    said: str | None = None
-    by: str | None = None
-    under: int = 0
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -351,3 +337,15 @@ def _checked_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
         message = f"The topic {too_long[:20]!r}… is longer than {MAX_TOPIC_CHARS} characters."
         raise BadInput(message)
     return tuple(kept)
+
+
+MARK: Final = "fact-"
+"""How the id of a fact's line begins."""
+_MARK_BYTES: Final = 10
+_MARK_CHARS: Final = 10
+
+
+def mark_of(fact: str) -> str:
+    """The id of the line that shows a fact from its beginning: short, and the same wherever it is made."""
+    digest = hashlib.blake2b(fact.encode(), digest_size=_MARK_BYTES).digest()
+    return MARK + base64.b32encode(digest).decode().lower()[:_MARK_CHARS]

@@ -18,7 +18,6 @@ import msgspec
 
 from bethink.errors import BadInput
 from bethink.index import IndexQuery
-from bethink.index.analysis import STOP_WORDS
 from bethink.memory.compare import Reading, Relation, compared
 from bethink.memory.facts import (
     FACTS,
@@ -34,6 +33,7 @@ from bethink.memory.facts import (
     speaks_of,
 )
 from bethink.memory.writing import KIND, SUGGESTED_KIND
+from bethink.search.analysis import STOP_WORDS
 from bethink.store import Scan
 
 if TYPE_CHECKING:

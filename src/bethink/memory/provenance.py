@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from bethink.index.analysis import STOP_WORDS
 from bethink.memory.compare import relation
 from bethink.memory.wording import dates, figures, is_date, read, stems, words
+from bethink.search.analysis import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

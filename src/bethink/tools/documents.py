@@ -11,14 +11,14 @@ from urllib.parse import unquote
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from bethink.across.recall import Question
 from bethink.errors import UnknownId
+from bethink.recall.service import Question
 from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bethink.across.passages import Page, Passage, Passages
+    from bethink.recall.passages import Page, Passage, Passages
     from bethink.tool import HeldFile, Tool
 
 ALIASES: Final = {"file_content_extraction_tool": "extract_file_content", "rag_tool": "rag_search"}

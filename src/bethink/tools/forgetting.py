@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from bethink.across.wanted import Wanted, is_token
 from bethink.events import MemoryChanged, Warned
+from bethink.forgetting.selection import Wanted, is_token
 from bethink.tool import Foretold, ToolContext, tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bethink.across.forgetting import Forgetting
-    from bethink.across.receipt import Receipt
+    from bethink.forgetting.receipt import Receipt
+    from bethink.forgetting.service import Forgetting
     from bethink.principal import Principal
     from bethink.tool import Tool
 

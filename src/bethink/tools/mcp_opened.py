@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from bethink.across.mcp_keeping import McpKeeping
 from bethink.mcp_client.configured import configured
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
 from bethink.settings import variable
 from bethink.tools.mcp import McpTools
+from bethink.tools.mcp_config import McpKeeping
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

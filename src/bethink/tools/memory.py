@@ -20,8 +20,8 @@ from bethink.vault import KIND as PAGE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.across.recall import Hit, Recall
     from bethink.memory import Changed, Fact, Memory
+    from bethink.recall.service import Hit, Recall
     from bethink.tool import Tool
 
 _RESTATED = 0.6

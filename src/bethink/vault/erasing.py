@@ -1,4 +1,4 @@
-"""Takes what is forgotten out of files, versions and what is searched. `across/forgetting` calls it.
+"""Takes what is forgotten out of files, versions and what is searched. `forgetting/service` calls it.
 
 What is to go is told by a function, since the vault does not know what others
 remember. The files are rewritten first and the records follow in the commit of

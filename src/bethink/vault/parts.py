@@ -25,7 +25,7 @@ _LEAST_SHARE: Final = 0.4
 """A cut is not looked for before so much of the room: parts of a line each would tell nothing."""
 _DIGEST_BYTES: Final = 9
 FACT_LINE: Final = re.compile(r"^[^\n]*[ \t]\^fact-[a-z2-7]{10,16}(?:-now)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
-"""A line that is the view of a fact, by its id (`across/mirror`): the fact is searched itself."""
+"""A line that is the view of a fact, by its id (`mirror`): the fact is searched itself."""
 _BREAKS: Final = ("\n\n", "\n", ". ", " ")
 """Where a long section is cut best."""
 

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.routing import Router
 
 from bethink import __version__
-from bethink.across.importing import Desk
+from bethink.importing import Desk
 from bethink.mcp_server.http import Endpoint
 from bethink.web import (
     conversations,

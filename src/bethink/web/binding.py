@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bethink.accounts import Accounts, Register, is_loopback
-from bethink.bus.memory import MemoryBus
 from bethink.clock import Ids, SystemClock
-from bethink.store.sqlite import open_database
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.sqlite.store import open_database
 
 if TYPE_CHECKING:
     from bethink.settings import Settings

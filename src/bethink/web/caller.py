@@ -17,10 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from bethink.across.veil import Shade
 from bethink.app import App
 from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
+from bethink.visibility.reader_filter import Shade
 from bethink.web.credentials import credential_of, peer_of, shows_key
 from bethink.web.rights import check
 from bethink.web.veiling import SHADE

@@ -19,9 +19,9 @@ from bethink.events import Place, ReasoningDelta, TextDelta
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
-    from bethink.across.veil import Shade
     from bethink.app import App
     from bethink.principal import Principal
+    from bethink.visibility.reader_filter import Shade
 
     Follow = Callable[[Place], AsyncGenerator[list[Numbered], None]]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from bethink.across.wanted import MAX_FOUND, Kept, Wanted
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
+from bethink.forgetting.selection import MAX_FOUND, Kept, Wanted
 from bethink.web.caller import SEES_ALL, Body, Caller, Moment, Served, Shaded, whole
 from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memory_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.across.receipt import Held, Preview, Receipt
-    from bethink.across.wanted import Whole
+    from bethink.forgetting.receipt import Held, Preview, Receipt
+    from bethink.forgetting.selection import Whole
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 

@@ -11,14 +11,14 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 
-from bethink.across.importing import Choice, Desk, Into, SourceName, Topics
 from bethink.clock import to_datetime
+from bethink.importing import Choice, Desk, Into, SourceName, Topics
 from bethink.web.caller import Body, Caller, Served
 from bethink.web.problems import documented
 from bethink.web.receiving import receive
 
 if TYPE_CHECKING:
-    from bethink.across import importing
+    from bethink import importing
     from bethink.app import App
     from bethink.principal import Principal
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from bethink.across.health import Trouble
 from bethink.clock import to_datetime
+from bethink.maintenance.health import Trouble
 from bethink.memory import LARGEST_SHARE, THRESHOLD
 from bethink.memory.steps import StepKind
 from bethink.web.caller import SEES_ALL, Body, Caller, Cursor, Limit, Served, Shaded

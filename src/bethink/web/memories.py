@@ -19,11 +19,11 @@ from bethink.web.problems import documented
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.across.veil import Shade
     from bethink.app import App
     from bethink.memory import Changed, Fact
     from bethink.principal import Principal
     from bethink.store import Key
+    from bethink.visibility.reader_filter import Shade
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from bethink.across.portability import FORMATS
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, TooLarge
+from bethink.export import FORMATS
 from bethink.web.caller import Caller, Served
 from bethink.web.problems import documented
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
-from bethink.across.recall import Question
+from bethink.recall.service import Question
 from bethink.web.caller import Caller, Served
 
 router = APIRouter(tags=["recall"])

@@ -10,18 +10,18 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from bethink.across.finding import MAX_QUERY_CHARS
 from bethink.clock import to_datetime
 from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, file_name
 from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
+from bethink.recall.message_search import MAX_QUERY_CHARS
 from bethink.web.caller import Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.across.finding import Found
+    from bethink.recall.message_search import Found
 
 Role = Literal["user", "assistant", "tool"]
 Said = UserMessage | AssistantMessage | ToolMessage

@@ -16,8 +16,8 @@ from bethink.web.problems import documented
 from bethink.web.vault_shapes import MAX_PATH, PathField, VaultChange, change_of
 
 if TYPE_CHECKING:
-    from bethink.across.mirror.service import Problem
     from bethink.app import App
+    from bethink.mirror.service import Problem
     from bethink.principal import Principal
     from bethink.vault.checking import Finding
 

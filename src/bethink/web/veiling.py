@@ -19,7 +19,7 @@ from bethink.web.problems import of_error
 if TYPE_CHECKING:
     from starlette.types import Message, Scope, Send
 
-    from bethink.across.veil import Shade
+    from bethink.visibility.reader_filter import Shade
 
 SHADE: Final = "shade"
 """Where in the state of a request it stands what its caller is not told."""

@@ -12,12 +12,12 @@ import anyio
 import anyio.to_thread
 
 from bethink.app import open_app
-from bethink.bus.memory import MemoryBus
 from bethink.embeddings.minilm import MiniLmEmbeddings
-from bethink.index.memory import MemoryIndex
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
 from bethink.ports import Ports
 from bethink.settings import Settings
-from bethink.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -1,1 +1,0 @@
-"""What sees all memory: one recall over every kind that is kept."""

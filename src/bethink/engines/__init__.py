@@ -1,0 +1,1 @@
+"""Storage engines: store, index and bus of one database each. Opened by `ports`."""

@@ -1,0 +1,1 @@
+"""SQLite: store, index and bus in one data directory, for several processes on one machine."""

@@ -1,0 +1,206 @@
+"""How `bethink.sqlite3` is opened and brought to the newest schema. `store.sqlite` calls it."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bethink.engines.sqlite.errors import BUSY_S, is_busy, translated
+from bethink.engines.sqlite.migrations import MIGRATIONS
+from bethink.errors import BethinkError, CorruptDatabase, NewerSchema, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from pathlib import Path
+
+FILE_NAME = "bethink.sqlite3"
+
+OLDEST_SQLITE = (3, 24, 0)
+"""Upsert came with it."""
+
+_STATEMENTS_KEPT = 512
+"""Prepared statements a connection keeps; Bethink has fewer than this many distinct ones."""
+
+_RETRY_S = 0.02
+
+_LOG_MAGIC = {0x377F0682, 0x377F0683}
+_LOG_HEADER = struct.Struct(">I4xI4x8s8x")
+_LOG_FRAME = struct.Struct(">II8s8x")
+"""Of the write-ahead log: magic number, page size, salts; of each of its frames: page, how many pages the
+database has behind a commit (else 0), salts (https://sqlite.org/fileformat2.html#the_write_ahead_log)."""
+
+_LOCK_BYTE = 0x40000000
+"""The page that holds this byte is never written (fileformat2.html#the_lock_byte_page)."""
+
+
+def open_connection(path: Path, *, write: bool) -> sqlite3.Connection:
+    """A connection for one thread, in autocommit.
+
+    Raises:
+        sqlite3.Error: the file cannot be opened.
+    """
+    connection = sqlite3.connect(
+        path, timeout=BUSY_S, isolation_level=None, cached_statements=_STATEMENTS_KEPT
+    )
+    if write:
+        connection.execute("PRAGMA synchronous = FULL")
+        # What is deleted is overwritten with zeros (https://sqlite.org/pragma.html#pragma_secure_delete).
+        connection.execute("PRAGMA secure_delete = ON")
+    else:
+        connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+@contextmanager
+def patience(connection: sqlite3.Connection, seconds: float) -> Generator[None]:
+    """Within the block the connection waits so long for another process, instead of `BUSY_S`."""
+    connection.execute(f"PRAGMA busy_timeout = {round(max(seconds, 0) * 1000)}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_S * 1000)}")
+
+
+def check_files(path: Path) -> None:
+    """See that the database is there, and whole, if there is a log that goes on from it.
+
+    SQLite takes an empty file for a new database and drops the log beside it; that
+    pages are missing it notices when one of them is needed.
+
+    Raises:
+        CorruptDatabase: it is missing, empty or cut short.
+        OSError: it cannot be looked at.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    # In this order: who makes a database makes its file first.
+    if not (log.exists() or path.with_name(f"{path.name}-shm").exists()):
+        return
+    if not path.exists():
+        fault = "is missing"
+    elif not path.stat().st_size:
+        fault = "is empty"
+    elif _lacks_pages(path, log):
+        time.sleep(_RETRY_S)
+        # Another process may have moved the log into the file between two looks.
+        if not _lacks_pages(path, log):
+            return
+        fault = "is cut short"
+    else:
+        return
+    raise CorruptDatabase(
+        f"{path} {fault}, but the log beside it ({log.name}, {path.name}-shm) goes on from it: the file was "
+        "removed, or not copied whole. Restore it together with its log from where they were, or restore a "
+        f"backup and move the log away. To start empty, move all of {path.name}* away."
+    )
+
+
+def _lacks_pages(path: Path, log: Path) -> bool:
+    """Whether there are pages of the database that neither the file nor its log has."""
+    logged: set[int] = set()
+    pages = 0
+    with log.open("rb") as file:
+        header = file.read(_LOG_HEADER.size)
+        if len(header) < _LOG_HEADER.size:
+            return False
+        magic, page_bytes, salts = _LOG_HEADER.unpack(header)
+        if magic not in _LOG_MAGIC or not page_bytes:
+            return False
+        begun: set[int] = set()
+        while len(frame := file.read(_LOG_FRAME.size)) == _LOG_FRAME.size:
+            page, count, of_frame = _LOG_FRAME.unpack(frame)
+            if of_frame != salts:
+                break
+            begun.add(page)
+            if count:
+                pages = count
+                logged |= begun
+                begun.clear()
+            file.seek(page_bytes, 1)
+    there = path.stat().st_size // page_bytes
+    unwritten = {_LOCK_BYTE // page_bytes + 1}
+    return not logged.union(unwritten).issuperset(range(there + 1, pages + 1))
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """A writing connection to an existing or new file, brought to the newest schema.
+
+    The directory is made with mode 0700, the file with 0600. A file that is
+    newer or damaged is left as it is.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote the file.
+        StorageError: it cannot be opened; `CorruptDatabase` if it is damaged, or lost beside its log.
+    """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        wanted = ".".join(map(str, OLDEST_SQLITE))
+        raise StorageError(
+            f"This Python has SQLite {sqlite3.sqlite_version}; Bethink needs {wanted} or newer."
+        )
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_files(path)
+        path.touch(mode=0o600, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be made or written ({error.strerror}); check who owns the directory, its "
+            "permissions and the disk."
+        ) from error
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            return _prepared(path)
+        except sqlite3.Error as error:
+            # Two processes that start on a new file meet where SQLite does not wait by itself.
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise translated(error, str(path)) from error
+            time.sleep(_RETRY_S)
+
+
+def _prepared(path: Path) -> sqlite3.Connection:
+    connection = open_connection(path, write=True)
+    try:
+        _check_version(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        applied = _check_version(connection, path)
+        for number, migrate in enumerate(MIGRATIONS[applied:], applied + 1):
+            _migrate(connection, migrate, path, number=number)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(
+    connection: sqlite3.Connection,
+    migrate: Callable[[sqlite3.Connection], None],
+    path: Path,
+    *,
+    number: int,
+) -> None:
+    try:
+        migrate(connection)
+    except (sqlite3.Error, BethinkError):
+        raise
+    except Exception as error:
+        raise StorageError(
+            f"{path} could not be brought to schema {number} ({type(error).__name__}: {error}) and is as it "
+            "was. Start the version that wrote it, or restore a backup."
+        ) from error
+    connection.execute(f"PRAGMA user_version = {number}")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """How many migrations the file has; reading its schema shows most damage."""
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    (applied,) = connection.execute("PRAGMA user_version").fetchone()
+    if applied > len(MIGRATIONS):
+        raise NewerSchema(
+            f"{path} has schema {applied}; this Bethink knows up to {len(MIGRATIONS)}. "
+            "Start the newer version that wrote it."
+        )
+    return applied

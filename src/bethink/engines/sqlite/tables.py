@@ -1,0 +1,219 @@
+"""SQL over the table of one collection. `store.sqlite` calls it in the threads."""
+# ruff: noqa: S608 - every name is a declared collection's, checked against the tables of the file
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bethink.engines.sqlite.bodies import blank, keep_padded
+from bethink.engines.sqlite.key_hash import Seal
+from bethink.errors import Conflict, StorageError
+from bethink.store import Page, Versioned
+from bethink.store.paging import Position, cursor, order_key
+from bethink.store.rows import record_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bethink.store import Collection, Key, Scan
+    from bethink.store.rows import Row
+
+_SOUGHT_AT_ONCE = 16
+"""Ids in one statement: few enough that a statement for each number of them is kept."""
+
+_Condition = tuple[str, tuple[str | int | bytes | None, ...]]
+
+
+def tables_of(connection: sqlite3.Connection) -> Callable[[Collection[Any]], Table]:
+    """What makes the `Table` of a collection of this file."""
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    columns = {
+        name: frozenset(
+            column
+            for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
+        )
+        for (name,) in names
+    }
+    (secret,) = connection.execute("SELECT secret FROM seal").fetchone()
+    return partial(Table, columns=columns, seal=Seal(secret))
+
+
+class Table:
+    """Rows of one collection, every statement with the owner in its condition."""
+
+    def __init__(
+        self, collection: Collection[Any], *, columns: Mapping[str, frozenset[str]], seal: Seal
+    ) -> None:
+        name, keys = collection.name, collection.keys
+        missing = [key for key in (*keys, "place") if key not in columns.get(name, frozenset())]
+        if missing:
+            what = f"columns {', '.join(missing)}" if name in columns else "table"
+            raise StorageError(
+                f"The collection {name} has no {what} in the database; add a migration to "
+                "engines/sqlite/migrations.py."
+            )
+        self.collection = collection
+        self._seal = seal
+        written = ("owner", "id", "version", "schema", *keys, "place")
+        values = ", ".join("1" if column == "version" else "?" for column in written)
+        self._insert = (
+            f"INSERT INTO {name} ({', '.join(written)}) VALUES ({values}) ON CONFLICT (owner, id) DO NOTHING"
+        )
+        given = ", ".join(f"{column} = ?" for column in ("schema", *keys, "place"))
+        self._update = f"UPDATE {name} SET version = version + 1, {given} WHERE rowid = ?"
+        self._find = f"SELECT rowid, version, place FROM {name} WHERE owner = ? AND id = ?"
+        self._get = (
+            f"SELECT id, version, schema, body FROM {name} CROSS JOIN bodies USING (place) "
+            "WHERE owner = ? AND id IN"
+        )
+
+    def put(self, connection: sqlite3.Connection, owner: str, row: Row, *, if_version: int | None) -> None:
+        """Keep a row.
+
+        Raises:
+            Conflict: it has another version.
+        """
+        keys = map(self._seal, row.keys)
+        # A new record costs no look at what is there: the insertion finds out.
+        found = None if if_version == 0 else connection.execute(self._find, (owner, row.id)).fetchone()
+        number, version, place = found or (None, 0, None)
+        if if_version not in {None, version}:
+            raise Conflict
+        place = keep_padded(connection, row.body, place)
+        if found is not None:
+            connection.execute(self._update, (row.schema, *keys, place, number))
+        elif not connection.execute(self._insert, (owner, row.id, row.schema, *keys, place)).rowcount:
+            raise Conflict
+
+    def expect(self, connection: sqlite3.Connection, owner: str, id: str, *, version: int) -> None:
+        """Do nothing.
+
+        Raises:
+            Conflict: the row has another version, which is 0 where there is none.
+        """
+        found = connection.execute(self._find, (owner, id)).fetchone()
+        if version != (0 if found is None else found[1]):
+            raise Conflict
+
+    def delete(self, connection: sqlite3.Connection, owner: str, id: str, *, if_version: int | None) -> bool:
+        """Remove a row; False if it was not there.
+
+        Raises:
+            Conflict: it has another version.
+        """
+        if if_version is None:
+            return self._remove(connection, "owner = ? AND id = ?", (owner, id))
+        if not self._remove(connection, "owner = ? AND id = ? AND version = ?", (owner, id, if_version)):
+            raise Conflict
+        return True
+
+    def delete_all(self, connection: sqlite3.Connection, owner: str, where: Mapping[str, Key]) -> None:
+        """Remove the rows whose keys equal `where`."""
+        self._remove(connection, *self._equal(owner, where))
+
+    def _remove(
+        self, connection: sqlite3.Connection, condition: str, values: tuple[str | int | bytes | None, ...]
+    ) -> bool:
+        name = self.collection.name
+        blank(connection, (f"SELECT place FROM {name} WHERE {condition}", values))
+        return bool(connection.execute(f"DELETE FROM {name} WHERE {condition}", values).rowcount)
+
+    def ids(self, owner: str, where: Mapping[str, Key]) -> _Condition:
+        """The query, with its parameters, for the ids of those rows."""
+        condition, values = self._equal(owner, where)
+        return f"SELECT id FROM {self.collection.name} WHERE {condition}", values
+
+    def get(self, connection: sqlite3.Connection, owner: str, ids: Sequence[str]) -> list[Any]:
+        """The records with these ids, in their order, None where there is none."""
+        found: dict[str, Versioned[Any]] = {}
+        for start in range(0, len(ids), _SOUGHT_AT_ONCE):
+            some = ids[start : start + _SOUGHT_AT_ONCE]
+            query = f"{self._get} (?{', ?' * (len(some) - 1)})"
+            for row in connection.execute(query, (owner, *some)).fetchall():
+                found[row[0]] = self._versioned(row)
+        return [found.get(id) for id in ids]
+
+    def count(self, connection: sqlite3.Connection, owner: str, where: Mapping[str, Key]) -> int:
+        """How many rows have keys equal to `where`."""
+        condition, values = self._equal(owner, where)
+        query = f"SELECT count(*) FROM {self.collection.name} WHERE {condition}"
+        return connection.execute(query, values).fetchone()[0]
+
+    def owners(self, connection: sqlite3.Connection, after: str, limit: int) -> list[str]:
+        """Owners of rows behind `after`, in order; a step in the index each, however many rows it has."""
+        name = self.collection.name
+        query = (
+            f"WITH RECURSIVE next(owner) AS (SELECT min(owner) FROM {name} WHERE owner > ? UNION ALL "
+            f"SELECT (SELECT min(owner) FROM {name} AS t WHERE t.owner > next.owner) FROM next "
+            "WHERE owner IS NOT NULL) SELECT owner FROM next WHERE owner IS NOT NULL LIMIT ?"
+        )
+        return [owner for (owner,) in connection.execute(query, (after, limit)).fetchall()]
+
+    def scan(
+        self, connection: sqlite3.Connection, owner: str, scan: Scan[Any], *, after: Position | None
+    ) -> Page[Any]:
+        """One page."""
+        wanted = scan.limit + 1
+        rows: list[Any] = []
+        for part in _parts(scan, after):
+            query, values = self._query(owner, scan, part)
+            rows += connection.execute(query, (*values, wanted - len(rows))).fetchall()
+            if len(rows) == wanted:
+                break
+        page = rows[: scan.limit]
+        keys = [order_key(scan, row[4]) for row in page]
+        return Page(
+            tuple(self._versioned(row[:4]) for row in page),
+            cursor(scan, Position(keys[-1], page[-1][0])) if len(rows) == wanted else None,
+        )
+
+    def _query(self, owner: str, scan: Scan[Any], part: _Condition) -> _Condition:
+        equal, values = self._equal(owner, scan.where)
+        direction = "DESC" if scan.reverse else "ASC"
+        order = f"{scan.order} {direction}, id {direction}" if scan.order else f"id {direction}"
+        # CROSS JOIN: the collection's index gives the order, each body is looked up by its place.
+        query = (
+            f"SELECT id, version, schema, body, {scan.order or 'NULL'} FROM {scan.collection.name} "
+            f"CROSS JOIN bodies USING (place) "
+            f"WHERE {' AND '.join(filter(None, (equal, part[0])))} ORDER BY {order} LIMIT ?"
+        )
+        return query, (*values, *part[1])
+
+    def _equal(self, owner: str, where: Mapping[str, Key]) -> _Condition:
+        condition = " AND ".join(("owner = ?", *(f"{key} IS ?" for key in where)))
+        return condition, (owner, *map(self._seal, where.values()))
+
+    def _versioned(self, row: tuple[str, int, int, bytes]) -> Versioned[Any]:
+        id, version, schema, body = row
+        return Versioned(record_of(self.collection, id, schema=schema, body=body), version)
+
+
+def _parts(scan: Scan[Any], after: Position | None) -> list[_Condition]:
+    """Conditions whose rows follow one another in the scan's order, each answered from an index.
+
+    Rows without the order key come first (last in reverse) and lie outside of
+    any bounds, so a page may begin among them and go on among the others.
+    """
+    than = "<" if scan.reverse else ">"
+    if scan.order is None:
+        return [("", ()) if after is None else (f"id {than} ?", (after.id,))]
+    bounds: list[tuple[str, int]] = []
+    if scan.low is not None:
+        bounds.append((f"{scan.order} >= ?", scan.low))
+    if scan.high is not None:
+        bounds.append((f"{scan.order} < ?", scan.high))
+    if after is None and not bounds:
+        return [("", ())]
+    conditions = [f"{scan.order} IS NOT NULL", *(text for text, _ in bounds)]
+    values = [value for _, value in bounds]
+    none: list[_Condition] = [] if bounds else [(f"{scan.order} IS NULL", ())]
+    if after is not None and after.key is None:
+        none = [(f"{scan.order} IS NULL AND id {than} ?", (after.id,))]
+        return none if scan.reverse else [*none, (" AND ".join(conditions), ())]
+    if after is not None:
+        conditions.append(f"({scan.order}, id) {than} (?, ?)")
+        values += [after.key, after.id]
+    some: _Condition = (" AND ".join(conditions), tuple(values))
+    return [some, *none] if scan.reverse else [some]

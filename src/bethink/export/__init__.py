@@ -1,0 +1,12 @@
+"""Everything that is known, taken out as a file and brought back in.
+
+The command line and the web door call `Portability`. A file that a Bethink
+exported comes back as it was; what others wrote passes the gate of new facts.
+"""
+
+from __future__ import annotations
+
+from bethink.export.formats import AUTO, FORMATS, format_named
+from bethink.export.service import ImportReport, Portability
+
+__all__ = ["AUTO", "FORMATS", "ImportReport", "Portability", "format_named"]

@@ -1,0 +1,165 @@
+"""`data.json` as the general purpose agent keeps it (spec 000, "Storage Format"), read and written.
+
+It knows neither states nor history: what is written are the active facts, with
+integer ids and with vectors, which its readers need. What is read becomes
+facts with ids made from what they say, so that a file read twice is read once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, BinaryIO
+
+import msgspec
+
+from bethink.errors import BadInput, TooLarge
+from bethink.export.records import Bad, Kept, time_of
+from bethink.memory import Fact, NewFact, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bethink.export.records import About, Batch, Line
+
+MAX_BYTES = 1_000_000_000
+"""The format is one JSON document, read whole: some 120,000 memories with their vectors."""
+
+_DIGITS = 7
+"""Significant digits of a float32."""
+_S = 1_000_000
+_EARLIEST_S = 946_684_800
+"""An id below the year 2000 is a counter, not the time that spec 002 ("MemoryData") makes it."""
+_IDS = range(-(2**63), 2**63)
+
+
+class _Data(msgspec.Struct, frozen=True):
+    id: int
+    content: str
+    importance: float = 0.5
+    category: str = "general"
+    topics: tuple[str, ...] = ()
+
+
+class _Memory(msgspec.Struct, frozen=True):
+    data: _Data
+
+
+class _File(msgspec.Struct, frozen=True):
+    memories: list[msgspec.Raw]
+    updated_at: str | None = None
+
+
+_memory = msgspec.json.Decoder(_Memory)
+_file = msgspec.json.Decoder(_File)
+
+
+class Writer:
+    """Writes one file; facts come with their vectors, oldest first."""
+
+    def __init__(self) -> None:
+        self._ids: set[int] = set()
+        self._end = ""
+
+    def head(self, about: About) -> str:
+        """The document's beginning."""
+        dates = {"updated_at": about.at, "last_deduplicated_at": about.consolidated_at}
+        self._end = "]," + msgspec.json.encode(dates).decode()[1:]
+        return '{"memories":['
+
+    def facts(self, batch: Batch) -> str:
+        """More facts."""
+        vectors: Sequence[Sequence[float]] = [] if batch.vectors is None else batch.vectors.tolist()
+        written: list[str] = []
+        for fact, vector in zip(batch.facts, vectors, strict=True):
+            separator = "," if self._ids else ""
+            data = {
+                "id": self._integer(fact),
+                "content": fact.content,
+                "importance": fact.importance,
+                "category": fact.category,
+                "topics": fact.topics,
+            }
+            embedding = ",".join(f"{value:.{_DIGITS}g}" for value in vector)
+            document = msgspec.json.encode(data).decode()
+            written.append(f'{separator}{{"data":{document},"embedding":[{embedding}]}}')
+        return "".join(written)
+
+    def tail(self) -> str:
+        """The document's end."""
+        return f"{self._end}\n"
+
+    def _integer(self, fact: Fact) -> int:
+        """Its own integer id, or the second in which it was learnt, or the next one that is free."""
+        id = fact.created_at // _S if fact.legacy_id is None else fact.legacy_id
+        while id in self._ids:
+            id += 1
+        self._ids.add(id)
+        return id
+
+
+def read(file: BinaryIO) -> Iterator[Line]:
+    """What each memory says, in order; its number counts memories, for the file may be one line.
+
+    Raises:
+        BadInput: the file is not such a document.
+        TooLarge: it is too large to be read whole.
+    """
+    file.seek(0)
+    body = file.read(MAX_BYTES + 1)
+    if len(body) > MAX_BYTES:
+        message = f"The file is larger than {MAX_BYTES // _S:,} MB; split it into several."
+        raise TooLarge(message)
+    try:
+        found = _file.decode(body.removeprefix(b"\xef\xbb\xbf"))
+        updated_at = None if found.updated_at is None else time_of(found.updated_at)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        message = f"This is no memory file of the general purpose agent: {error}."
+        raise BadInput(message) from error
+    for number, raw in enumerate(found.memories, 1):
+        yield _line(number, raw, updated_at=updated_at)
+
+
+def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> Line:
+    try:
+        data = _memory.decode(raw).data
+        said = NewFact(data.content, data.category, data.importance, data.topics).checked()
+    except BadInput as error:
+        return Bad(number, error.message)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return Bad(number, f"{error}.")
+    if data.id not in _IDS:
+        return Bad(number, "its id does not fit into 64 bits.")
+    at = data.id * _S if _EARLIEST_S <= data.id < 10 * _EARLIEST_S else updated_at or 0
+    return Kept(
+        number,
+        Fact(
+            id=_id(at, data),
+            content=said.content,
+            digest="",
+            weight=0,
+            created_at=at,
+            category=said.category,
+            importance=said.importance,
+            topics=said.topics,
+            sources=(Source(kind="import", at=at),),
+            trust="untrusted",
+            legacy_id=data.id,
+        ),
+    )
+
+
+def _id(at: int, data: _Data) -> str:
+    """A UUIDv7 whose random bits are a hash of the memory (RFC 9562, 5.7 and 6.9)."""
+    said = msgspec.json.encode((data.id, data.content))
+    hashed = int.from_bytes(hashlib.blake2b(said, digest_size=10).digest())
+    milliseconds = max(at // 1000, 0)
+    value = (milliseconds << 80) | hashed
+    value = value & ~(0xF << 76) | (7 << 76)
+    value = value & ~(0x3 << 62) | (2 << 62)
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def is_collection(head: str) -> bool:
+    """Whether a file that begins so is such a document."""
+    return head.startswith("{") and '"memories"' in head.partition("[")[0]

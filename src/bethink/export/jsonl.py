@@ -1,0 +1,116 @@
+"""JSON Lines: a header, then a fact a line with every field it has. Nothing is lost either way.
+
+People follow (see `persons`) and, where it is asked for, conversations (see `talk`).
+
+Files of other programs are read too: each line an object with `content` (or
+`memory`, `text`) and what else it has of category, importance, topics, dates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import msgspec
+
+from bethink.errors import NewerSchema
+from bethink.export.conversations import conversation_from, message_from
+from bethink.export.people import person_from
+from bethink.export.records import SCHEMA, Bad, document_of, kept_from, stated_from
+from bethink.export.text_lines import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bethink.export.records import About, Batch, Line
+
+_HEADER = "bethink_memory"
+
+
+class Writer:
+    """Writes one file."""
+
+    def head(self, about: About) -> str:
+        """The header."""
+        header = {"kind": _HEADER, "schema": SCHEMA, "exported_at": about.at, "program": about.program}
+        talk = {} if about.conversations is None else {"conversations": about.conversations}
+        return _line(header | {"facts": about.facts} | talk)
+
+    def facts(self, batch: Batch) -> str:
+        """More facts."""
+        return "".join(_line({"kind": "fact", **document_of(fact)}) for fact in batch.facts)
+
+    def talk(self, documents: Sequence[Mapping[str, Any]]) -> str:
+        """People, conversations and messages."""
+        return "".join(map(_line, documents))
+
+    def tail(self) -> str:
+        """Nothing: the last line ends the file."""
+        return ""
+
+
+def read(file: BinaryIO) -> Iterator[Line]:
+    """What each line says, in order.
+
+    Raises:
+        NewerSchema: a newer Bethink wrote the file.
+    """
+    is_ours = False
+    for found in lines(file):
+        if isinstance(found, Bad):
+            yield found
+            continue
+        number, text = found
+        if not text.strip():
+            continue
+        document = _object(number, text)
+        if isinstance(document, Bad):
+            yield document
+        elif document.get("kind") == _HEADER:
+            check_schema(document.get("schema"))
+            is_ours = True
+        else:
+            yield _read(number, document, is_ours=is_ours)
+
+
+def _read(number: int, document: dict[str, Any], *, is_ours: bool) -> Line:
+    match document.get("kind") if is_ours else None:
+        case "fact":
+            return kept_from(number, document)
+        case "conversation":
+            return conversation_from(number, document)
+        case "message":
+            return message_from(number, document)
+        case "person":
+            return person_from(number, document)
+        case _:
+            return stated_from(number, document)
+
+
+def check_schema(schema: object) -> None:
+    """Refuse a file that this Bethink may misread.
+
+    Raises:
+        NewerSchema: a newer one wrote it.
+    """
+    if not isinstance(schema, int) or schema > SCHEMA:
+        message = (
+            f"The file has schema {schema}; this Bethink reads up to {SCHEMA}. Import it with the newer "
+            "version that wrote it."
+        )
+        raise NewerSchema(message)
+
+
+def _object(number: int, text: str) -> dict[str, Any] | Bad:
+    try:
+        document = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        return Bad(number, f"this is not JSON: {error}.")
+    except RecursionError:
+        return Bad(number, "this is nested too deeply.")
+    if not isinstance(document, dict):
+        return Bad(number, "this is not a JSON object: each line is one, in braces.")
+    return cast("dict[str, Any]", document)
+
+
+def _line(document: Mapping[str, Any]) -> str:
+    return msgspec.json.encode(document).decode() + "\n"

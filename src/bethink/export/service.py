@@ -1,0 +1,281 @@
+"""Export as a stream of text, import as a stream of batches. Memory use does not grow with the file."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO
+
+import anyio.to_thread
+import msgspec
+
+from bethink import __version__
+from bethink.conversations import CONVERSATIONS
+from bethink.errors import BadInput
+from bethink.export import jsonl
+from bethink.export.conversations import Returning, documents
+from bethink.export.formats import AUTO, format_named, recognised
+from bethink.export.people import people_lines, put_back
+from bethink.export.records import (
+    About,
+    Bad,
+    Batch,
+    Kept,
+    KeptConversation,
+    KeptMessage,
+    KeptPerson,
+    Stated,
+    rfc3339,
+)
+from bethink.memory import Source, import_token
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from bethink.clock import Clock
+    from bethink.embeddings import Embeddings
+    from bethink.export.records import Line
+    from bethink.memory import Changed, Fact, Memory
+    from bethink.principal import Principal
+    from bethink.store import Key, Store
+
+_BATCH = 512
+"""As many as the memory keeps in one step: what an interrupted import has reported is on the disk."""
+_SHOWN_BAD = 100
+_HASHED = 1_000_000
+_CLOCKS_DIFFER_US = 86_400_000_000
+"""A day: what was learnt on another machine may seem to come from the future by less than this."""
+
+
+class BadLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that was not taken, and why."""
+
+    line: int
+    reason: str
+
+
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file.
+
+    Of its `lines` that say something, `restored` facts and `said` conversations,
+    messages and people came back as they were exported, `added` are new, `merged` said
+    more of what is known, `known` changed nothing, `differing` have the id of
+    what was changed here and is kept, `refused` were not taken: the first
+    hundred of these are `bad`. `undo` takes back what was added. A `preview` wrote nothing.
+    """
+
+    id: str
+    format: str
+    lines: int = 0
+    restored: int = 0
+    said: int = 0
+    added: int = 0
+    merged: int = 0
+    known: int = 0
+    differing: int = 0
+    refused: int = 0
+    bad: tuple[BadLine, ...] = ()
+    preview: bool = False
+
+    @property
+    def undo(self) -> str | None:
+        """The token that takes back the facts that were added, where any were."""
+        added = self.restored + self.added + self.merged
+        return import_token(self.id) if added and not self.preview else None
+
+
+@dataclass(frozen=True, slots=True)
+class Portability:
+    """Exports and imports for all owners; every call acts for one principal."""
+
+    memory: Memory
+    store: Store
+    embeddings: Embeddings
+    clock: Clock
+    on_written: Callable[[str], None] = lambda _owner: None
+
+    async def export(
+        self, principal: Principal, format: str, *, conversations: bool = False
+    ) -> AsyncGenerator[str]:
+        """All facts of the owner as a file of this format, in parts; with `conversations`, these too.
+
+        Raises:
+            BadInput: there is no such format, or it cannot hold conversations.
+            EmbeddingsUnavailable: the format has vectors, and the model is not there.
+        """
+        chosen = format_named(format)
+        if chosen.with_vectors:
+            await self.embeddings.load()
+        writer = chosen.writer()
+        if conversations and not isinstance(writer, jsonl.Writer):
+            message = f"Conversations go into jsonl only: leave them out of {format}, or choose jsonl."
+            raise BadInput(message)
+        where: dict[str, Key] = {"state": "active"} if chosen.only_active else {}
+        count = await self.memory.count(principal, where)
+        last = await self.memory.consolidated_at(principal)
+        consolidated_at = None if last is None else rfc3339(last)
+        now = rfc3339(self.clock.now_us())
+        talks = (
+            await self.store.count(principal.owner, CONVERSATIONS, {"temporary": 0})
+            if conversations
+            else None
+        )
+        yield writer.head(About(f"Bethink {__version__}", now, count, talks, consolidated_at))
+        async for page in self._pages(principal, where, by_category=chosen.by_category):
+            vectors = None
+            if chosen.with_vectors:
+                vectors = await self.embeddings.embed([fact.content for fact in page])
+            yield writer.facts(Batch(page, vectors))
+        if isinstance(writer, jsonl.Writer):
+            async for some in people_lines(self.store, principal):
+                yield writer.talk(some)
+        if conversations and isinstance(writer, jsonl.Writer):
+            async for some in documents(self.store, principal):
+                yield writer.talk(some)
+        yield writer.tail()
+
+    async def import_file(
+        self,
+        principal: Principal,
+        file: BinaryIO,
+        *,
+        format: str = AUTO,
+        preview: bool = False,
+        tell: Callable[[ImportReport, int], None] | None = None,
+    ) -> ImportReport:
+        """Take in a file of any format; what became of its lines.
+
+        Each batch is durable before the next is begun, so an import that was
+        interrupted can be repeated: what is known already changes nothing.
+        `tell` hears after each batch what has become of the file so far, and
+        how many of its bytes have been read.
+
+        Raises:
+            BadInput: it is no file of the format, or not UTF-8.
+            NewerSchema: a newer Bethink wrote it.
+        """
+        name = await anyio.to_thread.run_sync(recognised, file) if format == AUTO else format
+        chosen = format_named(name)
+        id = await anyio.to_thread.run_sync(_id_of, file)
+        report = ImportReport(id=id, format=name, preview=preview)
+        returning = Returning(self.store, principal.owner, preview)
+        lines = chosen.read(file)
+        while batch := await anyio.to_thread.run_sync(lambda: list(islice(lines, _BATCH))):
+            report = await self._take(principal, batch, report, returning=returning)
+            if tell is not None:
+                tell(report, await anyio.to_thread.run_sync(file.tell))
+        if report.said and not preview:
+            self.on_written(principal.owner)
+        return report
+
+    async def _take(
+        self, principal: Principal, batch: Sequence[Line], report: ImportReport, *, returning: Returning
+    ) -> ImportReport:
+        batch = [_in_time(line, self.clock.now_us() + _CLOCKS_DIFFER_US) for line in batch]
+        outcomes = await self._restore(principal, [line for line in batch if isinstance(line, Kept)], report)
+        said, refused = await self._state(
+            principal, [line for line in batch if isinstance(line, Stated)], report
+        )
+        outcomes += said
+        talk = [line for line in batch if isinstance(line, KeptConversation | KeptMessage)]
+        returned, unfit = await returning.take(talk) if talk else ([], [])
+        outcomes += returned
+        people = [line for line in batch if isinstance(line, KeptPerson)]
+        if people:
+            outcomes += await put_back(self.store, principal.owner, people, preview=report.preview)
+        bad = [*(line for line in batch if isinstance(line, Bad)), *refused, *unfit]
+        room = _SHOWN_BAD - len(report.bad)
+        shown = [BadLine(line=one.line, reason=one.reason) for one in sorted(bad, key=lambda one: one.line)]
+        return msgspec.structs.replace(
+            report,
+            lines=report.lines + len(batch),
+            restored=report.restored + outcomes.count("restored"),
+            said=report.said + outcomes.count("said"),
+            added=report.added + outcomes.count("added"),
+            merged=report.merged + outcomes.count("merged"),
+            known=report.known + outcomes.count("known"),
+            differing=report.differing + outcomes.count("differing"),
+            refused=report.refused + len(bad),
+            bad=(*report.bad, *shown[:room]),
+        )
+
+    async def _restore(self, principal: Principal, kept: Sequence[Kept], report: ImportReport) -> list[str]:
+        if not kept:
+            return []
+        facts = [one.fact for one in kept]
+        return [*await self.memory.restore_many(principal, facts, source=report.id, preview=report.preview)]
+
+    async def _state(
+        self, principal: Principal, stated: Sequence[Stated], report: ImportReport
+    ) -> tuple[list[str], list[Bad]]:
+        outcomes: list[str] = []
+        new: list[Stated] = []
+        said = await self.memory.said(principal, [one.fact.content for one in stated])
+        for one, same in zip(stated, said, strict=True):
+            source = msgspec.structs.replace(one.fact.source, id=report.id)
+            if any(_is_from(fact, source) for fact in same):
+                # Whatever became of it since: it was taken in from this very file.
+                outcomes.append("known")
+            elif report.preview:
+                outcomes.append("merged" if any(fact.state == "active" for fact in same) else "added")
+            else:
+                new.append(replace(one, fact=replace(one.fact, source=source)))
+        changed, bad = await self._add(principal, new)
+        return outcomes + ["merged" if one.change == "merged" else "added" for one in changed], bad
+
+    async def _add(self, principal: Principal, stated: Sequence[Stated]) -> tuple[list[Changed], list[Bad]]:
+        """Add them; where one is refused, one by one, so that only that one is left out."""
+        try:
+            return await self.memory.add_many(principal, [one.fact for one in stated]), []
+        except BadInput as error:
+            if len(stated) == 1:
+                return [], [Bad(stated[0].line, error.message)]
+        added: list[Changed] = []
+        bad: list[Bad] = []
+        for one in stated:
+            changed, refused = await self._add(principal, [one])
+            added += changed
+            bad += refused
+        return added, bad
+
+    async def _pages(
+        self, principal: Principal, where: dict[str, Key], *, by_category: bool
+    ) -> AsyncGenerator[list[Fact]]:
+        if not by_category:
+            async for page in self.memory.pages(principal, where):
+                yield page
+            return
+        found = {fact.category async for page in self.memory.pages(principal, where) for fact in page}
+        for category in sorted(found):
+            async for page in self.memory.pages(principal, {**where, "category": category}):
+                yield page
+
+
+def _in_time(line: Line, latest: int) -> Line:
+    match line:
+        case Kept(fact=fact) if max([fact.created_at, *(one.at for one in fact.sources)]) > latest:
+            return Bad(line.line, "it was learnt in the future, as it says.")
+        case KeptConversation(conversation=talk) if max(talk.created_at, talk.updated_at) > latest:
+            return Bad(line.line, "it was held in the future, as it says.")
+        case KeptMessage(message=message) if message.at > latest:
+            return Bad(line.line, "it was said in the future, as it says.")
+        case KeptPerson(person=person) if person.created_at > latest:
+            return Bad(line.line, "it was made in the future, as it says.")
+        case Stated(fact=fact) if fact.at is not None and fact.at > latest:
+            return Bad(line.line, "it was said in the future, as it says.")
+        case _:
+            return line
+
+
+def _is_from(fact: Fact, source: Source) -> bool:
+    return any((one.kind, one.id) == (source.kind, source.id) for one in fact.sources)
+
+
+def _id_of(file: BinaryIO) -> str:
+    """A file's name among imports: the same for the same bytes."""
+    hashed = hashlib.blake2b(digest_size=8)
+    file.seek(0)
+    while some := file.read(_HASHED):
+        hashed.update(some)
+    return hashed.hexdigest()

@@ -1,0 +1,203 @@
+"""CSV for spreadsheets (RFC 4180): what people sort by in columns of its own, all else in the last one.
+
+A cell that a spreadsheet would take for a formula begins with an apostrophe,
+and so does one that began with apostrophes before such a sign: reading takes
+exactly one away (OWASP, "CSV Injection"). Files of other programs are read
+too, with commas, semicolons or tabs, when a column is named `content`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+
+from bethink.errors import BadInput
+from bethink.export.jsonl import check_schema
+from bethink.export.records import SCHEMA, Bad, document_of, kept_from, stated_from
+from bethink.export.text_lines import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bethink.export.records import About, Batch, Line
+    from bethink.memory import Fact
+
+_COLUMNS = (
+    "id",
+    "content",
+    "category",
+    "importance",
+    "topics",
+    "state",
+    "pinned",
+    "created_at",
+    "valid_from",
+    "valid_until",
+    "project",
+)
+_MORE = "bethink_memory_"
+"""The last column's name, before the schema's number; JSON of everything that has no column."""
+
+CONTENT_NAMES = frozenset({"content", "memory", "text", "fact"})
+_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""Also the full-width signs, which spreadsheets take for the same."""
+_GUARDED = re.compile(f"'{_FORMULA.pattern}")
+_DELIMITERS = ",;\t"
+
+
+class Writer:
+    """Writes one file."""
+
+    def head(self, about: About) -> str:
+        """The names of the columns."""
+        del about
+        return _row([*_COLUMNS, f"{_MORE}{SCHEMA}"])
+
+    def facts(self, batch: Batch) -> str:
+        """More facts, a row each."""
+        return "".join(_row(_cells(fact)) for fact in batch.facts)
+
+    def tail(self) -> str:
+        """Nothing: the last row ends the file."""
+        return ""
+
+
+def read(file: BinaryIO) -> Iterator[Line]:
+    """What each row says, in order; a row's number is that of its first line.
+
+    Raises:
+        BadInput: no column has the content.
+        NewerSchema: a newer Bethink wrote the file.
+    """
+    feed = _Feed(file)
+    rows = _rows(feed)
+    names = next((row for _, row in rows if isinstance(row, list)), list[str]())
+    columns = [name.strip().lower().replace(" ", "_") for name in names]
+    if not CONTENT_NAMES.intersection(columns):
+        message = "No column of the table is named `content`: name the one that holds the facts so."
+        raise BadInput(message)
+    more = next((name for name in columns if name.startswith(_MORE)), None)
+    if more is not None:
+        schema = more.removeprefix(_MORE)
+        check_schema(int(schema) if schema.isdecimal() else None)
+    for number, row in rows:
+        if isinstance(row, Bad):
+            yield row
+        elif any(row):
+            yield _line(number, columns, row, more=more)
+    yield from feed.bad
+
+
+class _Feed:
+    """The file's lines for the CSV reader, which wants text only; `number` is the last one's."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.number = 0
+        self.bad: list[Bad] = []
+
+    def __iter__(self) -> Iterator[str]:
+        for found in lines(self._file):
+            if isinstance(found, Bad):
+                self.number = found.line
+                self.bad.append(found)
+            else:
+                self.number, text = found
+                yield f"{text}\n"
+
+
+def delimiter_of(first_line: str) -> str | None:
+    """What separates the columns of a table whose first line names one `content`; None if none does."""
+    for delimiter in _DELIMITERS:
+        try:
+            names = next(csv.reader([first_line], delimiter=delimiter), list[str]())
+        except csv.Error:
+            # No line of a table: a line break in the middle of it, say.
+            return None
+        if CONTENT_NAMES.intersection(name.strip().lower() for name in names):
+            return delimiter
+    return None
+
+
+def _rows(feed: _Feed) -> Iterator[tuple[int, list[str] | Bad]]:
+    texts = iter(feed)
+    first = next(texts, "")
+    before = [first]
+
+    def all_texts() -> Iterator[str]:
+        yield from before
+        yield from texts
+
+    reader = csv.reader(all_texts(), delimiter=delimiter_of(first) or ",", strict=True)
+    last = 0
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = f"{error}; lines {last + 1:,} to {feed.number:,} make no row. Is a quote not closed?"
+            yield last + 1, Bad(last + 1, reason)
+        else:
+            yield last + 1, row
+        while feed.bad:
+            bad = feed.bad.pop(0)
+            yield bad.line, bad
+        last = feed.number
+
+
+def _line(number: int, columns: list[str], row: list[str], *, more: str | None) -> Line:
+    if len(row) > len(columns):
+        return Bad(number, f"the row has {len(row)} cells, and the table {len(columns)} columns.")
+    # A spreadsheet leaves out empty cells at the end of a row.
+    cells = {name: _unguarded(cell) for name, cell in zip(columns, row, strict=False) if cell != ""}
+    if more is None:
+        return stated_from(number, cells)
+    try:
+        rest: dict[str, Any] = msgspec.json.decode(cells.pop(more, "{}"), type=dict[str, Any])
+        known = {name: cells[name] for name in _COLUMNS if name in cells}
+        typed: dict[str, Any] = {
+            **known,
+            "importance": float(cells.get("importance", 0.5)),
+            "pinned": cells.get("pinned", "").lower() == "true",
+            "topics": _split(cells.get("topics", "")),
+        }
+    except (msgspec.DecodeError, ValueError) as error:
+        return Bad(number, f"a cell is not as Bethink wrote it: {error}.")
+    return kept_from(number, {**rest, **typed})
+
+
+def _cells(fact: Fact) -> list[str]:
+    document = document_of(fact)
+    cells = {name: document.pop(name, "") for name in _COLUMNS}
+    cells["pinned"] = "true" if fact.pinned else "false"
+    cells["topics"] = _joined(fact.topics)
+    rest = msgspec.json.encode(document).decode()
+    return [*(_guarded(str(cell)) for cell in cells.values()), rest]
+
+
+def _joined(topics: tuple[str, ...]) -> str:
+    return "; ".join(re.sub(r"([\\;])", r"\\\1", topic) for topic in topics)
+
+
+def _split(cell: str) -> list[str]:
+    parts = re.findall(r"(?:[^\\;]|\\.)+", cell)
+    return [re.sub(r"\\(.)", r"\1", part.strip()) for part in parts]
+
+
+def _guarded(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if _GUARDED.match(cell) else cell
+
+
+def _row(cells: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue()

@@ -1,0 +1,169 @@
+"""Which forgettings are under way, and what they take: what `forgetting` writes down and live runs listen to.
+
+A run may live in another process than the one that forgets, and what was
+forgotten is written nowhere. So a forgetting is announced before anything of it
+goes: whoever keeps a run expects the announcements' version in its own commits,
+and one that is refused reads here what it must not keep, while it can be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import anyio.to_thread
+
+from bethink.conversations import MESSAGES
+from bethink.errors import Conflict
+from bethink.forgettable import Place
+from bethink.forgetting.erasure import PageCut, cut_out
+from bethink.forgetting.occurrences import MessageCut, names_of, texts_of
+from bethink.redaction import redaction_of
+from bethink.store import Collection, Expect, Put, Record, Versioned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.forgetting.occurrences import Traces
+    from bethink.redaction import Redaction
+    from bethink.store import Change, Store
+
+_TRIES = 20
+_ONE = "forgettings"
+
+
+class Intent(Record, frozen=True, kw_only=True):
+    """What is being forgotten, by ids and places alone.
+
+    `open` until it is gone from the records, `traces` until the files are clean;
+    then it is deleted (earlier versions of Bethink kept it for a day as `done`).
+    `places` are what else holds the words of a question.
+    With everything, what was said in `conversations` is kept or removed, but for the one
+    that it was `asked_in`, and all of these `kinds` go.
+    """
+
+    at: int
+    state: Literal["open", "traces", "done"]
+    facts: tuple[str, ...] = ()
+    cuts: tuple[MessageCut, ...] = ()
+    pages: tuple[PageCut, ...] = ()
+    kinds: tuple[str, ...] = ()
+    conversations: Literal["", "keep", "remove"] = ""
+    asked_in: str | None = None
+    places: tuple[Place, ...] = ()
+
+
+class Announced(Record, frozen=True, kw_only=True):
+    """One an owner: the intents `under_way`, and how many have `ended`."""
+
+    under_way: tuple[str, ...] = ()
+    ended: int = 0
+
+
+INTENTS = Collection("forgettings", Intent, ("state", "at"), searchable=False)
+ANNOUNCED = Collection("meta", Announced, searchable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgettings:
+    """The forgettings of all owners."""
+
+    store: Store
+    traces: Traces
+
+    async def announced(self, owner: str) -> Versioned[Announced]:
+        """What is announced now; of version 0 where nothing ever was."""
+        (found,) = await self.store.get(ANNOUNCED, owner, [_ONE])
+        return found or Versioned(Announced(id=_ONE), 0)
+
+    async def announce(self, owner: str, intent: str, changes: Sequence[Change] = ()) -> None:
+        """Announce an intent, with these changes; nothing happens where it is announced already."""
+        for _ in range(_TRIES):
+            now = await self.announced(owner)
+            if intent in now.record.under_way:
+                return
+            announced = Announced(id=_ONE, under_way=(*now.record.under_way, intent), ended=now.record.ended)
+            try:
+                await self.store.commit(owner, [*changes, Put(ANNOUNCED, announced, now.version)])
+            except Conflict:
+                continue
+            return
+        raise Conflict
+
+    async def end(self, owner: str, intent: str) -> Change:
+        """The change by which an intent has ended: it belongs into the commit that removes everything."""
+        now = await self.announced(owner)
+        left = tuple(id for id in now.record.under_way if id != intent)
+        ended = now.record.ended + len(now.record.under_way) - len(left)
+        return Put(ANNOUNCED, Announced(id=_ONE, under_way=left, ended=ended), now.version)
+
+    async def redaction(self, owner: str, intent: str) -> Redaction | None:
+        """What an intent takes out of texts; None where nobody can tell any more: it is gone."""
+        (found,) = await self.store.get(INTENTS, owner, [intent])
+        if found is None or found.record.state != "open":
+            return None
+        facts = await self.traces.versions(owner, found.record.facts)
+        texts = [text for fact in facts for text in (*texts_of(fact.record), *names_of(fact.record))]
+        said = await self.store.get(MESSAGES, owner, [cut.message for cut in found.record.cuts])
+        for cut, one in zip(found.record.cuts, said, strict=True):
+            if one is not None and one.version == cut.version:
+                texts += [one.record.message.content[start:end] for start, end in cut.spans]
+        texts += await cut_out(self.store, owner, found.record.pages)
+        (after,) = await self.store.get(INTENTS, owner, [intent])
+        if after is None or after.record.state != "open":
+            # It ended while it was read: there may be more.
+            return None
+        return await anyio.to_thread.run_sync(redaction_of, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """What was read holds while nothing was announced, nor has ended, since.
+
+    Whoever writes from it expects that in the commit, and looks once more before a file is written.
+    """
+
+    store: Store
+    owner: str
+    since: int
+
+    @classmethod
+    async def now(cls, store: Store, owner: str) -> Unchanged:
+        """Made before anything is read."""
+        return cls(store, owner, await announcements(store, owner))
+
+    async def listen(self) -> None:
+        """Look whether it holds.
+
+        Raises:
+            Conflict: it does not: read all of it again.
+        """
+        if self.since != await announcements(self.store, self.owner):
+            raise Conflict
+
+    def says(self, text: str) -> bool:
+        """Whether a text says something that was forgotten meanwhile: nothing was."""
+        del text
+        return False
+
+    @property
+    def expected(self) -> list[Change]:
+        """What refuses a commit where it does not hold."""
+        return [Expect(ANNOUNCED, _ONE, self.since)]
+
+
+async def announcements(store: Store, owner: str) -> int:
+    """Counts what was announced, and what has ended: another number tells that something was forgotten."""
+    (found,) = await store.get(ANNOUNCED, owner, [_ONE])
+    return found.version if found else 0
+
+
+async def ended(store: Store, owner: str) -> int:
+    """How many forgettings have ended: each was one change of the facts."""
+    (found,) = await store.get(ANNOUNCED, owner, [_ONE])
+    return found.record.ended if found else 0
+
+
+def expecting(announced: Versioned[Announced]) -> Expect[Announced]:
+    """Refuses a commit if something was announced, or has ended, since this was read."""
+    return Expect(ANNOUNCED, _ONE, announced.version)

@@ -1,0 +1,158 @@
+"""Which lines of pages say what is forgotten: each different line is looked at once. `erasure` calls it.
+
+Every version of a page is kept, and one says nearly what the other does; of the
+lines of ten thousand facts few have a word that the forgotten ones need.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from bethink.redaction import Redaction, Span
+    from bethink.search.analysis import Analyzer
+
+_LINE: Final = re.compile(r"[^\r\n]+")
+_FIELD: Final = re.compile(r"[ \t]*[-*+][ \t]+[^:\r\n]{1,80}:")
+_VIEW: Final = re.compile(r"\^(fact-[a-z2-7]+)(?:-now)?[ \t]*\Z")
+_APART: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+"""Words of lower-case ASCII letters and digits, by themselves: several times faster than a pattern."""
+_APART_IN_LINES: Final = _APART | {ord("\n"): "\n"}
+_FEW: Final = 16
+"""So many words are sought in a line sooner than the line is split into its own."""
+_MOST_CHARS: Final = 16_000_000
+"""Of the lines that are known; beyond these all are forgotten, and looked at again."""
+
+Named = tuple[frozenset[str], bool]
+"""The words of a page's name that what is forgotten has, and whether it has all of them."""
+
+
+@dataclass(slots=True)
+class Sieves:
+    """Those of all pages, for what is `gone` and the facts' lines with these `ids`."""
+
+    gone: Redaction
+    ids: frozenset[str]
+    _made: dict[Named | None, Sieve] = field(default_factory=dict["Named | None", "Sieve"])
+
+    def of(self, name: str) -> list[Sieve]:
+        """Those of a page of this name, which needs not be said in it; "" for what is said of the owner."""
+        if not name:
+            return [self._sieve((frozenset(), True))]
+        words = frozenset(self.gone.analyzer.words(name))
+        named = frozenset(word for word in words if self.gone.sayings_with(word))
+        return [self._sieve(None), *([self._sieve((named, named == words))] if named else ())]
+
+    def _sieve(self, named: Named | None) -> Sieve:
+        if (sieve := self._made.get(named)) is not None:
+            return sieve
+        if named is None or not named[0]:
+            # Where a page's name says nothing of it; there no line tells it by name and value alone.
+            made = Sieve(self.gone, self.ids, _fields(self.gone, frozenset()) if named else {})
+        else:
+            words, has_all = named
+            made = Sieve(self.gone.naming(words), frozenset(), _fields(self.gone, words) if has_all else {})
+        self._made[named] = made
+        return made
+
+
+@dataclass(slots=True)
+class Sieve:
+    """Finds what says it in texts: sentences, views of facts by their `ids`, and lines `- name: value`.
+
+    `fields` are the words that give a fact away in such a line, by the rarest of them; by "" those without.
+    """
+
+    gone: Redaction
+    ids: frozenset[str]
+    fields: dict[str, list[frozenset[str]]]
+    _clean: set[str] = field(default_factory=set[str])
+    _told: dict[str, list[Span]] = field(default_factory=dict[str, "list[Span]"])
+    _chars: int = 0
+
+    def spans(self, text: str) -> list[Span]:
+        """Where a text says it: no sentence goes on behind its line."""
+        if self._chars > _MOST_CHARS:
+            self._clean.clear()
+            self._told.clear()
+            self._chars = 0
+        lines = text.split("\n")
+        new = set(lines) - self._clean - self._told.keys()
+        if new:
+            self._look_at(new)
+        if self._told.keys().isdisjoint(lines):
+            return []
+        found: list[Span] = []
+        start = 0
+        for line in lines:
+            found += [(start + first, start + last) for first, last in self._told.get(line, ())]
+            start += len(line) + 1
+        return found
+
+    def _look_at(self, new: set[str]) -> None:
+        needed = self._needed()
+        suspects = new if needed is None else _having(new, needed, self.gone.analyzer)
+        told = {line: spans for line in suspects if (spans := [*self._of(line)])}
+        self._told |= told
+        self._clean |= new - told.keys()
+        self._chars += sum(map(len, new))
+
+    def _needed(self) -> set[str] | None:
+        """A line that says it has one of these words; None where it may have any."""
+        if self.gone.needed is None or "" in self.fields:
+            return None
+        of_ids = {word for id in self.ids for word in self.gone.analyzer.words(id.rpartition("-")[2])}
+        return {*self.gone.needed, *self.fields, *of_ids}
+
+    def _of(self, text: str) -> Iterator[Span]:
+        yield from self.gone.spans(text, close=False)
+        for found in _LINE.finditer(text):
+            line = found.group()
+            if (view := _VIEW.search(line)) is not None and view[1] in self.ids:
+                yield found.span()
+            elif self.fields and _FIELD.match(line):
+                words = {"", *self.gone.analyzer.words(line)}
+                if any(marks <= words for word in words for marks in self.fields.get(word, ())):
+                    yield found.span()
+
+
+def _fields(gone: Redaction, named: frozenset[str]) -> dict[str, list[frozenset[str]]]:
+    """What gives facts away that have all the words of a name, where these are said already."""
+    by_word: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+    for saying in gone.sayings:
+        if saying.marks and named <= saying.words:
+            marks = saying.marks - named
+            # By the rarest of its words: of ten thousand facts few are looked at for one line.
+            by_word[min(sorted(marks), key=gone.sayings_with, default="")].append(marks)
+    return dict(by_word)
+
+
+def _having(lines: Collection[str], wanted: set[str], analyzer: Analyzer) -> list[str]:
+    """Those of the lines, which are different ones, that may have one of these words."""
+    plain = [line for line in lines if line.isascii()]
+    found = [line for line in lines if not line.isascii() and not wanted.isdisjoint(analyzer.words(line))]
+    lowered = "\n".join(plain).lower()
+    words = analyzer.forms({*lowered.translate(_APART).split()}, wanted)
+    if len(words) > _FEW:
+        pairs = zip(plain, lowered.translate(_APART_IN_LINES).split("\n"), strict=True)
+        return found + [line for line, low in pairs if not words.isdisjoint(low.split())]
+    starts = [0, *accumulate(len(line) + 1 for line in plain)]
+    places = {bisect(starts, place) - 1 for word in words for place in _places(word, lowered)}
+    return found + [plain[place] for place in sorted(places)]
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    """Where it stands by itself."""
+    place = text.find(word)
+    while place >= 0:
+        end = place + len(word)
+        if not (text[place - 1 : place].isalnum() or text[end : end + 1].isalnum()):
+            yield place
+        place = text.find(word, end)

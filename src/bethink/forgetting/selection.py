@@ -1,0 +1,321 @@
+"""What is asked to be forgotten, and what that comes to. Read by `forgetting`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from bethink.clock import to_datetime, to_us
+from bethink.conversations import CONVERSATIONS as CONVERSATION_RECORDS
+from bethink.conversations import KIND as TURN
+from bethink.conversations import MESSAGES
+from bethink.errors import BadInput
+from bethink.forgetting.erasure import PageCut
+from bethink.forgetting.occurrences import MessageCut
+from bethink.memory import FACTS, KIND, PAST_KIND
+from bethink.messages import ToolMessage
+from bethink.redaction import redaction_of
+from bethink.store import Scan
+from bethink.store.reading import records_of
+from bethink.vault import KIND as PAGE
+from bethink.vault.folder import version_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from bethink.forgettable import Holding, Place
+    from bethink.memory import Fact
+    from bethink.memory.facts import State
+    from bethink.principal import Principal
+    from bethink.recall.service import Recall
+    from bethink.redaction import Redaction, Span
+    from bethink.store import Key, Store
+    from bethink.vault import Vault
+
+MAX_FOUND = 100
+CONVERSATIONS = "conversations"
+Kept: TypeAlias = Literal["keep", "remove"]
+_FOUND = 20
+_PAGE = 500
+_OUT_OF_USE: tuple[State, ...] = ("suggested", "superseded", "merged", "retracted")
+_RARE = 0.5
+"""Of the rare words of a question: "everything about Initech" has one that is none of the matter."""
+_LEAD = re.compile(
+    r"^\s*(?:everything|anything|all)\b(?:[^.]*?\b(?:about|of|on|regarding))?\s+", re.IGNORECASE
+)
+"""What stands before the matter: "everything that you know about Initech"."""
+_TOKEN = re.compile(r"([0-9a-f]{1,16})-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to forget, in one way.
+
+    The facts with these `ids`; or what answers `query`, the best `k` of it; or
+    what was learnt `since` (inclusive) and `until` (exclusive); or `everything`: all facts,
+    and what was said in conversations, which these either `keep`, to be read and not
+    recalled, or do not (`conversations`); `kinds` go with it, each as a whole.
+    It is asked for in the conversation `asked_in`, if in any, which stays.
+    """
+
+    ids: Sequence[str] = ()
+    query: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    everything: bool = False
+    k: int = _FOUND
+    kinds: Sequence[str] = ()
+    conversations: Kept | None = None
+    asked_in: str | None = None
+
+    def check(self) -> None:
+        """Refuse what names nothing, or two things.
+
+        Raises:
+            BadInput: the sentence says what to name.
+        """
+        named = (bool(self.ids), self.query is not None, bool(self.since or self.until), self.everything)
+        if sum(named) != 1 or not (self.query is None or self.query.strip()):
+            message = "Say what to forget in one way: ids, a query, since and until, or all."
+            raise BadInput(message)
+        if not 1 <= self.k <= MAX_FOUND:
+            message = f"k is {self.k}: give a number from 1 to {MAX_FOUND}."
+            raise BadInput(message)
+        if (self.kinds or self.conversations) and not self.everything:
+            message = "kinds and conversations go with all: they say what is to go beside all memories."
+            raise BadInput(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many things of one kind go, under what a person calls them, with its first lines."""
+
+    kind: str
+    one: str
+    many: str
+    count: int
+    lines: tuple[str, ...] = ()
+    shared: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What goes beside facts if everything does: these `kinds`, and what was said in conversations.
+
+    `others` are the kinds that nobody ticked: they stay.
+    """
+
+    kinds: tuple[str, ...]
+    conversations: Kept
+    asked_in: str | None
+    counts: tuple[Counted, ...] = ()
+    others: tuple[Counted, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing of it."""
+        return not any(one.count for one in self.counts)
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """How many there are, by kind."""
+        return {one.kind: one.count for one in self.counts}
+
+    @property
+    def lines(self) -> list[str]:
+        """The first lines of each kind that a person ticked."""
+        return [f"{one.one}: {line}" for one in self.counts for line in one.lines]
+
+    def told(self, *, is_done: bool) -> list[str]:
+        """In words how many of each go, or are gone, and who else uses them."""
+        told: list[str] = []
+        for one in self.counts:
+            what = f"{one.count:,} {one.one if one.count == 1 else one.many}"
+            if one.kind == CONVERSATIONS and self.conversations == "keep":
+                what = f"what was said in {what}, which {'stay' if is_done else 'would stay'} to be read"
+            if one.count:
+                told.append(what if is_done or not one.shared else f"{what}. {one.shared}")
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is wanted, as it is kept: ids of facts, parts of messages and of pages, other `places`.
+
+    `has_more` tells of a query that more answers than the best `k`, `whole` what goes with everything.
+    """
+
+    facts: tuple[str, ...] = ()
+    cuts: tuple[MessageCut, ...] = ()
+    has_more: bool = False
+    pages: tuple[PageCut, ...] = ()
+    whole: Whole | None = None
+    places: tuple[Place, ...] = ()
+
+    def token(self, at: int) -> str:
+        """Stands for exactly this, chosen at a moment; tells nothing of it."""
+        named = "\n".join((*self.facts, "", *(f"{cut.message} {cut.spans}" for cut in self.cuts)))
+        named += "".join(f"\n{cut.content} {cut.spans}" for cut in self.pages)
+        named += "".join(f"\n{place.kind} {place.id} {place.field} {place.spans}" for place in self.places)
+        if (whole := self.whole) is not None:
+            counts = [(one.kind, one.count, one.shared) for one in whole.counts]
+            named += f"\n{whole.kinds} {whole.conversations} {counts}"
+        return f"{at:x}-{hashlib.blake2b(named.encode(), digest_size=8).hexdigest()}"
+
+
+def is_token(text: str) -> bool:
+    """Whether this looks like the token of a preview."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def moment_of(token: str) -> int:
+    """When the choice of a token was made, in microseconds UTC.
+
+    Raises:
+        BadInput: this is no token.
+    """
+    if (match := _TOKEN.fullmatch(token)) is None:
+        message = "This is no preview's token: ask for a preview and confirm with its own."
+        raise BadInput(message)
+    return int(match[1], 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """Finds what is wanted; a question finds what scores `min_score` and more."""
+
+    store: Store
+    recall: Recall
+    min_score: float
+    vault: Vault
+
+    async def chosen(self, principal: Principal, wanted: Wanted, at: int) -> Chosen:
+        """What is wanted of all that was there at a moment.
+
+        Raises:
+            BadInput: `wanted` is not fit; a time has no zone.
+        """
+        wanted.check()
+        if wanted.query is not None:
+            return await self._answering(principal, wanted.query, k=wanted.k, at=at)
+        if wanted.ids:
+            found = await self.store.get(FACTS, principal.owner, list(dict.fromkeys(wanted.ids)))
+            return Chosen(tuple(fact.record.id for fact in found if fact is not None))
+        since = 0 if wanted.since is None else _us(wanted.since)
+        until = at + 1 if wanted.until is None else min(_us(wanted.until), at + 1)
+        learnt = self._facts(principal.owner, since=since, until=until)
+        return Chosen(tuple([fact.id async for fact in learnt]))
+
+    async def _answering(self, principal: Principal, query: str, *, k: int, at: int) -> Chosen:
+        """The best `k` that recall finds, past facts too; then facts out of use by their words."""
+        kinds = {KIND, PAST_KIND, TURN, PAGE} & set(self.recall.kinds)
+        hits = await self.recall.search(principal, query, k + 1, kinds=kinds, until=to_datetime(at + 1))
+        sure = [hit for hit in hits if hit.score >= self.min_score]
+        known = {hit.id for hit in sure}
+        unused = [id for id in await self._out_of_use(principal.owner, query, at) if id not in known]
+        left = len(sure[:k])
+        facts = {*(hit.id for hit in sure[:k] if hit.kind == KIND), *unused[: k - left]}
+        told = {hit.id for hit in sure[:k] if hit.kind == TURN}
+        told |= await self._not_recalled(principal.owner, query, at)
+        texts = [query, *await self._contents(principal.owner, facts)]
+        cuts = await self._cuts(principal.owner, told, texts)
+        on_pages = [hit.id for hit in sure[:k] if hit.kind == PAGE]
+        pages = await self._page_cuts(principal.owner, on_pages, texts)
+        return Chosen(tuple(sorted(facts)), cuts, len(sure) + len(unused) > k, pages)
+
+    async def _contents(self, owner: str, ids: Iterable[str]) -> list[str]:
+        found = await self.store.get(FACTS, owner, sorted(ids))
+        return [fact.record.content for fact in found if fact is not None]
+
+    async def _cuts(self, owner: str, told: Iterable[str], texts: Sequence[str]) -> tuple[MessageCut, ...]:
+        """The parts of what was told that say one of the texts."""
+        about = redaction_of(texts)
+        said = await self.store.get(MESSAGES, owner, sorted(told))
+        cuts = [
+            MessageCut(one.record.id, one.version, tuple(about.spans(one.record.message.content, close=True)))
+            for one in said
+            if one is not None and not isinstance(one.record.message, ToolMessage)
+        ]
+        return tuple(cut for cut in cuts if cut.spans)
+
+    async def _not_recalled(self, owner: str, query: str, at: int) -> set[str]:
+        """Messages that recall does not look for, or ranks last, where their words answer the question.
+
+        Those of temporary conversations, those that were taken out of recall, and what was only asked.
+        """
+        places = records_of(self.store, owner, Scan(CONVERSATION_RECORDS, {"temporary": 1}, limit=_PAGE))
+        temporary = {held.id async for held in places}
+        asked = redaction_of([query])
+        return {
+            one.id
+            async for one in records_of(self.store, owner, Scan(MESSAGES, limit=_PAGE))
+            if (one.withdrawn or one.lookup or one.conversation in temporary)
+            and one.at <= at
+            and _is_answered(asked, one.message.content)
+        }
+
+    async def _page_cuts(self, owner: str, ids: Sequence[str], texts: Sequence[str]) -> tuple[PageCut, ...]:
+        """The sentences of these parts of pages that say one of the texts."""
+        about = redaction_of(texts)
+        spans: defaultdict[str, set[Span]] = defaultdict(set)
+        for part in await self.vault.parts(owner, sorted(ids)):
+            if part is not None:
+                found = about.spans(part.text[part.start : part.end], close=True)
+                places = {(part.start + start, part.start + end) for start, end in found}
+                spans[version_of(part.text.encode())] |= places
+        return tuple(PageCut(content, tuple(sorted(at))) for content, at in sorted(spans.items()) if at)
+
+    async def _out_of_use(self, owner: str, query: str, at: int) -> list[str]:
+        """Facts that recall does not look for, where their words answer the question."""
+        asked = redaction_of([query])
+        return [
+            fact.id
+            for state in _OUT_OF_USE
+            async for fact in self._facts(owner, until=at + 1, where={"state": state})
+            if _is_answered(asked, " ".join((fact.content, *fact.topics)))
+        ]
+
+    def _facts(
+        self, owner: str, *, since: int = 0, until: int, where: Mapping[str, Key] | None = None
+    ) -> AsyncGenerator[Fact]:
+        """The facts learnt in a time, oldest first."""
+        scan = Scan(FACTS, where or {}, order="created_at", low=since, high=until, limit=_PAGE)
+        return records_of(self.store, owner, scan)
+
+
+def holding(query: str) -> Holding:
+    """Which sentences hold what a question is about: all of its rare words or, if it has none, all words.
+
+    What goes as a whole must say all of it: half of it, as among messages, would take too much.
+    """
+    asked = redaction_of([_LEAD.sub("", query)])
+    words = asked.marks or {word for saying in asked.sayings for word in saying.words}
+
+    def held(text: str) -> list[Span]:
+        found = asked.spans(text, close=True)
+        return [
+            (start, end) for start, end in found if words <= set(asked.analyzer.document(text[start:end]))
+        ]
+
+    return held
+
+
+def _is_answered(asked: Redaction, text: str) -> bool:
+    """Whether a text has the rare words of what is asked or, where that has none, all of its words."""
+    there = set(asked.analyzer.document(text))
+    if asked.marks:
+        return len(asked.marks & there) >= _RARE * len(asked.marks)
+    words = {word for saying in asked.sayings for word in saying.words}
+    return bool(words) and words <= there
+
+
+def _us(moment: datetime) -> int:
+    try:
+        return to_us(moment)
+    except ValueError as error:
+        message = f"{moment.isoformat()} has no time zone: add one, such as Z for UTC."
+        raise BadInput(message) from error

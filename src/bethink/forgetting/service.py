@@ -1,0 +1,470 @@
+"""Forgetting for good: whatever was kept of facts, wherever it was kept.
+
+Doors, the command line, slash commands and tools forget through here. After it
+the facts and all their versions are in no record, no index and no journal, what
+said them in conversations reads "[forgotten]", and no file of the store holds a
+trace. What is to go is written down first, by ids alone, so that a forgetting
+which was cut short is finished at the next start.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from bethink.errors import BadInput, BethinkError, Conflict, NotAllowed
+from bethink.forgetting.announcements import INTENTS, Intent
+from bethink.forgetting.erasure import cut_out, erase_of, rename_of, told_to
+from bethink.forgetting.occurrences import texts_of
+from bethink.forgetting.receipt import Held, Preview, Receipt, Said, Told, ToldPage, outside
+from bethink.forgetting.selection import CONVERSATIONS, Chosen, Counted, Wanted, Whole, holding, moment_of
+from bethink.memory import FACTS, Fact
+from bethink.messages import UserMessage
+from bethink.principal import OWN_EYES
+from bethink.redaction import redaction_of
+from bethink.store import Delete, Put, Scan
+from bethink.store.reading import owners_of
+from bethink.telemetry import log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Collection as Some
+
+    from bethink.clock import Clock, Ids
+    from bethink.forgettable import Forgettable, Place, Taken
+    from bethink.forgetting.announcements import Forgettings
+    from bethink.forgetting.occurrences import Found, Traces
+    from bethink.forgetting.selection import Choosing
+    from bethink.memory import Memory
+    from bethink.principal import Principal
+    from bethink.redaction import Redaction
+    from bethink.store import Change, Store
+    from bethink.vault.views import Views
+
+_TRIES = 20
+_LINES = 5
+"""Of each kind that a person ticks, what a preview shows."""
+_ALWAYS = "facts"
+_ALL = re.compile(
+    r"(?P<asked>(?:please )?(?:forget|delete|erase|remove) )?"
+    r"(?:everything|all|(?:all(?: of)? )?(?:my|your) (?:data|memor(?:y|ies)))"
+    r"(?: (?:that )?(?:you )?(?:know|have|remember|about me|of me|on me))*[.!]?",
+    re.IGNORECASE,
+)
+"""The words in which people ask for all of it (spec 002, "Data control")."""
+_NOT_WHOLE = (
+    "Forgetting goes by all that is kept, of which a filter hides something from you: "
+    "it is done on the owner's own page or in their terminal."
+)
+_log = log("forgetting")
+
+
+class SpokenNow(Protocol):
+    """What is being said now, and what is kept of runs; `app` wires `agent/runs`."""
+
+    async def write(self, owner: str) -> None:
+        """Have all that was said so far kept, so that it is found."""
+        ...
+
+    async def hush(self, owner: str) -> None:
+        """Have no run of the owner keep what is announced from now on, in whichever process it lives."""
+        ...
+
+    async def forget(self, owner: str, found: Found) -> Sequence[Change]:
+        """The changes by which nothing of it is left in what is kept of runs and requests, and in files."""
+        ...
+
+    async def scrub(self, owner: str) -> None:
+        """Remove the contents of files that are no longer there."""
+        ...
+
+    @property
+    def forgettable(self) -> Forgettable:
+        """What conversations tell of themselves; `clear` is how all of them go."""
+        ...
+
+    async def clear(self, owner: str, spare: str | None, *, keep: bool) -> None:
+        """Take what was said out of recall or, if not kept, remove it, but for what `spare` says now."""
+        ...
+
+
+class FactLines(Protocol):
+    """What shows facts outside memory, line by line; `app` wires the mirror's."""
+
+    async def of(self, owner: str, facts: Some[str]) -> Sequence[str]:
+        """The ids of the lines that show these facts, or showed them last."""
+        ...
+
+    def without(self, lines: Sequence[str]) -> Sequence[Change]:
+        """The changes by which nothing is known of these lines."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Removes facts of all owners for good; every call acts for one principal.
+
+    `forgettable` are the kinds that go with everything if their owner ticks them.
+    `left` tells, behind a scrub of the store, what may still hold what was removed.
+    """
+
+    store: Store
+    choosing: Choosing
+    traces: Traces
+    forgettings: Forgettings
+    spoken: SpokenNow = field(repr=False)
+    fact_lines: FactLines = field(repr=False)
+    memory: Memory = field(repr=False)
+    views: Views = field(repr=False)
+    clock: Clock
+    new_id: Ids
+    forgettable: Sequence[Forgettable] = ()
+    left: Callable[[], tuple[str, ...]] = tuple
+
+    async def meant(self, principal: Principal, query_or_id: str) -> Wanted:
+        """What a person or a model names in one word or more: a fact's id, everything, else a question.
+
+        Raises:
+            NotAllowed: a filter hides something from them, and their door is not the owner's own.
+        """
+        await self._check_sees_all(principal)
+        (fact,) = await self.store.get(FACTS, principal.owner, [query_or_id.strip()])
+        if fact is not None:
+            return Wanted(ids=[fact.record.id])
+        return Wanted(everything=True) if _means_all(query_or_id) else Wanted(query=query_or_id)
+
+    async def preview(self, principal: Principal, wanted: Wanted) -> Preview:
+        """What would go; nothing changes.
+
+        Raises:
+            BadInput: `wanted` names nothing, or two things.
+            NotAllowed: see `meant`.
+        """
+        await self._check_sees_all(principal)
+        at = self.clock.now_us()
+        chosen = await self._chosen(principal, wanted, at)
+        found = await self._found(principal.owner, chosen)
+        taken = await self._taken(principal.owner, chosen.places)
+        lines = await self.fact_lines.of(principal.owner, {fact.record.id for fact in found.facts})
+        erase = erase_of(await self._of_pages(principal.owner, found, chosen), lines)
+        pages = await told_to(self.views, principal, erase)
+        facts, named = [fact.record for fact in found.facts], {*chosen.facts}
+        held = {place.id for place in chosen.places}
+        return Preview(
+            token=chosen.token(at),
+            facts=tuple(fact for fact in facts if fact.id in named),
+            versions=tuple(fact for fact in facts if fact.id not in named),
+            said=tuple(
+                Said(
+                    message=item.now.id,
+                    conversation=item.now.conversation,
+                    by_owner=isinstance(item.now.message, UserMessage),
+                    at=item.now.at,
+                    sentences=item.gone,
+                )
+                for item in found.messages
+            ),
+            titles=tuple(one.id for one in found.renamed),
+            held=self._held(chosen.places, taken),
+            has_more=chosen.has_more,
+            people=tuple(
+                Told(one.now.id, one.name, one.gone) for one in found.people if one.now.id not in held
+            ),
+            pages=tuple(ToldPage(one.path, one.parts) for one in pages),
+            whole=chosen.whole,
+        )
+
+    async def confirm(self, principal: Principal, wanted: Wanted, token: str) -> Receipt:
+        """Forget what a preview of the same showed; `token` is the preview's.
+
+        Raises:
+            BadInput: `token` is no preview's.
+            Conflict: what would go is no longer what was shown, or see `forget`.
+            StorageError: see `forget`.
+            NotAllowed: see `meant`.
+        """
+        await self._check_sees_all(principal)
+        at = moment_of(token)
+        chosen = await self._chosen(principal, wanted, at)
+        if token != chosen.token(at):
+            message = "What would be forgotten has changed since it was shown. Look at it again."
+            raise Conflict(message)
+        return await self._begin(principal.owner, chosen)
+
+    async def forget(self, principal: Principal, ids: Sequence[str]) -> Receipt:
+        """Forget the facts with these ids, with all their versions; unknown ids are passed over.
+
+        Raises:
+            Conflict: others kept changing what says them; it is completed at the next start.
+            StorageError: they are gone from every record, but other readers keep
+                traces in the files; the next forgetting or start removes those too.
+        """
+        return await self._begin(principal.owner, Chosen(tuple(ids)))
+
+    async def forget_all(
+        self, principal: Principal, wanted: Wanted | None = None, *, is_shown: bool = False
+    ) -> Receipt:
+        """Forget everything: each fact, whatever its state, and what else is `wanted`.
+
+        `is_shown` says that its owner was shown a preview.
+
+        Raises:
+            BadInput: pages are wanted that other programs use: that is shown first.
+            NotAllowed: see `meant`.
+        """
+        await self._check_sees_all(principal)
+        chosen = await self._chosen(principal, wanted or Wanted(everything=True), self.clock.now_us())
+        shared = [one.shared for one in chosen.whole.counts if one.shared] if chosen.whole else []
+        if shared and not is_shown:
+            message = f"{' '.join(shared)} Look at a preview of this, and confirm that."
+            raise BadInput(message)
+        return await self._begin(principal.owner, chosen)
+
+    async def _chosen(self, principal: Principal, wanted: Wanted, at: int) -> Chosen:
+        """What is wanted of all that was there at a moment.
+
+        Raises:
+            BadInput: see `preview`.
+        """
+        chosen = await self.choosing.chosen(principal, wanted, at)
+        if wanted.query is not None:
+            holds = holding(wanted.query)
+            places = [place for one in self._kinds for place in await one.find(principal.owner, holds)]
+            return replace(chosen, places=tuple(places))
+        if not wanted.everything:
+            return chosen
+        ticked = set(wanted.kinds) - {_ALWAYS, CONVERSATIONS}
+        if unknown := sorted(ticked - {one.kind for one in self.forgettable}):
+            names = ", ".join((_ALWAYS, CONVERSATIONS, *(one.kind for one in self.forgettable)))
+            message = f"There is no kind {unknown[0]!r}: there are {names}."
+            raise BadInput(message)
+        owner = principal.owner
+        counts = [
+            Counted(
+                *(one.kind, one.one, one.many, count := await one.count(owner)),
+                lines=tuple(await one.lines(owner, _LINES)) if count else (),
+                shared=await one.shared(owner),
+            )
+            for one in self._kinds
+        ]
+        goes = {CONVERSATIONS, *ticked}
+        whole = Whole(
+            kinds=tuple(one.kind for one in self.forgettable if one.kind in ticked),
+            conversations=wanted.conversations or "keep",
+            asked_in=wanted.asked_in,
+            counts=tuple(one for one in counts if one.kind in goes),
+            others=tuple(one for one in counts if one.kind not in goes),
+        )
+        return replace(chosen, whole=whole)
+
+    @property
+    def _kinds(self) -> Sequence[Forgettable]:
+        """All kinds; conversations go by `SpokenNow.clear` if everything does."""
+        return (self.spoken.forgettable, *self.forgettable)
+
+    async def _taken(self, owner: str, places: Sequence[Place]) -> dict[str, Taken]:
+        """What goes of places, by kind."""
+        taken = {
+            one.kind: await one.take(owner, [place for place in places if place.kind == one.kind])
+            for one in self._kinds
+        }
+        return {kind: one for kind, one in taken.items() if one.gone}
+
+    def _held(self, places: Sequence[Place], taken: Mapping[str, Taken]) -> tuple[Held, ...]:
+        """What goes of places, as it is told."""
+        return tuple(
+            Held(
+                *(one.kind, one.one, one.many, len({place.id for place in places if place.kind == one.kind})),
+                lines=tuple(f"{what}: {text}" for what, text in taken[one.kind].gone),
+            )
+            for one in self._kinds
+            if one.kind in taken
+        )
+
+    async def _empty(self, owner: str, places: Sequence[Place]) -> None:
+        """Have places hold nothing any more; done again, it finds less."""
+        for _ in range(_TRIES):
+            taken = await self._taken(owner, places)
+            changes = [change for one in taken.values() for change in one.changes]
+            try:
+                await self.store.commit(owner, changes)
+            except Conflict:
+                continue
+            return
+        raise Conflict
+
+    async def finish_earlier(self) -> None:
+        """Complete what an earlier process did not; what still cannot be is logged, and tried again later."""
+        try:
+            await self.finish_all()
+        except BethinkError as error:
+            _log.error("what was being forgotten could not be completed: %s", error)
+
+    async def finish_all(self) -> None:
+        """Complete what was begun and cut short, whoever's it is; all of them are tried.
+
+        Raises:
+            BethinkError: something could not be completed; it is tried again at the next start.
+        """
+        failed: BethinkError | None = None
+        async for owner in owners_of(self.store, INTENTS):
+            try:
+                await self.finish(owner)
+            except BethinkError as error:
+                failed = error
+        if failed is not None:
+            raise failed
+
+    async def finish(self, owner: str) -> None:
+        """Complete what was begun and cut short."""
+        for state in ("open", "traces", "done"):
+            page = await self.store.scan(owner, Scan(INTENTS, {"state": state}, order="at"))
+            for item in page.items:
+                await self._complete(owner, item.record)
+
+    async def _check_sees_all(self, principal: Principal) -> None:
+        """What is forgotten is told by counts and sentences, of what is hidden, too; the owner decides."""
+        if principal.door not in OWN_EYES and await self.views.rules(principal):
+            raise NotAllowed(_NOT_WHOLE)
+
+    async def _begin(self, owner: str, chosen: Chosen) -> Receipt:
+        await self.finish(owner)
+        facts = await self.traces.versions(owner, chosen.facts)
+        now = self.clock.now_us()
+        whole = chosen.whole
+        held = self._held(chosen.places, await self._taken(owner, chosen.places))
+        if not (facts or chosen.cuts or chosen.pages or held or (whole and not whole.is_empty)):
+            return Receipt(now)
+        ids = tuple(fact.record.id for fact in facts)
+        intent = Intent(
+            id=self.new_id(),
+            at=now,
+            state="open",
+            facts=ids,
+            cuts=chosen.cuts,
+            pages=chosen.pages,
+            places=chosen.places,
+        )
+        if whole is not None:
+            intent = msgspec.structs.replace(
+                intent, kinds=whole.kinds, conversations=whole.conversations, asked_in=whole.asked_in
+            )
+        await self.forgettings.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
+        # A receipt quotes nothing.
+        held = tuple(replace(one, lines=()) for one in held)
+        done = await self._complete(owner, intent)
+        return replace(done, has_more=chosen.has_more, whole=whole, held=held)
+
+    async def _complete(self, owner: str, intent: Intent) -> Receipt:
+        """Do what is left to be done; again where another writer came between."""
+        receipt = Receipt(intent.at)
+        if intent.state == "open":
+            await self._clear(owner, intent)
+            receipt = await self._repeated(owner, intent)
+        await self._empty(owner, intent.places)
+        await self.spoken.scrub(owner)
+        await self.views.vault.purge(owner)
+        await self.store.scrub()
+        await self.store.commit(owner, [Delete(INTENTS, intent.id)])
+        return replace(receipt, outside=(*receipt.outside, *self.left()))
+
+    async def _clear(self, owner: str, intent: Intent) -> None:
+        """What goes beside facts, if everything does; done again, it finds less."""
+        if not intent.conversations:
+            return
+        for _ in range(_TRIES):
+            try:
+                await self.spoken.clear(owner, intent.asked_in, keep=intent.conversations == "keep")
+            except Conflict:
+                continue
+            break
+        else:
+            raise Conflict
+        for one in self.forgettable:
+            if one.kind in intent.kinds:
+                await one.remove(owner)
+
+    async def _repeated(self, owner: str, intent: Intent) -> Receipt:
+        async with self.memory.alone(owner):
+            await self.forgettings.announce(owner, intent.id)
+            await self.spoken.hush(owner)
+            for _ in range(_TRIES):
+                found = await self._found(owner, Chosen(intent.facts, intent.cuts, places=intent.places))
+                try:
+                    return await self._remove(owner, intent, found)
+                except Conflict:
+                    continue
+        raise Conflict
+
+    async def _remove(self, owner: str, intent: Intent, found: Found) -> Receipt:
+        """One commit; no run that is live says it again."""
+        going = {fact.record.id for fact in found.facts}
+        parting = await self.memory.parting(owner, going)
+        lines = await self.fact_lines.of(owner, going)
+        changes: list[Change] = [
+            *self.fact_lines.without(lines),
+            Put(INTENTS, msgspec.structs.replace(intent, state="traces")),
+            await self.forgettings.end(owner, intent.id),
+            *found.changes(),
+            *await self.spoken.forget(owner, found),
+            *parting,
+        ]
+        chosen = Chosen(intent.facts, intent.cuts, pages=intent.pages)
+        of_pages = await self._of_pages(owner, found, chosen)
+        rename = cache(partial(rename_of, of_pages))
+        async with self.views.vault.erasing(owner, erase_of(of_pages, lines), rename) as erased:
+            await self.store.commit(owner, [*changes, *erased.changes])
+            erased.done()
+        return Receipt(
+            at=intent.at,
+            facts=tuple(fact.record.id for fact in found.facts),
+            messages=tuple(item.now.id for item in found.messages),
+            titles=tuple(one.id for one in found.renamed),
+            doubted=tuple(_doubted(parting, going)),
+            people=tuple(one.now.id for one in found.people),
+            pages=tuple(erased.pages),
+            outside=outside(has_pages=bool(erased.changes), unreached=len(erased.unreached)),
+        )
+
+    async def _of_pages(self, owner: str, found: Found, chosen: Chosen) -> Redaction:
+        """What goes out of pages: the facts, and what was said of it in messages and on pages."""
+        said = await self.traces.said(owner, chosen.cuts)
+        on_pages = await cut_out(self.store, owner, chosen.pages)
+        texts = [text for fact in found.facts for text in texts_of(fact.record)]
+        return redaction_of([*texts, *on_pages, *(text for parts in said.values() for text in parts)])
+
+    async def _found(self, owner: str, chosen: Chosen) -> Found:
+        await self.spoken.write(owner)
+        facts = await self.traces.versions(owner, chosen.facts)
+        return await self.traces.of(owner, facts, chosen.cuts, also=await self._texts(owner, chosen.places))
+
+    async def _texts(self, owner: str, places: Sequence[Place]) -> list[str]:
+        """What goes of places: what says it elsewhere goes, too."""
+        taken = await self._taken(owner, places)
+        return [text for one in taken.values() for _, text in one.gone]
+
+
+def asks_for_all(said: str) -> bool:
+    """Whether a whole message asks to forget everything, such as "Delete my data"."""
+    found = _ALL.fullmatch(said.strip())
+    return found is not None and found["asked"] is not None
+
+
+def _means_all(words: str) -> bool:
+    """Whether these words ask for everything, such as "everything about me" or "my data"."""
+    return _ALL.fullmatch(words.strip()) is not None
+
+
+def _doubted(changes: Sequence[Change], going: Some[str]) -> Iterator[str]:
+    """The facts that rested on what is going."""
+    for change in changes:
+        match change:
+            case Put(record=Fact(id=id, doubts=doubts)):
+                if any(doubt.kind == "depends" and doubt.fact in going for doubt in doubts):
+                    yield id
+            case _:
+                pass

@@ -1,0 +1,285 @@
+"""An export as named members that can be read: a zip, a zip of zips, a folder, or one file.
+
+Whatever came over the network is read here, so nothing is believed: names are
+taken apart, what a member unpacks to is counted while it is read, and links,
+encrypted members and members of one name are left where they are and told.
+Nothing is ever written by a member's name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+import zipfile
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol
+
+from bethink.errors import BadInput
+from bethink.importing.items import Left
+from bethink.importing.zips import DAMAGED, Budget, Counted, opened_zip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from contextlib import AbstractContextManager
+
+    from bethink.importing.json_stream import Readable
+
+MAX_MEMBERS = 100_000
+"""Of an export; a folder or zip with more is no export of notes."""
+_NESTED = 2
+"""Zips in zips, as Notion makes them."""
+_MAX_NAME_BYTES = 1_000
+CONVERSATIONS = r"conversations(-\d+)?\.json"
+"""What the files are called that hold conversations."""
+_DRIVE = re.compile(r"[A-Za-z]:")
+_ENCRYPTED = 0x1
+_UNIX = 16
+"""Bits before the file's mode in a zip's attributes."""
+_JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)")
+
+
+class Opener(Protocol):
+    """Opens one member."""
+
+    def __call__(self) -> AbstractContextManager[Readable]:
+        """The member's bytes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of the export: its size in bytes as the archive claims, its last change, how it is read."""
+
+    size: int
+    changed: int | None
+    opener: Opener
+
+
+@dataclass(slots=True)
+class Archive:
+    """An export. `entries` are its members' names, relative, with slashes; `left` what could not be one."""
+
+    name: str
+    members: dict[str, Member] = field(default_factory=dict[str, Member])
+    left: list[Left] = field(default_factory=list[Left])
+    budget: Budget = field(default_factory=Budget)
+    _wanted: dict[str, list[str]] = field(default_factory=dict[str, list[str]], repr=False)
+
+    @property
+    def entries(self) -> Sequence[str]:
+        """The names, in order."""
+        return list(self.members)
+
+    @property
+    def size(self) -> int:
+        """What all members together claim to be, in bytes."""
+        return sum(member.size for member in self.members.values())
+
+    def named(self, pattern: str) -> list[str]:
+        """The members of which the last parts of the name fit a pattern, in order."""
+        if pattern not in self._wanted:
+            regex = re.compile(rf"(?:.*/)?{pattern}", re.IGNORECASE)
+            self._wanted[pattern] = sorted(name for name in self.members if regex.fullmatch(name))
+        return self._wanted[pattern]
+
+    @property
+    def talks(self) -> list[str]:
+        """The files of conversations, in order; any one JSON file that came alone, whatever it is called."""
+        alone = [name for name in self.members if len(self.members) == 1 and name.lower().endswith(".json")]
+        return self.named(CONVERSATIONS) or alone
+
+    @contextmanager
+    def open(self, name: str) -> Generator[Readable]:
+        """A member's bytes, counted.
+
+        Raises:
+            TooLarge: it unpacks to more than any export would.
+            BadInput: it is damaged.
+        """
+        try:
+            with self.members[name].opener() as file:
+                yield Counted(file, self.budget)
+        except DAMAGED as error:
+            raise BadInput(unreadable(name, error)) from error
+
+    def content(self, name: str, limit: int) -> bytes | None:
+        """A member whole; None where it is longer than `limit` bytes.
+
+        Raises:
+            TooLarge: it unpacks to more than any export would.
+            BadInput: it is damaged.
+        """
+        with self.open(name) as file:
+            parts: list[bytes] = []
+            size = 0
+            while part := file.read(1 << 16):
+                size += len(part)
+                if size > limit:
+                    return None
+                parts.append(part)
+        return b"".join(parts)
+
+    def leave(self, name: str, why: str, *, is_fault: bool = True) -> None:
+        """Tell that a member is left."""
+        self.left.append(Left(name, why, is_fault=is_fault))
+
+    def add(self, name: str, member: Member) -> None:
+        """Take in a member, unless its name is taken or no name for one.
+
+        Raises:
+            BadInput: there are too many.
+        """
+        if _JUNK.search(name):
+            return
+        safe = safe_name(name)
+        if safe is None:
+            self.leave(name[:80], "Its name leads out of the archive or is none, so it was not looked at.")
+        elif safe in self.members:
+            self.leave(safe, "The archive holds two of this name; the first was taken.")
+        elif len(self.members) >= MAX_MEMBERS:
+            message = f"This holds more than {MAX_MEMBERS:,} files: split it, or import a part of it."
+            raise BadInput(message)
+        else:
+            self.members[safe] = member
+
+
+def safe_name(name: str) -> str | None:
+    """A member's name as a relative path; None for one that leads elsewhere."""
+    path = name.replace("\\", "/")
+    if "\0" in path or len(path.encode("utf-8", "replace")) > _MAX_NAME_BYTES:
+        return None
+    if path.startswith("/") or _DRIVE.match(path):
+        return None
+    parts = [part for part in path.split("/") if part not in {"", "."}]
+    if not parts or ".." in parts:
+        return None
+    return "/".join(parts)
+
+
+def unreadable(name: str, error: Exception) -> str:
+    """Why a member cannot be read, as a sentence."""
+    if isinstance(error, NotImplementedError):
+        return f"{name} is packed in a way that is not known here: unpack the archive, and import the folder."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{name} cannot be read: {error.strerror}."
+    return f"{name} is damaged: the archive breaks off or was changed. Download it again."
+
+
+@contextmanager
+def opened(path: Path) -> Generator[Archive]:
+    """The export at a path, open for as long as the block lasts.
+
+    Raises:
+        BadInput: there is nothing at the path, or it cannot be read as what it seems to be.
+        TooLarge: it is no export, but a bomb.
+    """
+    archive = Archive(path.name)
+    with ExitStack() as stack:
+        try:
+            mode = path.stat().st_mode
+            if stat.S_ISDIR(mode):
+                _add_folder(archive, path)
+            elif not stat.S_ISREG(mode):
+                message = f"{path.name} is neither a file nor a folder."
+                raise BadInput(message)
+            elif zipfile.is_zipfile(path):
+                archive.budget.packed = path.stat().st_size
+                _add_zip(archive, stack, stack.enter_context(path.open("rb")))
+            else:
+                archive.add(path.name, _of_file(path))
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror or 'it is damaged'}."
+            raise BadInput(message) from error
+        yield archive
+
+
+def _of_file(path: Path) -> Member:
+    found = path.stat()
+    return Member(found.st_size, _us(found.st_mtime), lambda: _plainly(path))
+
+
+@contextmanager
+def _plainly(path: Path) -> Generator[IO[bytes]]:
+    # A link that was put there since the folder was listed is not followed.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        yield file
+
+
+def _add_folder(archive: Archive, root: Path) -> None:
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        for name in sorted(folders):
+            if (Path(folder) / name).is_symlink():
+                archive.leave(str((Path(folder) / name).relative_to(root)), "A link: it was not followed.")
+        for name in sorted(files):
+            path = Path(folder) / name
+            shown = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode):
+                archive.add(shown, _of_file(path))
+            else:
+                archive.leave(shown, "A link or no file: it was not followed.")
+
+
+def _add_zip(archive: Archive, stack: ExitStack, file: IO[bytes], *, depth: int = 0) -> None:
+    packed = stack.enter_context(opened_zip(file, archive.name, MAX_MEMBERS))
+    for info in packed.infolist():
+        # A name may be empty, of which `is_dir` would take the last character.
+        if info.filename.endswith("/") or _JUNK.search(info.filename):
+            continue
+        mode = info.external_attr >> _UNIX
+        if stat.S_ISLNK(mode):
+            archive.leave(info.filename[:80], "A link: it was not followed.")
+        elif info.flag_bits & _ENCRYPTED:
+            archive.leave(info.filename[:80], "Encrypted: unpack the archive with its password first.")
+        elif info.filename.lower().endswith(".zip") and depth < _NESTED:
+            _add_nested(archive, stack, packed, info=info, depth=depth)
+        else:
+            archive.add(info.filename, Member(info.file_size, _zipped(info), _opener(packed, info)))
+
+
+def _add_nested(
+    archive: Archive, stack: ExitStack, packed: zipfile.ZipFile, *, info: zipfile.ZipInfo, depth: int
+) -> None:
+    """A zip within a zip, unpacked beside: reading one in place begins anew at every step back."""
+    spooled = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+    try:
+        with packed.open(info) as inner:
+            counted = Counted(inner, archive.budget)
+            while part := counted.read(1 << 16):
+                spooled.write(part)
+        _add_zip(archive, stack, spooled, depth=depth + 1)
+    except DAMAGED as error:
+        archive.leave(info.filename[:80], unreadable("This archive within the archive", error))
+
+
+def _opener(
+    packed: zipfile.ZipFile, info: zipfile.ZipInfo
+) -> Callable[[], AbstractContextManager[IO[bytes]]]:
+    return lambda: packed.open(info)
+
+
+def _zipped(info: zipfile.ZipInfo) -> int | None:
+    """When a member was changed, by a clock whose zone nobody wrote down."""
+    from datetime import UTC, datetime
+
+    from bethink.clock import to_us
+
+    try:
+        moment = datetime(*info.date_time, tzinfo=UTC)
+    except ValueError:
+        return None
+    return to_us(moment) if moment.year > _FIRST_YEAR else None
+
+
+_FIRST_YEAR = 1980
+"""What zips say that have no date."""
+
+
+def _us(seconds: float) -> int:
+    return int(seconds * 1_000_000)

@@ -1,0 +1,126 @@
+"""What goes on beside requests: vectors that are missing, the embedding model's set-up. `app` runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from bethink.conversations import MESSAGES
+from bethink.errors import BethinkError, EmbeddingsUnavailable
+from bethink.memory import FACTS
+from bethink.store.reading import owners_of
+from bethink.telemetry import log, recorded
+from bethink.vault import PAGES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bethink.embeddings.minilm_build import Progress
+    from bethink.maintenance.vectors import Vectors
+
+_AGAIN_S = 60.0
+"""Behind a scrub that failed: another program read the files, or Redis was away. And between two looks
+for the embedding model."""
+_FETCH_EACH = 64
+"""Of so many looks for the embedding model one fetches it at least; at first each second, then fewer."""
+_log = log("background")
+
+
+@dataclass(slots=True)
+class Background:
+    """Vectors and the model that makes them; `progress` tells how far the model's set-up is."""
+
+    vectors: Vectors
+    models: Path
+    progress: str | None = None
+    again_s: float = _AGAIN_S
+    _owners: set[str] = field(default_factory=set[str])
+    _asked: anyio.Event = field(default_factory=anyio.Event)
+    _deleted: anyio.Event = field(default_factory=anyio.Event)
+
+    def ask_vectors(self, owner: str) -> None:
+        """Have the owner's items given their vectors soon, if there is a model that makes them."""
+        if self.vectors.embeddings.unavailable:
+            return
+        self._owners.add(owner)
+        self._asked.set()
+
+    async def fill_vectors(self) -> None:
+        """Work off what was asked for, for ever."""
+        while True:
+            await self._asked.wait()
+            self._asked = anyio.Event()
+            while self._owners:
+                with recorded(_log, "an owner's vectors are still missing"):
+                    await self._fill(self._owners.pop())
+
+    async def _fill(self, owner: str) -> None:
+        try:
+            count = await self.vectors.fill(owner)
+        except BethinkError as error:
+            _log.warning("vectors are still missing: %s", error)
+        else:
+            if count:
+                _log.info("gave %d items their vectors", count)
+
+    def ask_scrub(self) -> None:
+        """Have the store leave no trace of what was deleted, soon: once for all that asks meanwhile."""
+        self._deleted.set()
+
+    async def scrub_always(self) -> None:
+        """Work off what was asked for, for ever."""
+        while True:
+            await self._deleted.wait()
+            self._deleted = anyio.Event()
+            try:
+                await self.vectors.store.scrub()
+            except BethinkError as error:
+                _log.warning("traces of what was deleted stay for now: %s", error)
+                await anyio.sleep(self.again_s)
+                self._deleted.set()
+            except BaseException:
+                self._deleted.set()
+                raise
+
+    async def ready_embedder(self) -> None:
+        """Load the embedding model; where its file is missing or damaged, fetch it first.
+
+        Until it is there recall goes by words and says so. What failed is tried again: the file each
+        minute, as somebody may put it there, the way to it less and less often.
+        """
+        self.progress = "The embedding model is being loaded."
+        rounds, fetch_at = 0, 0
+        while True:
+            try:
+                await self._load_or_fetch(may_fetch=rounds == fetch_at)
+            except EmbeddingsUnavailable as error:
+                if rounds == fetch_at:
+                    _log.warning("%s", error)
+            else:
+                return
+            finally:
+                self.progress = None
+            if rounds == fetch_at:
+                fetch_at += min(max(fetch_at, 1), _FETCH_EACH)
+            rounds += 1
+            await anyio.sleep(self.again_s)
+
+    async def _load_or_fetch(self, *, may_fetch: bool) -> None:
+        embeddings = self.vectors.embeddings
+        try:
+            await embeddings.load()
+        except EmbeddingsUnavailable:
+            if not may_fetch:
+                raise
+            from bethink.embeddings.minilm_build import fetch_model
+
+            await fetch_model(self.models, self._tell)
+            await embeddings.load()
+        async for owner in owners_of(self.vectors.store, FACTS, MESSAGES, PAGES):
+            self.ask_vectors(owner)
+
+    def _tell(self, progress: Progress) -> None:
+        self.progress = f"{progress.stage} ({progress.percent} %)"
+        _log.info("embedding model: %s", self.progress)

@@ -1,0 +1,269 @@
+"""What changed on either side since the last time: pages, their lines, facts. `passing` works on it.
+
+Only what may have changed is read: the facts of the log's newest steps, the
+pages of the vault's newest changes, and what belongs to one of them. All of it
+is read the first time, and where the log does not tell what was changed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal
+
+import anyio.to_thread
+import msgspec
+
+from bethink.errors import BadInput, NoSuchPage, TooLarge
+from bethink.forgetting.announcements import ended
+from bethink.memory import FACTS, STEPS
+from bethink.memory.draft import REVISION, REVISIONS
+from bethink.memory.facts import MARK
+from bethink.mirror.lines import shown_in
+from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, Line, Mirrored, Refusal
+from bethink.store import Scan, Versioned
+from bethink.store.reading import items_of, records_of
+from bethink.vault.paths import is_conflict_copy
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+
+    from bethink.memory import Fact
+    from bethink.mirror.lines import Shown
+    from bethink.store import Store
+    from bethink.vault import Vault
+
+FOLDER: Final = "memories/"
+"""Where a new line becomes a fact, and where facts get their lines."""
+Hand = Literal["person", "agent", "stranger", "import"]
+"""Who wrote a line; a `stranger` is a model that had read words from outside, or a page from there."""
+_PAGE: Final = 1_000
+_LONGEST_CHAIN: Final = 100
+"""Corrections of corrections that are followed to what a fact became."""
+_LATEST: Final = 20
+
+
+@dataclass(slots=True)
+class Seen:
+    """A page as its file is now; `version` is None where there is none. One that is `odd` cannot be read.
+
+    `untrusted` says that a model wrote in it what may come from outside.
+    """
+
+    path: str
+    version: str | None = None
+    text: str = ""
+    marked: Sequence[Shown] = ()
+    unmarked: Sequence[Shown] = ()
+    odd: bool = False
+    untrusted: bool = False
+
+
+@dataclass(slots=True)
+class Look:
+    """What may have changed. `lines` are by their ids, `facts` by theirs, `pages` by their paths.
+
+    `next` is how far both sides are compared once this is done. `is_anew` where all was asked for.
+    """
+
+    now: Mirrored
+    version: int
+    next: Mirrored
+    is_whole: bool
+    is_anew: bool = False
+    pages: dict[str, Seen] = field(default_factory=dict[str, Seen])
+    lines: dict[str, Versioned[Line]] = field(default_factory=dict[str, "Versioned[Line]"])
+    facts: dict[str, Fact] = field(default_factory=dict[str, "Fact"])
+    touched: list[str] = field(default_factory=list[str])
+    marked: defaultdict[str, list[tuple[Seen, Shown]]] = field(
+        default_factory=lambda: defaultdict[str, list[tuple[Seen, "Shown"]]](list)
+    )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing changed since the last time."""
+        return self.next == self.now and not self.is_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Reads both sides of an owner."""
+
+    store: Store
+    vault: Vault
+
+    async def state(self, owner: str) -> Versioned[Mirrored]:
+        """How far both sides were compared; of version 0 where they never were."""
+        (found,) = await self.store.get(MIRRORS, owner, [ONE])
+        return found or Versioned(Mirrored(id=ONE), 0)
+
+    async def begun(self, owner: str, *, at: int, whole: bool) -> Look:
+        """What the numbers say: nothing is read yet but the log."""
+        state = await self.state(owner)
+        (revision,) = await self.store.get(REVISIONS, owner, [REVISION])
+        counted = 0 if revision is None else revision.version
+        forgotten = await ended(self.store, owner)
+        change, _ = await self.vault.changed_since(owner, 2**62)
+        now = state.record
+        following = msgspec.structs.replace(now, change=change, revision=counted, ended=forgotten)
+        is_over = now.paused and not await self.store.count(owner, LINES, {"state": "held"})
+        look = Look(now, state.version, following, whole or is_over or not state.version, whole)
+        if counted != now.revision and not look.is_whole:
+            look.touched, last = await self._touched(owner, now.at)
+            # What was forgotten is in no step, but took its lines along. A clock may have been put back.
+            only_forgotten = counted - now.revision == forgotten - now.ended
+            look.is_whole = last <= now.at and not only_forgotten
+        if not look.is_idle:
+            last = await self._last_step(owner)
+            look.next = msgspec.structs.replace(following, at=last, looked=at)
+        return look
+
+    async def fill(self, owner: str, look: Look) -> None:
+        """Read all that may have changed."""
+        first = [one async for one in self._first_lines(owner, look)]
+        _, changed = await self.vault.changed_since(owner, look.now.change)
+        paths = {page.path for page in changed}
+        known = await self.vault.pages(owner)
+        # Of twins one went: its lines stand in the other now, which did not change.
+        gone = {page.version for page in changed if page.state == "gone" and page.version}
+        paths |= {path for path, page in known.items() if page.version in gone}
+        if look.is_whole:
+            paths |= {path for path in known if path.startswith(FOLDER)}
+            look.touched = [fact.id async for fact in self._active(owner, look)]
+        if not look.version and not first:
+            # No page can hold a line that anybody mirrored.
+            paths = {path for path in paths if path.startswith(FOLDER)}
+        wanted = paths | self._take(look, first)
+        while wanted := wanted - look.pages.keys():
+            wanted = await self._look_at(owner, look, wanted)
+        await self._read_facts(
+            owner, look, [*look.touched, *(one.record.fact for one in look.lines.values())]
+        )
+
+    async def page(self, owner: str, path: str) -> Seen:
+        """A page as it is now, and the lines in it."""
+        try:
+            page = await self.vault.read(owner, path)
+        except NoSuchPage:
+            return Seen(path)
+        except (BadInput, TooLarge):
+            return Seen(path, odd=True)
+        if (MARK not in page.text and not path.startswith(FOLDER)) or is_conflict_copy(path):
+            return Seen(path, page.version, page.text)
+        marked, unmarked = await anyio.to_thread.run_sync(shown_in, page.text)
+        items = unmarked if path.startswith(FOLDER) else ()
+        return Seen(path, page.version, page.text, marked, items, untrusted=page.untrusted)
+
+    async def current(self, owner: str, look: Look, id: str) -> Fact | None:
+        """What is in use of a fact: itself, what corrected it or what it had corrected; or None."""
+        seen: set[str] = set()
+        fact = look.facts.get(id)
+        while fact is not None and fact.id not in seen and len(seen) < _LONGEST_CHAIN:
+            if fact.state in {"active", "suggested"}:
+                return fact
+            seen.add(fact.id)
+            if fact.superseded_by is not None:
+                await self._read_facts(owner, look, [fact.superseded_by])
+                fact = look.facts.get(fact.superseded_by)
+                continue
+            await self._read_facts(owner, look, fact.supersedes)
+            old = (look.facts.get(one) for one in fact.supersedes)
+            return next((one for one in old if one is not None and one.state == "active"), None)
+        return None
+
+    async def hand(self, owner: str, seen: Seen, since: int) -> Hand:
+        """Whose hand changed a page since a moment: the least trusted of all."""
+        found = await self.vault.versions.history(owner, seen.path, limit=_LATEST)
+        lately = [one for one in found if one.at >= since]
+        hands = {one.by for one in lately}
+        is_laid_in = any(one.by == "outside" and one.what == "created" for one in lately)
+        if seen.untrusted and (is_laid_in or hands & {"agent", "import"}):
+            return "stranger"
+        if "agent" in hands:
+            return "agent"
+        return "import" if "import" in hands else "person"
+
+    async def is_reverted(self, owner: str, seen: Seen) -> bool:
+        """Whether a page says again what it said before, as one that was brought back from a copy."""
+        found = await self.vault.versions.history(owner, seen.path)
+        return any(one.content == seen.version for one in found[1:])
+
+    async def refusals(self, owner: str, path: str) -> list[Versioned[Refusal]]:
+        """The lines of a page that became no facts."""
+        return [one async for one in items_of(self.store, owner, Scan(REFUSALS, {"path": path}, limit=_PAGE))]
+
+    async def lines_of(self, owner: str, facts: Sequence[str]) -> list[Versioned[Line]]:
+        """The lines of these facts."""
+        return await self._many(owner, [{"fact": id} for id in facts])
+
+    async def all_lines(self, owner: str, **where: str) -> list[Versioned[Line]]:
+        """The lines with these keys."""
+        return [one async for one in items_of(self.store, owner, Scan(LINES, {**where}, limit=_PAGE))]
+
+    async def _first_lines(self, owner: str, look: Look) -> AsyncGenerator[Versioned[Line]]:
+        """All, or those of facts that changed, and those that wait for their owner."""
+        if look.is_whole:
+            async for one in items_of(self.store, owner, Scan(LINES, limit=_PAGE)):
+                yield one
+            return
+        wheres = [{"fact": id} for id in dict.fromkeys(look.touched)]
+        wheres += [{"state": "held"}, {"state": "conflict"}]
+        for one in await self._many(owner, wheres):
+            yield one
+
+    async def _look_at(self, owner: str, look: Look, paths: Collection[str]) -> set[str]:
+        """Read pages, and know their lines; the paths of other pages that belong to them."""
+        ids: set[str] = set()
+        for path in sorted(paths):
+            look.pages[path] = seen = await self.page(owner, path)
+            for shown in seen.marked:
+                look.marked[shown.id].append((seen, shown))
+                ids.add(shown.id)
+        found = await self._many(owner, [{"path": path} for path in paths])
+        unknown = sorted(ids - look.lines.keys() - {one.record.id for one in found})
+        found += [one for one in await self.store.get(LINES, owner, unknown) if one is not None]
+        return self._take(look, found)
+
+    def _take(self, look: Look, found: Iterable[Versioned[Line]]) -> set[str]:
+        """Know these lines; the paths where they are."""
+        paths: set[str] = set()
+        for one in found:
+            look.lines.setdefault(one.record.id, one)
+            if one.record.state != "gone":
+                paths.add(one.record.path)
+        return paths
+
+    async def _many(self, owner: str, wheres: Sequence[dict[str, str]]) -> list[Versioned[Line]]:
+        scans = [Scan(LINES, where, limit=_PAGE) for where in wheres]
+        found: list[Versioned[Line]] = []
+        for scan, page in zip(scans, await self.store.scan_many(owner, scans), strict=True):
+            found += page.items
+            if page.cursor is not None:
+                found += [one async for one in items_of(self.store, owner, replace(scan, after=page.cursor))]
+        return found
+
+    async def _touched(self, owner: str, since: int) -> tuple[list[str], int]:
+        """The facts of the steps since a moment, and the moment of the last one."""
+        ids: dict[str, None] = {}
+        last = 0
+        async for step in records_of(self.store, owner, Scan(STEPS, order="at", low=since, limit=_PAGE)):
+            ids |= dict.fromkeys(one.id for one in step.facts)
+            last = step.at
+        return [*ids], last
+
+    async def _last_step(self, owner: str) -> int:
+        page = await self.store.scan(owner, Scan(STEPS, order="at", reverse=True, limit=1))
+        return page.items[0].record.at if page.items else 0
+
+    async def _active(self, owner: str, look: Look) -> AsyncGenerator[Fact]:
+        scan = Scan(FACTS, {"state": "active"}, order="created_at", limit=_PAGE)
+        async for fact in records_of(self.store, owner, scan):
+            look.facts[fact.id] = fact
+            yield fact
+
+    async def _read_facts(self, owner: str, look: Look, ids: Iterable[str]) -> None:
+        missing = [id for id in dict.fromkeys(ids) if id not in look.facts]
+        for start in range(0, len(missing), _PAGE):
+            for one in await self.store.get(FACTS, owner, missing[start : start + _PAGE]):
+                if one is not None:
+                    look.facts[one.record.id] = one.record

@@ -1,0 +1,303 @@
+"""Keeps facts and their lines in the vault one memory. `app` wires it; whatever changes either side wakes it.
+
+Facts are records, and a line of a page that carries a fact's id is their view:
+a line that is edited supersedes its fact, one that is deleted retracts it, a new
+one becomes a fact. What was said last tells who changed what since (three-way).
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+import anyio
+import msgspec
+
+from bethink.errors import BethinkError, Busy, Conflict
+from bethink.forgetting.announcements import Unchanged
+from bethink.mirror.diff import Looking
+from bethink.mirror.fact_changes import Facing
+from bethink.mirror.ledger import Ledger
+from bethink.mirror.new_lines import Arriving
+from bethink.mirror.reconcile import Passing
+from bethink.mirror.records import LINES, REFUSALS, Line
+from bethink.mirror.render import Placing
+from bethink.per_key import PerKey
+from bethink.store import Put, Scan
+from bethink.store.reading import owners_of
+from bethink.telemetry import log
+from bethink.vault import VAULTS
+from bethink.vault.workshop import GONE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.bus import Bus
+    from bethink.memory import Memory
+    from bethink.principal import Principal
+    from bethink.supervision import Supervise
+    from bethink.vault import Change as PageChange
+    from bethink.vault import Vault
+
+_LEASE_S: Final = 86_400.0
+"""However long a comparison takes; the bus knows at once of a process that died."""
+_WAIT_S: Final = 10.0
+_PAUSE_S: Final = 0.05
+_QUIET_S: Final = 0.2
+"""So long nothing changes before lines are written: what is stored at once is written at once."""
+_LONGEST_S: Final = 5.0
+"""So long lines wait at most while facts go on changing."""
+_RETRY_S: Final = 2.0
+_FIRST_S: Final = 2.0
+"""Commands that end sooner look for nothing that an earlier process left."""
+_CLOSING_S: Final = 20.0
+_TRIES: Final = 8
+_BUSY: Final = "Another program is comparing memories with the vault: try again in a moment."
+_CONFLICT: Final = (
+    "The line and its memory were both changed: have the line say what is so, and delete the note below it."
+)
+_HELD: Final = "The line vanished with others: bring its file back, or say what is meant."
+_log = log("mirror")
+
+
+class Acting(Protocol):
+    """Gives the principal of work that is done for an owner; `app` wires `accounts`."""
+
+    def __call__(self, owner: str, *, audience: str) -> Principal:
+        """The principal."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that waits for its owner: where, under which id, of which fact, and why."""
+
+    kind: Literal["conflict", "held", "refused", "no_fact"]
+    path: str
+    line: str
+    fact: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How lines and facts stand. `is_paused` while lines that vanished wait for an answer.
+
+    `trouble` is why facts have no line.
+    """
+
+    lines: int = 0
+    problems: Sequence[Problem] = ()
+    is_paused: bool = False
+    trouble: str = ""
+
+
+@dataclass(slots=True)
+class Mirror:
+    """The lines and facts of all owners. `acting` gives the principal of work for an owner."""
+
+    memory: Memory
+    vault: Vault
+    bus: Bus
+    acting: Acting
+    _looking: Looking = field(init=False, repr=False)
+    _turns: PerKey[str, anyio.Lock] = field(
+        default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
+    )
+    _woken: set[str] = field(default_factory=set[str])
+    _asked: anyio.Event = field(default_factory=anyio.Event, repr=False)
+
+    def __post_init__(self) -> None:
+        self._looking = Looking(self.memory.store, self.vault)
+        if self.is_on:
+            self.memory.heard.append(self.wake)
+            self.vault.shop.heard.append(self._heard)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the settings want it."""
+        return self.vault.settings.enabled and self.vault.settings.mirror
+
+    def wake(self, owner: str) -> None:
+        """Have both sides of an owner compared soon."""
+        self._woken.add(owner)
+        self._asked.set()
+
+    @asynccontextmanager
+    async def opened(self, supervise: Supervise) -> AsyncGenerator[None]:
+        """Compare what changes while the block runs, and at its end what is left."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervise, "lines of memories", self._follow)
+            tasks.start_soon(supervise, "lines of an earlier process", self._look_for_earlier)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.move_on_after(_CLOSING_S, shield=True):
+                    await self._settle_woken()
+
+    async def settle(self, owner: str, *, whole: bool = False) -> bool:
+        """Have facts and lines say the same; whether anything was compared.
+
+        With `whole` everything is read, and not only what changed.
+
+        Raises:
+            Busy: another program is at it, or keeps the vault to itself.
+            Conflict: others go on changing the same.
+            StorageError: facts or files cannot be changed.
+        """
+        if not self.is_on:
+            return False
+        async with self._turns[owner]:
+            if not await self.vault.exists(owner):
+                return False
+            await self._claim(owner)
+            try:
+                return await self._repeated(owner, whole=whole)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self.bus.release(_lease(owner))
+
+    async def report(self, owner: str) -> Report:
+        """How lines and facts stand, as they were compared last."""
+        state = (await self._looking.state(owner)).record
+        lines = [one.record for one in await self._looking.all_lines(owner)]
+        if any(line.state != "gone" for line in lines) and not await self.vault.exists(owner):
+            return Report(trouble=GONE)
+        problems = [found for line in lines if (found := _problem(line)) is not None]
+        page = await self.memory.store.scan(owner, Scan(REFUSALS, limit=1_000))
+        problems += [Problem("no_fact", one.record.path, "", "", one.record.why) for one in page.items]
+        there = sum(line.state in {"kept", "conflict"} for line in lines)
+        problems.sort(key=lambda one: (one.kind, one.path, one.line))
+        return Report(there, problems, state.paused, state.trouble)
+
+    async def decide(self, owner: str, answer: Literal["retract", "restore"]) -> int:
+        """Answer for all lines that vanished together: retract their facts, or write them again; how many.
+
+        Raises:
+            Busy: another program is at it.
+            Conflict: others go on changing the same.
+            StorageError: facts or files cannot be changed.
+        """
+        async with self._turns[owner]:
+            await self._claim(owner)
+            try:
+                held = await self._looking.all_lines(owner, state="held")
+                unchanged = await Unchanged.now(self.memory.store, owner)
+                facing = Facing(self.memory, self._principal(owner), unchanged)
+                for one in held:
+                    (fact,) = await self.memory.get(facing.principal, [one.record.fact])
+                    if answer == "retract" and fact is not None:
+                        await facing.retract(fact)
+                    # One that is gone while its fact is in use is written again.
+                    gone = msgspec.structs.replace(one.record, state="gone")
+                    await self.memory.store.commit(owner, [Put(LINES, gone, one.version)])
+                if held:
+                    await self._repeated(owner, whole=True)
+                return len(held)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self.bus.release(_lease(owner))
+
+    async def _repeated(self, owner: str, *, whole: bool) -> bool:
+        for again in range(_TRIES):
+            try:
+                if not await self._compared(owner, whole=whole):
+                    return again > 0
+            except Conflict:
+                await anyio.sleep(again * _PAUSE_S)
+                continue
+            whole = False
+        raise Conflict
+
+    async def _compared(self, owner: str, *, whole: bool) -> bool:
+        """Compare once; whether there may be more."""
+        principal = self._principal(owner)
+        look = await self._looking.begun(owner, at=self.memory.clock.now_us(), whole=whole)
+        if look.is_idle:
+            return False
+        unchanged = await Unchanged.now(self.memory.store, owner)
+        await self._looking.fill(owner, look)
+        ledger = Ledger(self.memory.store, owner, look, unchanged)
+        facing = Facing(self.memory, principal, unchanged)
+        placing = Placing(self.vault, self._looking, ledger, principal)
+        await placing.adopt()
+        passing = Passing(self._looking, facing, ledger)
+        await passing.run()
+        await Arriving(self._looking, facing, ledger).run(passing.arrived)
+        await placing.place([*passing.placed, *placing.lineless()])
+        await placing.write()
+        await placing.finish()
+        return True
+
+    def _principal(self, owner: str) -> Principal:
+        return self.acting(owner, audience="mirror")
+
+    async def _claim(self, owner: str) -> None:
+        deadline = anyio.current_time() + _WAIT_S
+        while not await self.bus.claim(_lease(owner), _LEASE_S):
+            if anyio.current_time() > deadline:
+                raise Busy(_BUSY)
+            await anyio.sleep(_PAUSE_S)
+
+    def _heard(self, owner: str, changes: Sequence[PageChange]) -> None:
+        del changes
+        self.wake(owner)
+
+    async def _follow(self) -> None:
+        while True:
+            if not self._woken:
+                await self._asked.wait()
+            await self._quiet()
+            if not await self._settle_woken():
+                await anyio.sleep(_RETRY_S)
+
+    async def _quiet(self) -> None:
+        """Return when nothing has been asked for a moment, or for long enough."""
+        deadline = anyio.current_time() + _LONGEST_S
+        while self._asked.is_set() and anyio.current_time() < deadline:
+            self._asked = anyio.Event()
+            with anyio.move_on_after(_QUIET_S):
+                await self._asked.wait()
+        self._asked = anyio.Event()
+
+    async def _settle_woken(self) -> bool:
+        """Compare both sides of all that were woken; whether none is left."""
+        failed: set[str] = set()
+        while self._woken:
+            owner = self._woken.pop()
+            try:
+                await self.settle(owner)
+            except BethinkError as error:
+                _log.warning("memories and their lines in the vault are not compared yet: %s", error)
+                failed.add(owner)
+            except BaseException:
+                self._woken.add(owner)
+                raise
+        for owner in failed:
+            self.wake(owner)
+        return not failed
+
+    async def _look_for_earlier(self) -> None:
+        """Compare what an earlier process was stopped in."""
+        await anyio.sleep(_FIRST_S)
+        try:
+            async for owner in owners_of(self.memory.store, VAULTS):
+                self.wake(owner)
+        except BethinkError as error:
+            _log.warning("it cannot be said whose memories are to be compared: %s", error)
+
+
+def _lease(owner: str) -> str:
+    return f"mirror:{owner}"
+
+
+def _problem(line: Line) -> Problem | None:
+    if line.state == "conflict":
+        return Problem("conflict", line.path, line.id, line.fact, _CONFLICT)
+    if line.state == "held":
+        return Problem("held", line.path, line.id, line.fact, _HELD)
+    if line.refused and line.state == "kept":
+        return Problem("refused", line.path, line.id, line.fact, line.why)
+    return None

@@ -1,0 +1,1 @@
+"""Recall: one question over everything remembered, each hit with its source."""

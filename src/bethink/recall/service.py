@@ -1,0 +1,371 @@
+"""One recall over everything that is remembered. Needs no language model.
+
+`agent/context`, the memory tools and the doors ask; the index gives candidates
+of its two legs, and `ranking` puts them in order by what `question` reads in the
+question.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
+
+from bethink.clock import to_datetime, to_us
+from bethink.errors import BadInput, EmbeddingsUnavailable
+from bethink.index import Candidate, IndexQuery
+from bethink.messages import tokens_in
+from bethink.recall.question import read_question, without_cues
+from bethink.recall.ranking import Ranked, asks_the_same, ranked, weighed
+from bethink.visibility.search import Sifting
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.clock import Clock
+    from bethink.embeddings import Embeddings
+    from bethink.feature import Memento, Resolve
+    from bethink.index import Candidates, Index
+    from bethink.principal import Principal
+    from bethink.recall.question import Asked
+    from bethink.recall.ranking import Weighed
+
+_CANDIDATES = 100
+"""Of each leg. Of what answers, conversations hold one part in twelve beyond the best 50 of both."""
+MAX_K = 200
+_SPARE = 22
+"""So many more than are asked for are read and ranked by their texts, too."""
+_OWNER_WORD = re.compile(r"\b(?:the )?user(?:['’]s)?\b", re.IGNORECASE)
+"""How models name the owner in a question (spec 002, "SearchMemoryTool"): in the owner's memory it
+tells nothing apart. The meaning leg gets the question as it was asked."""
+_IMPORTANT = 20
+_SURE_IMPORTANT = 0.5
+"""How sure it is that the most important of all answers a question that names nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing remembered. `score` is 0..1, comparable between questions."""
+
+    id: str
+    kind: str
+    text: str
+    score: float
+    at: datetime
+    source: str | None
+    conversation: str | None = None
+    speaker: str | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    doubt: str | None = None
+    untrusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of recall, and of what part of memory.
+
+    `since` (inclusive) and `until` (exclusive) bound when it was said. `as_of`
+    asks what held at that moment, whenever it was said: from its `valid_from`
+    (or, where nobody gave one, from when it was said) until its `valid_until`;
+    the text's own "now" is that moment then. `conversation` and `project` leave
+    out what belongs to another or to none. All texts together take at most
+    `budget` tokens: the best that fit. `lookups` ranks what only looked something
+    up like all else, as a question about what was asked or answered does.
+    """
+
+    text: str
+    k: int = 10
+    kinds: Collection[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    conversation: str | None = None
+    project: str | None = None
+    budget: int | None = None
+    lookups: bool = False
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether all that the owner has of these kinds is asked."""
+        return self.since is self.until is self.as_of is self.conversation is self.project is None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was found, best first; `tokens` is about how many its texts take, `left_out` what was too long."""
+
+    hits: list[Hit]
+    tokens: int
+    left_out: int = 0
+
+
+class Important(Protocol):
+    """What matters whatever is asked, most important first; `app` wires the owner's profile."""
+
+    async def __call__(self, principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+        """At most `k` pairs (kind, id)."""
+        ...
+
+
+async def sees_all(principal: Principal) -> bool:
+    """For a recall over items of which nothing is hidden from anybody."""
+    del principal
+    return True
+
+
+async def nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+    """For a recall over items none of which matters always."""
+    del principal, k
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Everything remembered, of all owners; every call acts for one principal.
+
+    `kinds` holds a resolver a kind; `past` maps a kind to the kind of its
+    superseded items, searched only for a question about a time; `own` one to that of
+    items which only those find for whom `sees_all` is true: all others find by what they see. `important`
+    answers a question that names nothing ("Who am I?"). `lookups` maps a kind to that
+    of items which only asked, or answered what is known anyway: they stand below all
+    else, and count for nothing in the order of it. `on_missing` is told of an owner
+    whose items lack vectors.
+    """
+
+    index: Index
+    embeddings: Embeddings
+    clock: Clock
+    kinds: Mapping[str, Resolve]
+    past: Mapping[str, str] = field(default_factory=dict[str, str])
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+    lookups: Mapping[str, str] = field(default_factory=dict[str, str])
+    important: Important = nothing_important
+    on_missing: Callable[[str], None] = lambda _owner: None
+    sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
+    sifting: Sifting = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sifting", Sifting(self.index, self.embeddings))
+
+    @property
+    def warning(self) -> str | None:
+        """Why recall works less well than it should, as a sentence."""
+        reason = self.embeddings.unavailable
+        return f"Recall goes by words only: {reason}" if reason else None
+
+    async def search(  # noqa: PLR0913 - the public contract's own parameters
+        self,
+        principal: Principal,
+        query: str,
+        k: int = 10,
+        *,
+        kinds: Collection[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Hit]:
+        """The hits that `ask` finds for these fields of a `Question`."""
+        question = Question(query, k, kinds=kinds, since=since, until=until, as_of=as_of)
+        return (await self.ask(principal, question)).hits
+
+    async def ask(self, principal: Principal, question: Question) -> Answer:
+        """At most `question.k` things that answer it, best first. An empty text finds nothing.
+
+        Raises:
+            BadInput: `k` is not 1..200, `budget` not above 0, a kind is unknown or a time has no zone.
+        """
+        moment = _us(question.as_of)
+        asked = read_question(question.text, self._now(principal, moment))
+        wanted = self._wanted(question, asked)
+        if not 1 <= question.k <= MAX_K:
+            message = f"k is {question.k}: give a number from 1 to {MAX_K}."
+            raise BadInput(message)
+        if question.budget is not None and question.budget < 1:
+            message = f"budget is {question.budget}: give a number of tokens from 1."
+            raise BadInput(message)
+        if not question.text.strip():
+            return Answer([], 0)
+        sees_all = await self.sees_all(principal)
+        if sees_all:
+            wanted |= {self.own[kind] for kind in wanted if kind in self.own}
+        lookups = frozenset(self.lookups[kind] for kind in wanted if kind in self.lookups)
+        if question.lookups or asked.of_talk:
+            wanted, lookups = wanted | lookups, frozenset[str]()
+        query = IndexQuery(
+            owner=principal.owner,
+            text=_words(question.text, asked),
+            vector=await self._vector(question.text),
+            model=self.embeddings.model,
+            kinds=wanted,
+            conversation=question.conversation,
+            project=question.project,
+            since=_us(question.since),
+            until=_us(question.until),
+            as_of=moment,
+            limit=max(_CANDIDATES, 2 * question.k),
+        )
+        find = partial(self._ranked, principal, asked=asked, sees_all=sees_all)
+        found, answers = await find(query, count=question.k)
+        if not found.lexical_ideal and question.is_unbounded:
+            answers = await self._with_important(principal, answers, query=question.text, wanted=wanted)
+        if lookups and len(answers) < question.k:
+            _, below = await find(replace(query, kinds=lookups), count=question.k - len(answers))
+            most = min((one.score for one in answers), default=1.0)
+            answers += [replace(one, score=min(one.score, most)) for one in below]
+        hits = [
+            _hit(one.candidate.id, self._shown(one.candidate.kind), one.memento, score=one.score)
+            for one in answers[: question.k]
+        ]
+        return _fitting(hits, question.budget)
+
+    async def _ranked(
+        self, principal: Principal, query: IndexQuery, *, asked: Asked, sees_all: bool, count: int
+    ) -> tuple[Candidates, list[Ranked]]:
+        """What a query finds, and more than the best `count` of it in their order."""
+        found = await self.index.search(query)
+        if not sees_all:
+            found = await self.sifting.sifted(found, query, partial(self._resolve, principal))
+        if found.without_vector and not self.embeddings.unavailable:
+            self.on_missing(principal.owner)
+        items = weighed(found, asked)
+        best = await self._best(principal, items, asked, count=count + _SPARE, moment=query.as_of)
+        return found, ranked(best, asked, found)
+
+    def _now(self, principal: Principal, as_of: int | None) -> datetime:
+        """What "now" is in the question, in the principal's zone."""
+        zone = UTC if principal.time_zone == "UTC" else ZoneInfo(principal.time_zone)
+        if as_of is not None:
+            with suppress(OverflowError):  # the ends of the calendar, in another zone
+                return to_datetime(as_of).astimezone(zone)
+        return to_datetime(self.clock.now_us()).astimezone(zone)
+
+    async def _best(
+        self, principal: Principal, items: Sequence[Weighed], asked: Asked, *, count: int, moment: int | None
+    ) -> list[tuple[Weighed, Memento]]:
+        """The first `count` that are there and held at the moment, with what is shown of them.
+
+        The same question, asked before, takes no place of theirs: it comes in addition.
+        """
+        best: list[tuple[Weighed, Memento]] = []
+        start = 0
+        while start < len(items) and sum(not asks_the_same(*one, asked) for one in best) < count:
+            some = items[start : start + count]
+            start += count
+            shown = await self._resolve(principal, [item.candidate for item in some])
+            best += [
+                (item, memento)
+                for item in some
+                if (memento := shown.get(item.candidate.id)) is not None
+                and (moment is None or memento.valid_until is None or memento.valid_until > moment)
+            ]
+        return best
+
+    async def _with_important(
+        self, principal: Principal, answers: Sequence[Ranked], *, query: str, wanted: Collection[str]
+    ) -> list[Ranked]:
+        """A question of function words only ("Who am I?") asks for what matters most of all."""
+        if not any(char.isalpha() for char in query):
+            return list(answers)
+        asked = [
+            Candidate(id, kind, 0, None, None, None)
+            for kind, id in await self.important(principal, _IMPORTANT)
+            if kind in wanted
+        ]
+        scores = {one.candidate.id: one.score for one in answers}
+        shown = await self._resolve(principal, asked)
+        important = [
+            Ranked(candidate, memento, max(scores.get(id, 0.0), _SURE_IMPORTANT * memento.importance))
+            for candidate in asked
+            if (memento := shown.get(id := candidate.id)) is not None
+        ]
+        first = {one.candidate.id for one in important}
+        rest = [one for one in answers if one.candidate.id not in first]
+        return sorted((*important, *rest), key=lambda one: (-one.score, -scores.get(one.candidate.id, 0.0)))
+
+    def _wanted(self, question: Question, asked: Asked) -> frozenset[str]:
+        """The kinds to search: past ones, too, where the question is about another time."""
+        there = set(self.kinds) - set(self.own.values()) - set(self.lookups.values())
+        of_all = there - set(self.past.values())
+        wanted = of_all if question.kinds is None else set(question.kinds)
+        if unknown := sorted(wanted - there):
+            message = f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(there))}."
+            raise BadInput(message)
+        if question.as_of is not None or asked.was:
+            wanted |= {self.past[kind] for kind in wanted if kind in self.past}
+        return frozenset(wanted)
+
+    def _shown(self, kind: str) -> str:
+        other = (*self.past.items(), *self.own.items(), *self.lookups.items())
+        return next((shown for shown, past in other if past == kind), kind)
+
+    async def _vector(self, query: str) -> NDArray[np.float32] | None:
+        try:
+            return (await self.embeddings.embed([query]))[0]
+        except EmbeddingsUnavailable:
+            return None
+
+    async def _resolve(self, principal: Principal, candidates: Sequence[Candidate]) -> dict[str, Memento]:
+        """What is shown of the candidates that are still there, by their ids."""
+        shown: dict[str, Memento] = {}
+        for kind in {candidate.kind for candidate in candidates}:
+            ids = [candidate.id for candidate in candidates if candidate.kind == kind]
+            mementos = await self.kinds[kind](principal, ids)
+            shown |= {id: memento for id, memento in zip(ids, mementos, strict=True) if memento is not None}
+        return shown
+
+
+def _fitting(hits: list[Hit], budget: int | None) -> Answer:
+    """The hits that fit, each in its turn: one that is too long does not keep out a shorter one behind it."""
+    kept: list[Hit] = []
+    used = 0
+    for hit in hits:
+        tokens = tokens_in(hit.text)
+        if budget is None or used + tokens <= budget:
+            used += tokens
+            kept.append(hit)
+    return Answer(kept, used, len(hits) - len(kept))
+
+
+def _hit(id: str, kind: str, memento: Memento, *, score: float) -> Hit:
+    return Hit(
+        id,
+        kind,
+        memento.text,
+        score,
+        to_datetime(memento.at),
+        memento.source,
+        conversation=memento.conversation,
+        speaker=memento.speaker,
+        valid_from=_moment(memento.valid_from),
+        valid_until=_moment(memento.valid_until),
+        doubt=memento.doubt,
+        untrusted=memento.untrusted,
+    )
+
+
+def _moment(us: int | None) -> datetime | None:
+    return None if us is None else to_datetime(us)
+
+
+def _words(query: str, asked: Asked) -> str:
+    kept = _OWNER_WORD.sub(" ", without_cues(query) if asked.past else query)
+    return kept if any(char.isalnum() for char in kept) else query
+
+
+def _us(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    try:
+        return to_us(moment)
+    except ValueError as error:
+        message = f"{moment.isoformat()} has no time zone: add one, such as Z for UTC."
+        raise BadInput(message) from error

@@ -1,0 +1,224 @@
+"""One conversation, from the store to Redis. `sharing.service` calls it for what the store noted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage
+from bethink.redis_mirror.client import Entry, Fingerprint
+from bethink.redis_mirror.records import (
+    CONVERSATION,
+    MESSAGE,
+    SCHEMA,
+    SHARED,
+    THIS_SCHEMA,
+    WRITTEN,
+    Shared,
+)
+from bethink.redis_mirror.shape import read, score_of, value_of
+from bethink.store import Delete, Put, Scan
+from bethink.store.reading import records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.conversations import Conversation, Conversations
+    from bethink.principal import Principal
+    from bethink.redis_mirror.client import ConversationRedis
+    from bethink.redis_mirror.files import RedisFiles
+    from bethink.redis_mirror.inbound import Taking
+    from bethink.redis_mirror.outbox import Outgoing
+    from bethink.store import Change, Versioned
+
+_PAGE = 200
+
+
+class Acting(Protocol):
+    """Gives the principal in whose name an owner's messages are read."""
+
+    def __call__(self, owner: str, *, audience: str) -> Principal:
+        """The principal of work that this process does for an owner by itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Writes conversations; `files` hear of it before something is overwritten there."""
+
+    conversations: Conversations
+    redis: ConversationRedis
+    taking: Taking
+    acting: Acting
+    files: RedisFiles
+
+    async def write(self, owner: str, root: str, notes: Sequence[Outgoing]) -> None:
+        """Bring Redis to what the store has of a conversation.
+
+        What has only grown costs what is new, however long it is.
+
+        Raises:
+            StorageError: Redis or the store cannot be used; nothing was noted as written.
+            Conflict: another process wrote it at the same time.
+            UnknownId: it is being deleted.
+        """
+        store = self.conversations.store
+        (held,) = await store.get(CONVERSATIONS, owner, [root])
+        (shared,) = await store.get(SHARED, owner, [root])
+        if held is None or not is_shared(held.record):
+            await self._remove(owner, root)
+            await store.commit(owner, [] if shared is None else [Delete(SHARED, root)])
+            return
+        if shared is not None and await self._stays_out(owner, held.record, shared.record):
+            await self._remove(owner, root)
+            return
+        if shared is not None and not any(note.whole for note in notes):
+            grown = await self._grow(owner, held.record, shared, notes=notes)
+            if grown is not None:
+                await store.commit(owner, [grown])
+                return
+        await store.commit(owner, [await self._replace(owner, held, shared)])
+
+    async def _remove(self, owner: str, root: str) -> None:
+        await self.files.overwriting()
+        await self.redis.remove(owner, root)
+
+    async def _stays_out(self, owner: str, held: Conversation, shared: Shared) -> bool:
+        """Whether another program deleted it, and neither of the two has gone on with it since."""
+        is_left = shared.withdrawn and held.archived and score_of(held) == shared.score
+        return bool(is_left) and await self.redis.value(owner, held.id) is None
+
+    async def _grow(
+        self, owner: str, held: Conversation, shared: Versioned[Shared], *, notes: Sequence[Outgoing]
+    ) -> Change | None:
+        """Append what is new; None where that is not all that changed."""
+        last = shared.record.last
+        fresh, is_behind = await self._line(owner, held, until=last)
+        if last is not None and not is_behind:
+            return None
+        touched = dict.fromkeys(id for note in notes for id in (*note.added, *note.changed))
+        known = {message.id: message for message in fresh}
+        earlier = [id for id in touched if id not in known]
+        kept = await self._kept(owner, earlier)
+        if not await self._are_the_same(
+            owner, held.id, kept, added={id for note in notes for id in note.added}
+        ):
+            return None
+        before = shared.record.length - shared.record.head - shared.record.tail
+        value = value_of(held, fresh, follows=before > 0)
+        written = value.fingerprint(before)
+        entry = Entry(held.id, score_of(held), _extra(held, [*fresh, *kept], written))
+        if written.head_sha1 != shared.record.head_sha1:
+            await self.files.overwriting(is_title=True)
+        if not await self.redis.append(owner, entry, value, was=shared.record.fingerprint):
+            return None
+        return _put(entry, written, shared, last=fresh[-1].id if fresh else last)
+
+    async def _kept(self, owner: str, ids: Sequence[str]) -> list[StoredMessage]:
+        found = await self.conversations.store.get(MESSAGES, owner, ids)
+        return [each.record for each in found if each is not None]
+
+    async def _are_the_same(
+        self, owner: str, root: str, messages: Sequence[StoredMessage], *, added: set[str]
+    ) -> bool:
+        """Whether messages that are not behind the last one read as they did, or stand on another line."""
+        changed = [message for message in messages if message.id not in added]
+        if not changed:
+            return True
+        before = await self.redis.fields(owner, root, [f"{MESSAGE}{message.id}" for message in changed])
+        return all(
+            body is not None and MESSAGES.decode(body).message == message.message
+            for body, message in zip(before, changed, strict=True)
+        )
+
+    async def _replace(
+        self, owner: str, held: Versioned[Conversation], shared: Versioned[Shared] | None
+    ) -> Change:
+        """Write it anew, behind what another program wrote there."""
+        record = held.record
+        line, _ = await self._line(owner, record, until=None)
+        there = await self.redis.value(owner, record.id)
+        foreign = None
+        if there is not None:
+            if shared is None or not await self._is_ours(owner, shared.record, there):
+                await self.taking.take_changes(owner, held, [stored.message for stored in line])
+            foreign = read(there)
+            await self.files.overwriting()
+        value = value_of(record, line, lead=foreign.lead if foreign else ())
+        written = value.fingerprint()
+        extra = _extra(record, await self._all(owner, record.id), written)
+        entry = Entry(record.id, score_of(record), extra)
+        await self.redis.replace(owner, entry, value)
+        return _put(entry, written, shared, last=line[-1].id if line else None)
+
+    async def _is_ours(self, owner: str, shared: Shared, there: bytes) -> bool:
+        """Whether no other program wrote what is there.
+
+        A write of ours may have reached Redis and not been remembered here: then
+        its fingerprint lies beside it, and all that it says is known here. (Of
+        what is not, the data directory is an earlier one: it is taken over.)
+        """
+        if shared.fingerprint.fits(there):
+            return True
+        extra = await self.redis.extra(owner, shared.id)
+        written = extra.get(WRITTEN)
+        if written is None or not msgspec.json.decode(written, type=Fingerprint).fits(there):
+            return False
+        ids = [name.removeprefix(MESSAGE) for name in extra if name.startswith(MESSAGE)]
+        return len(await self._kept(owner, ids)) == len(ids)
+
+    async def _line(
+        self, owner: str, held: Conversation, *, until: str | None
+    ) -> tuple[list[StoredMessage], bool]:
+        """The active line's messages behind `until`, oldest first, and whether that one was met."""
+        found: list[StoredMessage] = []
+        cursor: str | None = None
+        while True:
+            page = await self.conversations.messages(
+                self.acting(owner, audience="redis"), held, limit=_PAGE, before=cursor
+            )
+            for item in page.items:
+                if item.record.id == until:
+                    return found[::-1], True
+                found.append(item.record)
+            if (cursor := page.cursor) is None:
+                return found[::-1], False
+
+    async def _all(self, owner: str, root: str) -> list[StoredMessage]:
+        """The messages of all lines."""
+        scan = Scan(MESSAGES, {"conversation": root}, limit=_PAGE)
+        return [stored async for stored in records_of(self.conversations.store, owner, scan)]
+
+
+def is_shared(conversation: Conversation) -> bool:
+    """Whether other programs are to find it."""
+    return not conversation.temporary
+
+
+def _extra(
+    held: Conversation, messages: Sequence[StoredMessage], written: Fingerprint
+) -> dict[str, bytes | None]:
+    fields: dict[str, bytes | None] = {
+        SCHEMA: THIS_SCHEMA,
+        CONVERSATION: CONVERSATIONS.encode(held),
+        WRITTEN: msgspec.json.encode(written),
+    }
+    return fields | {f"{MESSAGE}{message.id}": MESSAGES.encode(message) for message in messages}
+
+
+def _put(
+    entry: Entry, fingerprint: Fingerprint, shared: Versioned[Shared] | None, *, last: str | None
+) -> Put[Shared]:
+    record = Shared(
+        id=entry.id,
+        length=fingerprint.length,
+        head=fingerprint.head,
+        head_sha1=fingerprint.head_sha1,
+        tail=fingerprint.tail,
+        tail_sha1=fingerprint.tail_sha1,
+        score=entry.score,
+        last=last,
+    )
+    return Put(SHARED, record, if_version=0 if shared is None else shared.version)

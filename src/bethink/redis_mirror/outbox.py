@@ -1,0 +1,172 @@
+"""A store that notes, in each commit, what another place must hear of: an outbox. `app` opens it for Redis.
+
+What is noted lies in the same batch as what was changed, so that neither a
+crash nor an unreachable Redis can lose it: `redis_mirror` works the notes off
+and removes them. Everything else is the inner store's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bethink.store import Collection, Delete, DeleteAll, Put, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bethink.redis_mirror.client import ConversationRedis
+    from bethink.store import Change, Key, Page, R, Scan, Store, Versioned
+
+EVERYTHING = "*"
+"""As a root: what was changed cannot be told, so all the owner's roots are to be looked at."""
+
+
+class Outgoing(Record, frozen=True, kw_only=True):
+    """That one commit changed `root` or its parts.
+
+    `added` are parts that were new, `changed` parts that may have been there;
+    `whole` says that more than these changed.
+    """
+
+    root: str
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    whole: bool = False
+
+
+OUTGOING = Collection("outgoing", Outgoing, ("root",), searchable=False)
+
+
+class Watcher(Protocol):
+    """Who works the notes off."""
+
+    def changed(self, owner: str) -> None:
+        """There are notes of this owner. Called after each commit that made some; returns at once."""
+        ...
+
+    async def scrub(self) -> None:
+        """Leave no trace of what was deleted or overwritten in the other place.
+
+        Raises:
+            StorageError: the other place cannot be reached.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What a batch changed, by root."""
+
+    added: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    changed: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    whole: set[str] = field(default_factory=set[str])
+    roots: dict[str, None] = field(default_factory=dict[str, None])
+
+    def add(self, change: Change, followed: Mapping[str, str]) -> None:
+        if not isinstance(change, Put | Delete | DeleteAll):
+            return
+        key = followed.get(change.collection.name)
+        if key is None:
+            return
+        match change:
+            case Put(record=record):
+                root: str = getattr(record, key)
+                self.roots[root] = None
+                if key != "id":
+                    kept = self.added if change.if_version == 0 else self.changed
+                    kept.setdefault(root, []).append(record.id)
+            case Delete(id=id):
+                self._all_of(id if key == "id" else EVERYTHING)
+            case DeleteAll(where=where):
+                whose = where.get(key)
+                self._all_of(whose if isinstance(whose, str) else EVERYTHING)
+
+    def _all_of(self, root: str) -> None:
+        self.roots[root] = None
+        self.whole.add(root)
+
+    def puts(self, new_id: Callable[[], str]) -> list[Put[Outgoing]]:
+        return [
+            Put(
+                OUTGOING,
+                Outgoing(
+                    id=new_id(),
+                    root=root,
+                    added=tuple(self.added.get(root, ())),
+                    changed=tuple(self.changed.get(root, ())),
+                    whole=root in self.whole,
+                ),
+                if_version=0,
+            )
+            for root in self.roots
+        ]
+
+
+class OutgoingStore:
+    """The inner store, with a note beside each change of the `followed` collections.
+
+    `followed` gives for a collection's name the key that names the root: its own
+    `id`, or the attribute that points to it. `redis` is where the notes go; None while it is switched off.
+    """
+
+    def __init__(
+        self,
+        inner: Store,
+        followed: Mapping[str, str],
+        new_id: Callable[[], str],
+        *,
+        redis: ConversationRedis | None = None,
+    ) -> None:
+        self.redis = redis
+        self._inner = inner
+        self._followed = followed
+        self._new_id = new_id
+        self._watcher: Watcher | None = None
+
+    def watched_by(self, watcher: Watcher) -> None:
+        """Have this one told of notes from now on."""
+        self._watcher = watcher
+
+    async def commit(self, owner: str, changes: Sequence[Change]) -> None:
+        """Apply all changes, or none; durable when it returns."""
+        notes = _Notes()
+        for change in changes:
+            notes.add(change, self._followed)
+        await self._inner.commit(owner, [*changes, *notes.puts(self._new_id)])
+        if notes.roots and self._watcher is not None:
+            self._watcher.changed(owner)
+
+    async def get(
+        self, collection: Collection[R], owner: str, ids: Sequence[str]
+    ) -> tuple[Versioned[R] | None, ...]:
+        """The records with these ids, in their order, None where there is none."""
+        return await self._inner.get(collection, owner, ids)
+
+    async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
+        """One page of records."""
+        return await self._inner.scan(owner, scan)
+
+    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
+        """A page for each scan, in order."""
+        return await self._inner.scan_many(owner, scans)
+
+    async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
+        """How many records have keys equal to `where`."""
+        return await self._inner.count(owner, collection, where)
+
+    async def owners(
+        self, collection: Collection[Any], *, after: str = "", limit: int = 100
+    ) -> Sequence[str]:
+        """Owners of records of the collection, in order."""
+        return await self._inner.owners(collection, after=after, limit=limit)
+
+    async def scrub(self) -> None:
+        """Leave no trace of deleted records in any file of the store, nor in the other place.
+
+        Raises:
+            StorageError: the other place cannot be reached; what is to be deleted there stays noted.
+        """
+        await self._inner.scrub()
+        if self._watcher is not None:
+            await self._watcher.scrub()

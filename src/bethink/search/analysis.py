@@ -1,0 +1,183 @@
+"""From text to the terms that lexical search compares. `lexical` and the index's adapters call it.
+
+English words are stemmed (Snowball "english", Porter 2, after irregular forms
+were brought to their base) and English function words left out. Words of other
+alphabets stay as they are written. Scripts that put no spaces between words
+(Chinese, Japanese, Thai, Lao, Khmer, Burmese), and Korean, whose particles
+cling to the noun, become pairs of characters, as in Lucene's CJK analyzer.
+Letters lose their accents and vowel points, numbers and the parts of dates stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol, cast
+
+from bethink.search.english import BASE_FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+
+ANALYSIS = 2
+"""Version of what this file makes of a text; rows with another one are analysed anew."""
+
+MAX_CHARACTERS = 1_000_000
+"""Longer texts are searchable by their beginning: analysing costs a second per 5 million characters."""
+
+MAX_TERM = 40
+"""Characters of a term; longer runs are keys and hashes, for which their beginning is enough."""
+
+TERM_BYTES = 8
+"""Of a term's digest."""
+
+_DIGESTS_KEPT = 1 << 15
+"""Most words of a text are among so many that came lately."""
+
+_FUNCTION_WORDS = """
+    a about above after again all also am an and any are as at be because been before being below
+    between both but by can could d did do does doing don down during each few for from further had has
+    have having he her here hers herself him himself his how i if in into is it its itself just ll m me
+    more most my myself no nor not now of off on once only or other our ours ourselves out over own re s
+    same she should so some such t than that the their theirs them themselves then there these they this
+    those through to too under until up ve very was we were what when where which while who whom why with
+    would you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""English function words. Left in: "may", "will" and others that also name months and people."""
+
+# Combining marks of the Latin, Greek and Cyrillic alphabets, Hebrew points and Arabic vowel signs:
+# readers write words with and without them. The signs of Indic and Thai scripts are letters: kept.
+_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]")
+_INDIC_TO_KHMER = "\u0900-\u109f\u1780-\u17ff"
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])(?:[^\W_]|[{_INDIC_TO_KHMER}]))+")
+_UNLIKE_WORDS = re.compile(f"[{_UNSPACED}{_INDIC_TO_KHMER}]")
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+"""The same as `_WORD` where a text has none of these, and twice as fast: dashes are everywhere."""
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+
+
+class _Stemmer(Protocol):
+    def stemWords(self, words: list[str], /) -> list[str]: ...  # noqa: N802 - PyStemmer's name
+
+
+class Analyzer:
+    """Terms of texts and of questions. Safe to call from several threads."""
+
+    def __init__(self) -> None:
+        # A PyStemmer object keeps a cache and must stay in one thread.
+        self._local = threading.local()
+        self._digest = lru_cache(_DIGESTS_KEPT)(_digest)
+        self._of_word = lru_cache(_DIGESTS_KEPT)(self._word_digest)
+        self._term = lru_cache(_DIGESTS_KEPT)(self._stemmed)
+
+    def document(self, text: str) -> list[str]:
+        """The terms of an item, with repetitions, in reading order.
+
+        Of a Chinese or Japanese run also the single ideographs, so that a
+        question of one finds it.
+        """
+        return self._terms(text, single=True)
+
+    def question(self, text: str) -> list[str]:
+        """The distinct terms of a question."""
+        return list(dict.fromkeys(self._terms(text, single=False)))
+
+    def words(self, text: str) -> set[str]:
+        """The distinct terms of `document`: most words were seen lately, and are not stemmed again."""
+        words, plain = _split(text, single=True)
+        terms = {self._term(word[:MAX_TERM]) for word in words}
+        terms.update(plain)
+        terms.discard("")
+        return terms
+
+    def forms(self, words: Iterable[str], terms: AbstractSet[str]) -> set[str]:
+        """Those of these words, of lower-case ASCII letters and digits, that become one of the terms.
+
+        Few are stemmed: Snowball "english" takes endings away, and leaves a word's first letter.
+        """
+        initials = {term[:1] for term in terms}
+        return {
+            word
+            for word in words
+            if (word[0] in initials or word in BASE_FORMS) and self._term(word[:MAX_TERM]) in terms
+        }
+
+    def digests(self, terms: Iterable[str]) -> bytes:
+        """`TERM_BYTES` for each term, in order: what an index keeps instead of words."""
+        return b"".join(map(self._digest, terms))
+
+    def document_digests(self, text: str) -> bytes:
+        """The digests of what `document` gives: most words were seen lately, and are not stemmed again."""
+        words, plain = _split(text, single=True)
+        # Cut first: what is remembered must not be as long as somebody likes.
+        return b"".join([self._of_word(word[:MAX_TERM]) for word in words]) + self.digests(plain)
+
+    def _terms(self, text: str, *, single: bool) -> list[str]:
+        words, plain = _split(text, single=single)
+        kept = [(BASE_FORMS.get(word) or word)[:MAX_TERM] for word in words if word not in STOP_WORDS]
+        return self._stemmer().stemWords(kept) + plain
+
+    def _word_digest(self, word: str) -> bytes:
+        """The digest of what a word becomes; nothing of one that is left out."""
+        term = self._stemmed(word)
+        return _digest(term) if term else b""
+
+    def _stemmed(self, word: str) -> str:
+        """What a word becomes; "" of one that is left out."""
+        if word in STOP_WORDS:
+            return ""
+        (term,) = self._stemmer().stemWords([(BASE_FORMS.get(word) or word)[:MAX_TERM]])
+        return term
+
+    def _stemmer(self) -> _Stemmer:
+        if not hasattr(self._local, "stemmer"):
+            import Stemmer
+
+            # PyStemmer ships no types; `_Stemmer` says what is used of it.
+            self._local.stemmer = Stemmer.Stemmer("english")  # pyright: ignore[reportUnknownMemberType]
+        return cast("_Stemmer", self._local.stemmer)
+
+
+def _split(text: str, *, single: bool) -> tuple[list[str], list[str]]:
+    """The words of a text, and the pairs of its runs without spaces."""
+    text = text[:MAX_CHARACTERS]
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower()), []
+    folded = _folded(text)
+    if not _UNLIKE_WORDS.search(folded):
+        return _PLAIN_WORD.findall(folded), []
+    found: list[str] = _WORD.findall(folded)
+    words = [word for word in found if not _UNSPACED_START.match(word)]
+    runs = [run for run in found if _UNSPACED_START.match(run)]
+    return words, [pair for run in runs for pair in _pairs(run, single=single)]
+
+
+def _digest(term: str) -> bytes:
+    return hashlib.blake2b(term.encode(), digest_size=TERM_BYTES).digest()
+
+
+def _folded(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    # Composed again, so that Korean syllables and Japanese voiced kana are one character each.
+    return unicodedata.normalize("NFC", _MARKS.sub("", decomposed)).casefold()
+
+
+def _pairs(run: str, *, single: bool) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    elif single:
+        yield from _HAN.findall(run)
+    for first, second in pairwise(run):
+        yield first + second

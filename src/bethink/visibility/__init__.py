@@ -1,0 +1,1 @@
+"""Who may see what: the reader's filter, applied wherever text leaves."""
