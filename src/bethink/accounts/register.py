@@ -38,6 +38,7 @@ from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Delete, DeleteAll, Put, Scan
 from bethink.store.reading import records_of
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 TOPIC = "accounts"
 FRESH_S = 0.4
 """How old what is known may be: a key that was revoked elsewhere is refused within a second."""
-_TRIES = 8
 _PAGE = 500
 _MAX_SIGN_INS = 1000
 """Of them are kept in memory; any other is read when it comes."""
@@ -310,20 +310,13 @@ class Register:
             count += len(items)
         return count
 
+    @retry_conflicts
     async def _change(self, change: Callable[[Known], Sequence[Change]]) -> None:
-        for _ in range(_TRIES):
-            known = await self.refresh()
-            try:
-                changes = change(known)
-                await self.store.commit(
-                    OWNER, [*changes, Put(STATES, State(id=STATE), if_version=known.version)]
-                )
-            except Conflict:
-                continue
-            await self.refresh()
-            await self.bus.publish(TOPIC)
-            return
-        raise Conflict
+        known = await self.refresh()
+        changes = change(known)
+        await self.store.commit(OWNER, [*changes, Put(STATES, State(id=STATE), if_version=known.version)])
+        await self.refresh()
+        await self.bus.publish(TOPIC)
 
     async def _all(self, collection: Collection[R]) -> list[R]:
         return [one async for one in records_of(self.store, OWNER, Scan(collection, limit=_PAGE))]

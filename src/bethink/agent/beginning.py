@@ -16,11 +16,12 @@ from bethink.agent.request import Earlier, RunRequest
 from bethink.agent.retold import KeptBack, Shades, no_shade, nothing_kept_back, retold, wished
 from bethink.agent.summaries import Keeping
 from bethink.agent.wishes import NOTHING
-from bethink.errors import Busy, Conflict
+from bethink.errors import Conflict
 from bethink.events import Place, RunStarted
 from bethink.forgetting.barrier import Hush
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from bethink.events import Event
     from bethink.messages import Message, ToolMessage
     from bethink.principal import Principal
-
-
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +77,7 @@ class Beginning:
     shades: Shades = field(default=no_shade, repr=False)
     kept_back: KeptBack = field(default=nothing_kept_back, repr=False)
 
+    @retry_conflicts
     async def new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
         """A run of its own; what is said at its start is stored. Calls that still wait are rejected.
 
@@ -88,17 +87,6 @@ class Beginning:
             BadInput: a tool of the client's cannot be offered, or there are too many branches.
             Conflict: others keep changing the conversation.
         """
-        for _ in range(_TRIES):
-            try:
-                return await self._new(principal, conversation, opening)
-            except Busy:
-                raise
-            except Conflict:
-                # Somebody chose another branch, or renamed it, while this was begun: nothing is stored yet.
-                continue
-        raise Conflict
-
-    async def _new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
         conversations = self.stored.conversations
         found = await conversations.get(principal, conversation)
         reader = principal.reading()

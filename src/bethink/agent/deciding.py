@@ -17,6 +17,7 @@ from bethink.masking import restored
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import Principal
 from bethink.store import Put
+from bethink.store.retry import retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from bethink.agent.toolbox import Toolbox
     from bethink.agent.wishes import Brought, Wishes
 
-_TRIES = 5
 _TEND_S = 300
 _ELSEWHERE = (
     "This call waits where it was asked, since its model is reached with that request's key: decide there."
@@ -65,29 +65,32 @@ class Deciding:
             Conflict: others kept deciding too, or it is to be decided where it was asked.
             BadInput: the edited arguments do not fit the tool, or the tool asks each time.
         """
-        for _ in range(_TRIES):
-            found = await self.stored.versioned(principal, run)
-            item = _waiting(found.record, call)
-            if found.record.brought and brought is NOTHING:
-                raise Conflict(_ELSEWHERE)
-            if choice.always and item.final:
-                message = f"{item.name} cannot be undone: it is asked about each time."
-                raise BadInput(message)
-            toolbox = self.toolbox_of(found.record.wishes, brought)
-            record = await _decided(found.record, item, choice, toolbox=toolbox)
-            try:
-                await self.rules.store.commit(principal.owner, [Put(RUNS, record, found.version)])
-            except Conflict:
-                continue
-            if choice.always:
-                tool = toolbox.get(item.name)
-                rule = "deny" if choice.decision == "reject" else "auto"
-                name, origin = (tool.name, tool.origin) if tool else (item.name, "")
-                await self.rules.set(principal, name, rule, origin=origin)
-            if record.is_decided:
-                await self.go_on(principal, run, brought)
-            return record.is_decided
-        raise Conflict
+        found = await self.stored.versioned(principal, run)
+        item = _waiting(found.record, call)
+        if found.record.brought and brought is NOTHING:
+            raise Conflict(_ELSEWHERE)
+        if choice.always and item.final:
+            message = f"{item.name} cannot be undone: it is asked about each time."
+            raise BadInput(message)
+        toolbox = self.toolbox_of(found.record.wishes, brought)
+        record = await self._keep(principal, run, call=call, choice=choice, toolbox=toolbox)
+        if choice.always:
+            tool = toolbox.get(item.name)
+            rule = "deny" if choice.decision == "reject" else "auto"
+            name, origin = (tool.name, tool.origin) if tool else (item.name, "")
+            await self.rules.set(principal, name, rule, origin=origin)
+        if record.is_decided:
+            await self.go_on(principal, run, brought)
+        return record.is_decided
+
+    @retry_conflicts
+    async def _keep(
+        self, principal: Principal, run: str, *, call: str, choice: Choice, toolbox: Toolbox
+    ) -> Run:
+        found = await self.stored.versioned(principal, run)
+        record = await _decided(found.record, _waiting(found.record, call), choice, toolbox=toolbox)
+        await self.rules.store.commit(principal.owner, [Put(RUNS, record, found.version)])
+        return record
 
     async def tend(self) -> None:
         """Go on with what was decided before a crash, end what waited too long, and what died."""

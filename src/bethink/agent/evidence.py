@@ -6,9 +6,10 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bethink.errors import Conflict, JustForgotten
+from bethink.errors import JustForgotten
 from bethink.files import text_of
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
+from bethink.store.retry import retry_conflicts
 from bethink.tool import Evidence, ToolContext
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 _FOUND = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
 """A memory, as `search_memory` lists it."""
 _SEARCHES = ("search_memory", "search_memories")
-_TRIES = 5
 _LATELY = 50
 """So many of the owner's last messages tell what they said."""
 
@@ -41,27 +41,18 @@ def tool_context(request: RunRequest, files: Files) -> ToolContext:
     )
 
 
+@retry_conflicts
 async def _keep(request: RunRequest, files: Files, file: NewFile) -> Attachment:
     """Keep a file, unless it says what was forgotten since the run began."""
     forgotten = request.forgotten
     if forgotten is None:
         return (await files.add(request.principal, request.conversation, file, made_by="tool")).attachment
-    for _ in range(_TRIES):
-        await forgotten.listen()
-        if (text := text_of(file.content)) is not None and forgotten.says(text):
-            raise JustForgotten
-        try:
-            kept = await files.add(
-                request.principal,
-                request.conversation,
-                file,
-                made_by="tool",
-                expecting=forgotten.expected,
-            )
-        except Conflict:
-            continue
-        return kept.attachment
-    raise Conflict
+    await forgotten.listen()
+    if (text := text_of(file.content)) is not None and forgotten.says(text):
+        raise JustForgotten
+    expected = forgotten.expected
+    kept = await files.add(request.principal, request.conversation, file, made_by="tool", expecting=expected)
+    return kept.attachment
 
 
 def evidence_of(request: RunRequest) -> Evidence:

@@ -20,12 +20,13 @@ import msgspec
 
 from bethink.agent.answer import Answer
 from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
-from bethink.errors import BadInput, Conflict, InvalidResponse, Refused
+from bethink.errors import BadInput, InvalidResponse, Refused
 from bethink.llm import LlmRequest
 from bethink.memory import CATEGORIES, NewFact, Source
 from bethink.memory.provenance import is_said, is_stated
 from bethink.messages import UserMessage
 from bethink.store import Put
+from bethink.store.retry import retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ _OUTPUT_TOKENS: Final = 1_500
 _LEAST_WINDOW: Final = 4_096
 """In tokens: the instructions, a message, its answer and the facts, for any tokenizer."""
 _MOST_GARBAGE: Final = 3
-_TRIES: Final = 5
 _NEWS: Final = ("added", "superseded", "suggested")
 """Not what was known already, or was rejected before."""
 _FENCE: Final = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
@@ -150,23 +150,18 @@ class Extraction:
             await self._write(turn, refs, usage)
             self.on_written(turn.principal.owner)
 
+    @retry_conflicts
     async def _write(self, turn: Turn, changed: Sequence[ChangedRef], usage: Usage) -> None:
         """Write on the answer what was done for it; nothing happens if it is gone."""
-        for _ in range(_TRIES):
-            _, found = await self._read(turn)
-            if found is None:
-                return
-            was = found.record
-            now = msgspec.structs.replace(was, changed=(*was.changed, *changed), usage=(*was.usage, usage))
-            held = await self.conversations.get(turn.principal, now.conversation)
-            put = Put(MESSAGES, now, if_version=found.version, index=turn_of(held.record, now))
-            paid = Put(CONVERSATIONS, charged(held.record, [usage]), if_version=held.version)
-            try:
-                await self.conversations.store.commit(turn.principal.owner, [put, paid])
-            except Conflict:
-                continue
+        _, found = await self._read(turn)
+        if found is None:
             return
-        raise Conflict
+        was = found.record
+        now = msgspec.structs.replace(was, changed=(*was.changed, *changed), usage=(*was.usage, usage))
+        held = await self.conversations.get(turn.principal, now.conversation)
+        put = Put(MESSAGES, now, if_version=found.version, index=turn_of(held.record, now))
+        paid = Put(CONVERSATIONS, charged(held.record, [usage]), if_version=held.version)
+        await self.conversations.store.commit(turn.principal.owner, [put, paid])
 
     async def _read(self, turn: Turn) -> Sequence[Versioned[StoredMessage] | None]:
         ids = (turn.said, turn.answered)

@@ -57,6 +57,7 @@ from bethink.events import (
 from bethink.forgetting.occurrences import indexed
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from bethink.store import Put, Versioned
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,6 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.store import Change
 
-_TRIES = 5
 
 _NO_ANSWER = "What was found and done until then is above; ask to go on."
 
@@ -318,21 +318,19 @@ class Recorder:
                 self.ledger.give_back(uses)
                 raise
 
+    @retry_conflicts
     async def _commit(
         self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
     ) -> None:
         """Keep it all; again after a renaming meanwhile, or after something was forgotten."""
-        for _ in range(_TRIES):
-            try:
-                if messages or active_run != self.conversation.record.active_run:
-                    await self._append(messages, changes, active_run=active_run)
-                elif changes:
-                    await self.conversations.store.commit(self.principal.owner, self._hushed(changes))
-            except Conflict:
-                await self._catch_up()
-                continue
-            return
-        raise Conflict
+        try:
+            if messages or active_run != self.conversation.record.active_run:
+                await self._append(messages, changes, active_run=active_run)
+            elif changes:
+                await self.conversations.store.commit(self.principal.owner, self._hushed(changes))
+        except Conflict:
+            await self._catch_up()
+            raise
 
     async def _append(
         self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None

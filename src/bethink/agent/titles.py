@@ -14,10 +14,11 @@ import msgspec
 
 from bethink.agent.answer import Answer
 from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_title
-from bethink.errors import BadInput, Conflict, InvalidResponse
+from bethink.errors import BadInput, InvalidResponse
 from bethink.llm import LlmRequest
 from bethink.messages import UserMessage
 from bethink.store import Put
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +38,6 @@ _READ_CHARS: Final = 1_500
 _OUTPUT_TOKENS: Final = 1_000
 """A name takes ten; a model that thinks first needs the rest, and others stop by themselves."""
 _TITLE_CHARS: Final = 80
-_TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +91,15 @@ class Titles:
         is_same = [one and one.version for one in again] == [said.version, answered.version]
         await self._keep(turn, place, usage, title=_title(answer.message().content) if is_same else None)
 
+    @retry_conflicts
     async def _keep(self, turn: Turn, place: str, usage: Usage, *, title: str | None) -> None:
-        for _ in range(_TRIES):
-            held = await self.conversations.get(turn.principal, place)
-            now = charged(held.record, [usage])
-            if title is not None and _is_unnamed(held.record):
-                now = msgspec.structs.replace(now, title=title, named_by="model")
-            try:
-                await self.conversations.store.commit(
-                    turn.principal.owner, [Put(CONVERSATIONS, now, if_version=held.version)]
-                )
-            except Conflict:
-                continue
-            return
-        raise Conflict
+        held = await self.conversations.get(turn.principal, place)
+        now = charged(held.record, [usage])
+        if title is not None and _is_unnamed(held.record):
+            now = msgspec.structs.replace(now, title=title, named_by="model")
+        await self.conversations.store.commit(
+            turn.principal.owner, [Put(CONVERSATIONS, now, if_version=held.version)]
+        )
 
 
 def _is_unnamed(held: Conversation) -> bool:

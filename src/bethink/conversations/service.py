@@ -18,9 +18,10 @@ from bethink.conversations.records import (
     checked_title,
     turn_of,
 )
-from bethink.errors import BadInput, Busy, Conflict, UnknownId
+from bethink.errors import BadInput, Busy, UnknownId
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Page, Put, Scan, Versioned
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 TEMPORARY_US = 86_400 * 1_000_000
 """How long a temporary conversation is kept after its last change: a day."""
-_CONFLICT_TRIES = 5
 _POSITION_DIGITS = 12
 
 
@@ -338,20 +338,14 @@ class Conversations:
             raise UnknownId(text)
         return stored
 
+    @retry_conflicts
     async def _changed(
         self, principal: Principal, conversation: str, change: Callable[[Conversation], Conversation]
     ) -> Conversation:
-        for _ in range(_CONFLICT_TRIES):
-            found = await self.get(principal, conversation)
-            changed = change(found.record)
-            try:
-                await self.store.commit(
-                    principal.owner, [Put(CONVERSATIONS, changed, if_version=found.version)]
-                )
-            except Conflict:
-                continue
-            return changed
-        raise Conflict
+        found = await self.get(principal, conversation)
+        changed = change(found.record)
+        await self.store.commit(principal.owner, [Put(CONVERSATIONS, changed, if_version=found.version)])
+        return changed
 
 
 def _position(cursor: str | None) -> int | None:

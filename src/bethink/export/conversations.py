@@ -26,7 +26,7 @@ from bethink.conversations import (
     switched,
     turn_of,
 )
-from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.errors import BadInput, UnknownId
 from bethink.export.records import (
     Bad,
     KeptConversation,
@@ -39,6 +39,7 @@ from bethink.export.records import (
 )
 from bethink.store import Put, Scan
 from bethink.store.reading import pages_of, records_of
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from bethink.store import Change, Store
 
 _PAGE = 200
-_TRIES = 5
 _MAX_POSITION = 10_000_000
 _MAX_GAP = 10_000
 """Messages of a conversation that may be missing before one that is there."""
@@ -116,25 +116,21 @@ class Returning:
     preview: bool
     _last: Conversation | None = None
 
+    @retry_conflicts
     async def take(self, lines: Sequence[Kept]) -> tuple[list[str], list[Bad]]:
         """Put back what is not here, in one commit; what became of each line.
 
         A conversation that goes on in the file goes on here. One that went on
         here stays as it is, and a message keeps what was made of it here.
         """
-        for _ in range(_TRIES):
-            draft = await self._draft(lines)
-            outcomes = [draft.outcome(line) for line in lines]
-            self._last = draft.last
-            try:
-                if not self.preview and draft.changes:
-                    await self.store.commit(self.owner, draft.commit())
-            except Conflict:
-                continue
-            return [one for one in outcomes if isinstance(one, str)], [
-                one for one in outcomes if isinstance(one, Bad)
-            ]
-        raise Conflict
+        draft = await self._draft(lines)
+        outcomes = [draft.outcome(line) for line in lines]
+        self._last = draft.last
+        if not self.preview and draft.changes:
+            await self.store.commit(self.owner, draft.commit())
+        return [one for one in outcomes if isinstance(one, str)], [
+            one for one in outcomes if isinstance(one, Bad)
+        ]
 
     async def _draft(self, lines: Sequence[Kept]) -> _Draft:
         places = list(dict.fromkeys(line.place for line in lines))

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bethink.clock import to_datetime
-from bethink.errors import BadInput, Conflict
+from bethink.errors import BadInput
 from bethink.export.records import Bad, KeptPerson, checked_id, rfc3339, time_of, with_times
 from bethink.people import EMAILS, PEOPLE, Email, Person
 from bethink.people.fields import checked
 from bethink.people.records import email_id
 from bethink.store import Put, Scan
 from bethink.store.reading import pages_of
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bethink.store import Store
 
 _PAGE = 200
-_TRIES = 5
 _DIGITS = range(13, 20)
 _LAST = 4
 
@@ -56,31 +56,27 @@ def person_from(line: int, document: Mapping[str, Any]) -> Line:
     return KeptPerson(line, msgspec.structs.replace(found, **values))
 
 
+@retry_conflicts
 async def put_back(store: Store, owner: str, lines: Sequence[KeptPerson], *, preview: bool) -> list[str]:
     """Put back those who are not here, in one commit; what became of each: "said" for who came back."""
-    for _ in range(_TRIES):
-        held = await store.get(PEOPLE, owner, [line.person.id for line in lines])
-        taken = await store.get(EMAILS, owner, [email_id(line.person.email) for line in lines])
-        outcomes: list[str] = []
-        new: dict[str, Person] = {}
-        for line, here, email in zip(lines, held, taken, strict=True):
-            key = email_id(line.person.email)
-            if here is not None:
-                outcomes.append("known" if here.record == line.person else "differing")
-            elif email is not None or key in new:
-                outcomes.append("differing")
-            else:
-                new[key] = line.person
-                outcomes.append("said")
-        puts = [Put(PEOPLE, person, if_version=0) for person in new.values()]
-        emails = [Put(EMAILS, Email(id=key, person=one.id), if_version=0) for key, one in new.items()]
-        try:
-            if new and not preview:
-                await store.commit(owner, [*puts, *emails])
-        except Conflict:
-            continue
-        return outcomes
-    raise Conflict
+    held = await store.get(PEOPLE, owner, [line.person.id for line in lines])
+    taken = await store.get(EMAILS, owner, [email_id(line.person.email) for line in lines])
+    outcomes: list[str] = []
+    new: dict[str, Person] = {}
+    for line, here, email in zip(lines, held, taken, strict=True):
+        key = email_id(line.person.email)
+        if here is not None:
+            outcomes.append("known" if here.record == line.person else "differing")
+        elif email is not None or key in new:
+            outcomes.append("differing")
+        else:
+            new[key] = line.person
+            outcomes.append("said")
+    puts = [Put(PEOPLE, person, if_version=0) for person in new.values()]
+    emails = [Put(EMAILS, Email(id=key, person=one.id), if_version=0) for key, one in new.items()]
+    if new and not preview:
+        await store.commit(owner, [*puts, *emails])
+    return outcomes
 
 
 def _document(person: Person) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from bethink.forgetting.erasure import PageCut, cut_out
 from bethink.forgetting.occurrences import MessageCut, names_of, texts_of
 from bethink.redaction import redaction_of
 from bethink.store import Collection, Expect, Put, Record, Versioned
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
 
-_TRIES = 20
 _ONE = "forgettings"
 
 
@@ -76,19 +76,14 @@ class Forgettings:
         (found,) = await self.store.get(ANNOUNCED, owner, [_ONE])
         return found or Versioned(Announced(id=_ONE), 0)
 
+    @retry_conflicts
     async def announce(self, owner: str, intent: str, changes: Sequence[Change] = ()) -> None:
         """Announce an intent, with these changes; nothing happens where it is announced already."""
-        for _ in range(_TRIES):
-            now = await self.announced(owner)
-            if intent in now.record.under_way:
-                return
-            announced = Announced(id=_ONE, under_way=(*now.record.under_way, intent), ended=now.record.ended)
-            try:
-                await self.store.commit(owner, [*changes, Put(ANNOUNCED, announced, now.version)])
-            except Conflict:
-                continue
+        now = await self.announced(owner)
+        if intent in now.record.under_way:
             return
-        raise Conflict
+        announced = Announced(id=_ONE, under_way=(*now.record.under_way, intent), ended=now.record.ended)
+        await self.store.commit(owner, [*changes, Put(ANNOUNCED, announced, now.version)])
 
     async def end(self, owner: str, intent: str) -> Change:
         """The change by which an intent has ended: it belongs into the commit that removes everything."""

@@ -28,6 +28,7 @@ from bethink.principal import OWN_EYES
 from bethink.redaction import redaction_of
 from bethink.store import Delete, Put, Scan
 from bethink.store.reading import owners_of
+from bethink.store.retry import retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from bethink.store import Change, Store
     from bethink.vault.views import Views
 
-_TRIES = 20
 _LINES = 5
 """Of each kind that a person ticks, what a preview shows."""
 _ALWAYS = "facts"
@@ -285,17 +285,11 @@ class Forgetting:
             if one.kind in taken
         )
 
+    @retry_conflicts
     async def _empty(self, owner: str, places: Sequence[Place]) -> None:
         """Have places hold nothing any more; done again, it finds less."""
-        for _ in range(_TRIES):
-            taken = await self._taken(owner, places)
-            changes = [change for one in taken.values() for change in one.changes]
-            try:
-                await self.store.commit(owner, changes)
-            except Conflict:
-                continue
-            return
-        raise Conflict
+        taken = await self._taken(owner, places)
+        await self.store.commit(owner, [change for one in taken.values() for change in one.changes])
 
     async def finish_earlier(self) -> None:
         """Complete what an earlier process did not; what still cannot be is logged, and tried again later."""
@@ -364,7 +358,7 @@ class Forgetting:
         receipt = Receipt(intent.at)
         if intent.state == "open":
             await self._clear(owner, intent)
-            receipt = await self._repeated(owner, intent)
+            receipt = await self._remove_alone(owner, intent)
         await self._empty(owner, intent.places)
         await self.spoken.scrub(owner)
         await self.views.vault.purge(owner)
@@ -376,32 +370,22 @@ class Forgetting:
         """What goes beside facts, if everything does; done again, it finds less."""
         if not intent.conversations:
             return
-        for _ in range(_TRIES):
-            try:
-                await self.spoken.clear(owner, intent.asked_in, keep=intent.conversations == "keep")
-            except Conflict:
-                continue
-            break
-        else:
-            raise Conflict
+        clear = retry_conflicts(self.spoken.clear)
+        await clear(owner, intent.asked_in, keep=intent.conversations == "keep")
         for one in self.forgettable:
             if one.kind in intent.kinds:
                 await one.remove(owner)
 
-    async def _repeated(self, owner: str, intent: Intent) -> Receipt:
+    async def _remove_alone(self, owner: str, intent: Intent) -> Receipt:
         async with self.memory.alone(owner):
             await self.forgettings.announce(owner, intent.id)
             await self.spoken.hush(owner)
-            for _ in range(_TRIES):
-                found = await self._found(owner, Chosen(intent.facts, intent.cuts, places=intent.places))
-                try:
-                    return await self._remove(owner, intent, found)
-                except Conflict:
-                    continue
-        raise Conflict
+            return await self._remove(owner, intent)
 
-    async def _remove(self, owner: str, intent: Intent, found: Found) -> Receipt:
+    @retry_conflicts
+    async def _remove(self, owner: str, intent: Intent) -> Receipt:
         """One commit; no run that is live says it again."""
+        found = await self._found(owner, Chosen(intent.facts, intent.cuts, places=intent.places))
         going = {fact.record.id for fact in found.facts}
         parting = await self.memory.parting(owner, going)
         lines = await self.fact_lines.of(owner, going)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.conversations import CONVERSATIONS, MESSAGES, Conversation, title_from, turn_of
-from bethink.errors import Conflict
 from bethink.importing.attached import Attached
 from bethink.importing.fields import one_line
 from bethink.importing.items import Left
@@ -23,6 +22,7 @@ from bethink.importing.records import GROWN, TAKEN, Grown, Taken, stable_id
 from bethink.importing.trees import Growing, Spot
 from bethink.messages import UserMessage
 from bethink.store import Put, Scan
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 ORIGINS = {"chatgpt": "ChatGPT", "claude": "Claude"}
 """What a conversation says of where it was held."""
-_TRIES = 5
 _READ_AT_ONCE = 500
 
 
@@ -67,6 +66,7 @@ class Talks:
     max_file_bytes: int
     preview: bool = False
 
+    @retry_conflicts
     async def take(self, talks: Sequence[Talk], archive: Archive) -> Outcome:
         """Take them in, all or none; durable when it returns.
 
@@ -74,20 +74,15 @@ class Talks:
             Conflict: others keep changing the same conversations.
             StorageError: they cannot be kept.
         """
-        for _ in range(_TRIES):
-            draft = _Draft(self, archive)
-            await draft.read(talks)
-            for talk in talks:
-                await draft.add(talk)
-            try:
-                if not self.preview and draft.changes:
-                    await self.store.commit(self.owner, draft.changes)
-            except Conflict:
-                continue
-            if not self.preview:
-                await draft.attached.write()
-            return draft.outcome
-        raise Conflict
+        draft = _Draft(self, archive)
+        await draft.read(talks)
+        for talk in talks:
+            await draft.add(talk)
+        if not self.preview and draft.changes:
+            await self.store.commit(self.owner, draft.changes)
+        if not self.preview:
+            await draft.attached.write()
+        return draft.outcome
 
 
 def total_of(held: Conversation) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from bethink.errors import Conflict, EmbeddingsUnavailable, UnknownId
+from bethink.errors import EmbeddingsUnavailable, UnknownId
 from bethink.index import IndexItem
 from bethink.memory.compare import Readings
 from bethink.memory.draft import Draft
@@ -17,6 +17,7 @@ from bethink.memory.seeing import See, sees_all
 from bethink.memory.steps import Step, StepKind
 from bethink.per_key import PerKey, Recent
 from bethink.store import Scan
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -39,9 +40,6 @@ PAST_KIND = "past_fact"
 SUGGESTED_KIND = "suggested_fact"
 """The kind under which the gate finds what waits for review; recall does not look there."""
 _KINDS: dict[State, str] = {"active": KIND, "superseded": PAST_KIND, "suggested": SUGGESTED_KIND}
-_CONFLICT_TRIES = 20
-"""Two processes that change one fact as fast as they can lose five races in a row now and then."""
-_PAUSE_S = 0.001
 _EVER = -(2**62)
 """Microseconds; before every time that a calendar has."""
 
@@ -78,15 +76,15 @@ class Writing:
         Raises:
             Conflict: another process kept changing the same.
         """
+
+        @retry_conflicts
+        async def attempt() -> _T:
+            draft = await self._begun(principal.owner)
+            draft.sight = await self.sight(principal)
+            return await change(draft)
+
         async with self.alone(principal.owner):
-            for lost in range(_CONFLICT_TRIES):
-                try:
-                    draft = await self._begun(principal.owner)
-                    draft.sight = await self.sight(principal)
-                    return await change(draft)
-                except Conflict:
-                    await asyncio.sleep(lost * _PAUSE_S)
-        raise Conflict
+            return await attempt()
 
     async def _begun(self, owner: str) -> Draft:
         """A new draft, at the revision that this process made last if another one has made none since.

@@ -14,6 +14,7 @@ from bethink.people.fields import checked
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, email_id
 from bethink.store import Delete, DeleteAll, Put, Scan
 from bethink.store.reading import records_of
+from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
 
-_TRIES = 5
 _PAGE = 500
 _CURSOR_DIGITS = 18
 _SENTENCES = "about_me"
@@ -175,6 +175,7 @@ class People:
                 changes.append(Put(PEOPLE, msgspec.structs.replace(person, **kept), item.version))
         return Taken(changes, gone)
 
+    @retry_conflicts
     async def update(
         self, principal: Principal, id: str, given: Mapping[str, Any], *, untrusted: bool = False
     ) -> Person:
@@ -189,27 +190,23 @@ class People:
             EmailTaken: somebody else has this e-mail address.
             Conflict: others kept changing this person meanwhile.
         """
-        for _ in range(_TRIES):
-            before = await self._get(principal, id)
-            after = msgspec.structs.replace(
-                before.record,
-                **checked(given, before.record, self._today),
-                untrusted=before.record.untrusted or untrusted,
-            )
-            changes: list[Change] = [Put(PEOPLE, after, if_version=before.version)]
-            was, now = email_id(before.record.email), email_id(after.email)
-            if was != now:
-                (holder,) = await self.store.get(EMAILS, principal.owner, [now])
-                if holder is not None:
-                    raise EmailTaken
-                changes += [Put(EMAILS, Email(id=now, person=id), if_version=0), Delete(EMAILS, was)]
-            try:
-                await self.store.commit(principal.owner, changes)
-            except Conflict:
-                continue
-            return after
-        raise Conflict
+        before = await self._get(principal, id)
+        after = msgspec.structs.replace(
+            before.record,
+            **checked(given, before.record, self._today),
+            untrusted=before.record.untrusted or untrusted,
+        )
+        changes: list[Change] = [Put(PEOPLE, after, if_version=before.version)]
+        was, now = email_id(before.record.email), email_id(after.email)
+        if was != now:
+            (holder,) = await self.store.get(EMAILS, principal.owner, [now])
+            if holder is not None:
+                raise EmailTaken
+            changes += [Put(EMAILS, Email(id=now, person=id), if_version=0), Delete(EMAILS, was)]
+        await self.store.commit(principal.owner, changes)
+        return after
 
+    @retry_conflicts
     async def vouch(self, principal: Principal, id: str) -> Person:
         """Say that what is known of a person is the owner's own word, whoever wrote it.
 
@@ -217,15 +214,10 @@ class People:
             UnknownId: this owner has no such person.
             Conflict: others kept changing this person meanwhile.
         """
-        for _ in range(_TRIES):
-            before = await self._get(principal, id)
-            after = msgspec.structs.replace(before.record, untrusted=False)
-            try:
-                await self.store.commit(principal.owner, [Put(PEOPLE, after, if_version=before.version)])
-            except Conflict:
-                continue
-            return after
-        raise Conflict
+        before = await self._get(principal, id)
+        after = msgspec.structs.replace(before.record, untrusted=False)
+        await self.store.commit(principal.owner, [Put(PEOPLE, after, if_version=before.version)])
+        return after
 
     async def delete(self, principal: Principal, id: str) -> Person:
         """Remove a person for good, from the store's files too; who it was.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict
+from bethink.store.retry import retry_conflicts
 from bethink.vault.changing import How
 from bethink.vault.graph import aliases_of
 from bethink.vault.links import Moves, Resolver, relinked
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from bethink.vault.searching import Searching
     from bethink.vault.views import Views
 
-_TRIES: Final = 3
 """A page that is written by somebody else just then is read again so often."""
 
 
@@ -56,17 +56,17 @@ class Moving:
         return change, [one for one in changes if one is not None and one.undo is not None]
 
     async def _relink(self, principal: Principal, path: str, moves: Moves, *, how: How) -> Change | None:
-        for _ in range(_TRIES):
-            try:
-                page = await self.views.read(principal, path)
-                text = await anyio.to_thread.run_sync(relinked, page.text, path, moves)
-                return await self.views.put(principal, path, text, if_version=page.version, how=how)
-            except Conflict:
-                continue
-            except BadInput:
-                # It is hidden from them, or too large now: its links stay as they are.
-                return None
-        return None
+        @retry_conflicts
+        async def relink() -> Change:
+            page = await self.views.read(principal, path)
+            text = await anyio.to_thread.run_sync(relinked, page.text, path, moves)
+            return await self.views.put(principal, path, text, if_version=page.version, how=how)
+
+        try:
+            return await relink()
+        except (BadInput, Conflict):
+            # It is hidden from them, too large now, or others keep changing it: its links stay as they are.
+            return None
 
 
 def moves_of(told: Sequence[Told], to: Mapping[str, str]) -> Moves:

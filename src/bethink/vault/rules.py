@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from bethink.errors import BadInput, Conflict, NotAllowed, UnknownId
+from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.principal import INSIDE, OWN_EYES
 from bethink.store import Collection, Put, Record
+from bethink.store.retry import retry_conflicts
 from bethink.vault.patterns import finder_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ MAX_RULES: Final = 200
 _MAX_CHARS: Final = 300
 _MAX_TEXT: Final = 2_000
 _MAX_AUDIENCES: Final = 50
-_TRIES: Final = 5
 _ONE: Final = "filters"
 _ENDING: Final = ".md"
 
@@ -219,21 +219,15 @@ class Filters:
         await self._change(principal.owner, emptied)
         return counts[0]
 
+    @retry_conflicts
     async def _change(self, owner: str, change: Callable[[RuleSet], RuleSet]) -> RuleSet:
-        for _ in range(_TRIES):
-            (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
-            was = NO_RULES if found is None else found.record
-            now = change(was)
-            try:
-                await self.store.commit(
-                    owner, [Put(RULE_SETS, now, if_version=found.version if found else 0)]
-                )
-            except Conflict:
-                continue
-            for tell in self.on_change:
-                tell(owner, was, now)
-            return now
-        raise Conflict
+        (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
+        was = NO_RULES if found is None else found.record
+        now = change(was)
+        await self.store.commit(owner, [Put(RULE_SETS, now, if_version=found.version if found else 0)])
+        for tell in self.on_change:
+            tell(owner, was, now)
+        return now
 
 
 def must_be_owner(principal: Principal) -> None:
