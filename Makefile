@@ -190,7 +190,7 @@ ifneq ($(SKIPPED_TESTS),)
 endif
 
 soak: python model ## clients at work while the server is killed again and again: an hour by default
-	@$(BIN)/python benchmarks/soak.py $(ARGS)
+	@$(BIN)/python -m benchmarks.soak $(ARGS)
 
 coverage: setup ## all tests in Python, and which lines and branches none of them runs
 	@echo "== pytest, with coverage"

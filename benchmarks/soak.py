@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import msgspec
 
+from benchmarks.stand_ins.scripted_process import scripted_process
 from bethink.llm.script import Rule
-from bethink.llm.scripted_process import scripted_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,6 +2,7 @@
 
 Builds it, installs what is pinned and it into an empty virtual environment
 outside of the checkout, starts `bethink serve` there and asks for two pages.
+What only the checkout holds (measurements, stand-ins) is not in it, and `bethink bench` says so.
 """
 
 from __future__ import annotations
@@ -65,7 +66,16 @@ def faults(bethink: Path, folder: Path) -> list[str]:
             watchdog.cancel()
             server.terminate()
             server.wait(STOP_S)
-    said = [] if health.get("status") else [f"/health has no status: {health}"]
+    told = subprocess.run(
+        [bethink, "bench", "storage"],
+        cwd=folder,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    said = [] if "measures recall alone" in told.stderr else [f"bethink bench said {told.stderr!r}"]
+    said += [] if health.get("status") else [f"/health has no status: {health}"]
     said += [] if "<script" in page else ["/ is not the interface: it is not in the wheel"]
     return said + ([f"it ended with exit code {server.returncode}"] if server.returncode else [])
 

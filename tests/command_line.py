@@ -22,9 +22,9 @@ from typing import IO, Any
 import msgspec
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.cli import main
 from bethink.llm.script import Reply
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _DURATION = re.compile(r"\((?:\d+ ms|\d+\.\d s)\)")

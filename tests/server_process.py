@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import httpx2
 
-from bethink.llm.scripted_process import ScriptedProcess
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from tests.door import Frame, frames, said
 from tests.warm import Started, start
 

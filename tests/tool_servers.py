@@ -15,10 +15,10 @@ import pytest
 
 from bethink.clock import SystemClock
 from bethink.mcp_client import CallResult, Keeping, ServerConfig, Text
-from bethink.mcp_client.fake import MemoryKeeping
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
 from bethink.supervision import Supervisor
+from tests.fake_mcp import MemoryKeeping
 
 ROOT = Path(__file__).parent.parent
 INSTALLED = ROOT / ".servers"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import anyio
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.errors import (
     ContextTooLong,
     InvalidResponse,
@@ -26,7 +27,6 @@ from bethink.events import TextDelta
 from bethink.llm import Delta, Finish, Llm, LlmRequest, ToolCallDelta, ToolSchema
 from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
 from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted_process import ScriptedProcess
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 pytestmark = pytest.mark.anyio

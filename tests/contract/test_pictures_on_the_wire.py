@@ -7,12 +7,12 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.errors import LlmError
 from bethink.events import TextDelta, Warned
 from bethink.llm import Delta, LlmRequest, Picture
 from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
 from bethink.llm.script import Rule
-from bethink.llm.scripted_process import ScriptedProcess
 from bethink.messages import Attachment, UserMessage
 
 pytestmark = pytest.mark.anyio

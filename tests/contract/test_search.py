@@ -14,8 +14,8 @@ import pytest
 from bethink.errors import RateLimited, WebError
 from bethink.internet import Found, Search
 from bethink.internet.ddgs_search import DdgsSearch
-from bethink.internet.fake import FakeSearch
 from bethink.internet.searxng import SearxngSearch
+from tests.fake_search import FakeSearch
 from tests.pages import Web, asked_query, page, searxng, served
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from benchmarks.trust import CLASSES, all_cases, report, wrong_of
 from bethink.bench import table
-from bethink.bench.trust import CLASSES, all_cases, report, wrong_of
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from tests.contract.embeddings_suite import models_directory
 

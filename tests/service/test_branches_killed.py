@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.script import Reply, Rule, ScriptedCall
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from tests.door import said
 from tests.server_process import Running, running
 from tests.service.edit_and_die import DYING

@@ -13,9 +13,9 @@ from subprocess import DEVNULL, PIPE
 
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.llm.script import Rule
-from bethink.llm.scripted_process import ScriptedProcess
 from tests.command_line import CommandLine, play
 
 pytestmark = pytest.mark.timeout(90)

@@ -12,12 +12,12 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.agent.erasing import Erasing
 from bethink.agent.forks import Fork
 from bethink.conversations import MESSAGES, Edit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
-from bethink.llm.scripted_process import ScriptedProcess
 from bethink.memory import NewFact
 from bethink.redis_mirror.records import SHARED
 from tests.house import House

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from openai import AsyncAzureOpenAI
 
-from bethink.dial.stand_in import Application, Model, StandIn
+from benchmarks.stand_ins.dial_core import Application, Model, StandIn
 from bethink.llm.script import Rule, ScriptedCall
 from tests.dial import KEY, open_model
 from tests.server_process import ROOT, running

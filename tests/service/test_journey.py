@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.script import Reply, Rule, ScriptedCall
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from tests.door import DONE, Frame, said, text_of
 from tests.server_process import SERVE, running
 from tests.warm import cold

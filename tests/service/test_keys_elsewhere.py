@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from tests.door import said
 from tests.server_process import environment, running
 

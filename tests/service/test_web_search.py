@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from tests.door import Frame, text_of
 from tests.pages import page, searxng, served
 from tests.server_process import running

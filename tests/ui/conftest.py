@@ -10,7 +10,7 @@ import pytest
 from blockbuster import BlockBuster
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.running import COMMAND, FLAGS, SCRIPT, Served, bethink, chromium
 from tests.ui.vaulted import Vaulted
 from tests.warm import cold

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.painter import PNG
 from tests.papers import pdf
 from tests.ui.acts import answered, composer, done, faults, say

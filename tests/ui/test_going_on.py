@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog, FilePayload, Page, Request, Route, expect
 
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.acts import answered, composer, faults, kept, say
 from tests.ui.running import PICTURES, Served, bethink
 

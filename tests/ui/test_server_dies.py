@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.acts import composer, say
 from tests.ui.running import SCRIPT, bethink
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.acts import done, faults, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, ROOT, Served, bethink

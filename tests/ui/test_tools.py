@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.acts import answered, composer, done, faults, say
 from tests.ui.conftest import NewPage, emptied
 from tests.ui.desk_tools import GATE, TOOLS

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.acts import faults
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, bethink

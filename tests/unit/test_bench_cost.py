@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 from blockbuster import BlockBuster
 
-from bethink.bench import memory, search, storage
-from bethink.bench.peers import PEERS, texts_left
-from bethink.bench.process import Serving
+from benchmarks import memory, search, storage
+from benchmarks.peers import PEERS, texts_left
+from benchmarks.process import Serving
 from bethink.embeddings.hashing import HashingEmbeddings
 from tests.command_line import CommandLine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.bench.embeddings import measure_embeddings
+from benchmarks.embeddings import measure_embeddings
 from bethink.embeddings.hashing import HashingEmbeddings
 
 pytestmark = pytest.mark.anyio

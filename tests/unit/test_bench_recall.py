@@ -171,3 +171,13 @@ def test_a_set_is_measured_through_the_product_s_own_recall(tmp_path: Path) -> N
 def test_the_command_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "recall"]) == 2
     assert "bethink bench recall PATH --format locomo" in capsys.readouterr().err
+
+
+def test_installed_from_a_wheel_the_command_says_what_it_measures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("bethink.bench._CHECKOUT", tmp_path)
+    assert main(["bench", "storage"]) == 2
+    assert "measures recall alone" in capsys.readouterr().err
+    assert main(["dial", "stand-in", "--model-url", "http://127.0.0.1:1/v1"]) == 2
+    assert "clone the repository" in capsys.readouterr().err

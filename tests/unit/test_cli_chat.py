@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from inline_snapshot import snapshot
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.events import Place
 from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted_process import ScriptedProcess
 from tests.command_line import CommandLine, masked, play
 
 PARIS = "I live in Paris"

@@ -10,9 +10,9 @@ from contextlib import closing
 
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.cli.exits import Exit
 from bethink.engines.sqlite.schema import FILE_NAME
-from bethink.llm.scripted_process import ScriptedProcess
 from tests.command_line import CommandLine
 
 

@@ -7,8 +7,8 @@ import os
 import pytest
 from inline_snapshot import snapshot
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted_process import ScriptedProcess
 from tests.command_line import CommandLine, masked, play
 from tests.sample_vaults import client_success, lay_out
 

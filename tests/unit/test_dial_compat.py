@@ -14,6 +14,7 @@ import uvicorn
 from aidial_sdk import DIALApp
 from aidial_sdk.chat_completion import ChatCompletion, Request, Response
 
+from benchmarks.stand_ins.dial_core import Application, Model
 from bethink.dial.compat import (
     BaseTool,
     DeleteAllMemoriesTool,
@@ -25,7 +26,6 @@ from bethink.dial.compat import (
     ToolCall,
     ToolCallParams,
 )
-from bethink.dial.stand_in import Application, Model
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.web.server import listening

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 import aiohttp
 import pytest
 
+from benchmarks.stand_ins.dial_core import Fault
 from bethink.dial.core import CoreClient, url_in
-from bethink.dial.stand_in import Fault
 from bethink.errors import BadInput, DialBusy, DialChanged, DialError, DialRefused, DialUnreachable, TooLarge
 from tests.dial import KEY, Dial, open_dial, open_model
 

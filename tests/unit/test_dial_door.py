@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.dial.stand_in import Fault
+from benchmarks.stand_ins.dial_core import Fault
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
 from tests.dial import KEY, OTHER_KEY, open_dial_house

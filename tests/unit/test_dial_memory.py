@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.stand_ins.dial_core import Fault
 from bethink.dial.core import Core, url_in
 from bethink.dial.facts_file import Document, Entry, merged, parse, written
 from bethink.dial.keeping import FOLDER, NAME, Keeping
-from bethink.dial.stand_in import Fault
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, DialError, NewerSchema
 from bethink.memory import Fact, NewFact

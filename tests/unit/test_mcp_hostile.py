@@ -13,10 +13,10 @@ import pytest
 
 from bethink.errors import Conflict, McpError, McpLost, McpTimeout, McpUnreachable, UnknownId
 from bethink.mcp_client import File, Hooks, Link, ServerConfig, Text
-from bethink.mcp_client.fake import MemoryKeeping
 from bethink.mcp_client.guard import Guard
 from bethink.mcp_client.hidden import Hidden
 from bethink.mcp_client.stdio import stdio_transport
+from tests.fake_mcp import MemoryKeeping
 from tests.tool_servers import called, hostile, is_running, open_servers, states, until, waiting
 
 # A process is started for each test, on machines where others are at work.

@@ -13,13 +13,13 @@ from bethink.agent.toolbox import Toolbox
 from bethink.clock import FakeClock
 from bethink.errors import DiskFull
 from bethink.mcp_client import CallResult, File, Progress, RemoteTool, ServerConfig, Text
-from bethink.mcp_client.fake import Answer, FakeConnector, FakeServer, MemoryKeeping
 from bethink.mcp_client.servers import Servers
 from bethink.messages import Attachment
 from bethink.principal import Principal
 from bethink.supervision import Supervisor
 from bethink.tool import NewFile, ToolContext, ToolOutput
 from bethink.tools.mcp import McpTools
+from tests.fake_mcp import Answer, FakeConnector, FakeServer, MemoryKeeping
 from tests.tool_servers import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -11,9 +11,9 @@ import pytest
 from bethink.clock import FakeClock
 from bethink.errors import McpUnreachable, UnknownId
 from bethink.mcp_client import CallResult, Pinned, RemoteTool, ServerConfig
-from bethink.mcp_client.fake import FakeConnector, FakeServer, MemoryKeeping
 from bethink.mcp_client.servers import Servers
 from bethink.supervision import Supervisor
+from tests.fake_mcp import FakeConnector, FakeServer, MemoryKeeping
 from tests.tool_servers import called, states, until
 
 pytestmark = pytest.mark.anyio

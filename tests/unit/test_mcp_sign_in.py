@@ -9,8 +9,8 @@ import pytest
 
 from bethink.errors import McpUnreachable
 from bethink.mcp_client import OAuth, ServerConfig
-from bethink.mcp_client.fake import MemoryKeeping
 from bethink.mcp_client.servers import Servers
+from tests.fake_mcp import MemoryKeeping
 from tests.oauth import Guarded, guarded
 from tests.tool_servers import called, open_servers, states, until
 

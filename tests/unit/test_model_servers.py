@@ -13,8 +13,8 @@ import anyio
 import openai
 import pytest
 
+from benchmarks.stand_ins.dial_core import Model
 from bethink.clock import FakeClock
-from bethink.dial.stand_in import Model
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory.bus import MemoryBus
 from bethink.engines.sqlite.store import open_database

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.agent.sight import (
     MAX_PICTURE_BYTES,
     MAX_PICTURES,
@@ -22,7 +23,6 @@ from bethink.llm.fallback import FallbackLlm
 from bethink.llm.openai_wire import Endpoint, OpenAiWire
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.seeing import sees
 from bethink.messages import Attachment, UserMessage
 from bethink.settings import Settings

@@ -14,7 +14,6 @@ import pytest
 from bethink.events import ApprovalNeeded, MemoryRecalled, ToolFinished
 from bethink.internet import Internet
 from bethink.internet.addresses import exceptions
-from bethink.internet.fake import FakeSearch
 from bethink.internet.gate import Gate
 from bethink.internet.pages import Pages
 from bethink.llm.script import ScriptedCall
@@ -24,6 +23,7 @@ from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.workplaces import Workplaces
 from bethink.supervision import Supervisor
 from bethink.vault import How
+from tests.fake_search import FakeSearch
 from tests.house import House, open_house, ports_of
 from tests.tool_servers import hostile, until
 

@@ -9,12 +9,12 @@ import pytest
 
 from bethink.internet import Found, Internet
 from bethink.internet.addresses import exceptions
-from bethink.internet.fake import FakeSearch
 from bethink.internet.gate import Gate
 from bethink.internet.pages import Pages
 from bethink.messages import ToolCall, ToolMessage
 from bethink.tool import ToolContext
 from bethink.tools.web import DATA
+from tests.fake_search import FakeSearch
 from tests.house import House, open_house, ports_of
 from tests.pages import Web, page, redirect, served
 

@@ -1,13 +1,14 @@
-"""What `bethink bench` measures, a module a subject. Figures, never assertions.
+"""Recall's evaluation on public sets of conversations, and the way to what only a clone holds.
 
-A subject is an async function that gives rows: each a dictionary of a name and
-figures, its ratios to a baseline of the same run.
+`bethink bench recall` ships with the package. The other measurements and the stand-ins live in the
+clone's `benchmarks/`, which a wheel does not contain.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import importlib
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,39 +18,25 @@ import msgspec
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Sequence
+    from types import ModuleType
 
     from bethink.settings import Settings
 
-Rows = list[dict[str, Any]]
+_CHECKOUT = Path(__file__).parents[3]
 
 
-@dataclass(frozen=True, slots=True)
-class How:
-    """What some of the measurements are told; None for their own."""
-
-    sizes: tuple[int, ...] | None = None
-    peer_python: Path | None = None
-    owners: int | None = None
-    turns: tuple[int, ...] | None = None
-
-
-def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
-    """Measure what is named, or everything; print each subject's rows, and write all to `file`.
+def import_from_clone(module: str, missing: str) -> ModuleType:
+    """A module of the clone's `benchmarks`, by its dotted name.
 
     Raises:
-        BadInput: there is no such subject.
-        EmbeddingsUnavailable: a subject needs the embedding model, and it is not there.
+        BadInput: Bethink does not run from a clone; `missing` is the sentence that says so.
     """
-    if unknown := sorted(set(names) - set(_MEASURES)):
-        message = f"There is no measurement {unknown[0]!r}; there are {', '.join(_MEASURES)}."
-        raise BadInput(message)
-    figures: dict[str, Rows] = {}
-    for subject in names or _MEASURES:
-        figures[subject] = asyncio.run(_MEASURES[subject](settings, how))
-        print(f"\n{subject}\n{table(figures[subject])}", flush=True)
-        if file is not None:
-            file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
+    if not (_CHECKOUT / "benchmarks/__init__.py").is_file():
+        raise BadInput(missing)
+    if str(_CHECKOUT) not in sys.path:
+        sys.path.insert(0, str(_CHECKOUT))
+    return importlib.import_module(module)
 
 
 def run_recall(
@@ -91,95 +78,3 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-async def _agent(_: Settings, __: How) -> Rows:
-    from bethink.bench.agent import measure_agent
-
-    return await measure_agent()
-
-
-async def _door(settings: Settings, _: How) -> Rows:
-    from bethink.bench.door import measure_door
-    from bethink.bench.doors import measure_doors
-
-    return [*await measure_door(settings.models), *await measure_doors(settings.models)]
-
-
-async def _storage(_: Settings, __: How) -> Rows:
-    from bethink.bench.storage import measure_storage
-
-    return await measure_storage()
-
-
-async def _search(_: Settings, how: How) -> Rows:
-    from bethink.bench.search import OWNERS, SIZES, measure_search
-
-    return await measure_search(how.sizes or SIZES, how.owners or OWNERS)
-
-
-async def _memory(settings: Settings, how: How) -> Rows:
-    from bethink.bench.memory import SIZES, measure_memory
-    from bethink.embeddings.minilm import MiniLmEmbeddings
-
-    return await measure_memory(MiniLmEmbeddings(settings.models), how.sizes or SIZES, how.peer_python)
-
-
-async def _embeddings(settings: Settings, _: How) -> Rows:
-    from bethink.bench.embeddings import measure_embeddings
-    from bethink.embeddings.minilm import MiniLmEmbeddings
-
-    return [await measure_embeddings(MiniLmEmbeddings(settings.models))]
-
-
-async def _start(settings: Settings, _: How) -> Rows:
-    from bethink.bench.start import measure_start
-
-    return await measure_start(settings.models)
-
-
-async def _llm(_: Settings, __: How) -> Rows:
-    from bethink.bench.llm_client import measure_llm_client
-
-    return await measure_llm_client()
-
-
-async def _trust(settings: Settings, _: How) -> Rows:
-    from bethink.bench.trust import measure_trust
-    from bethink.embeddings.minilm import MiniLmEmbeddings
-
-    return await measure_trust(MiniLmEmbeddings(settings.models))
-
-
-async def _tools(_: Settings, __: How) -> Rows:
-    from bethink.bench.tools import measure_tools
-
-    return await measure_tools()
-
-
-async def _conversations(_: Settings, how: How) -> Rows:
-    from bethink.bench.conversations import TURNS, measure_conversations
-
-    return await measure_conversations(how.turns or TURNS)
-
-
-async def _vault(_: Settings, how: How) -> Rows:
-    from bethink.bench.vault import SIZES, measure_vault
-
-    return await measure_vault(how.sizes or SIZES)
-
-
-_MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
-    "agent": _agent,
-    "door": _door,
-    "storage": _storage,
-    "search": _search,
-    "memory": _memory,
-    "embeddings": _embeddings,
-    "start": _start,
-    "llm": _llm,
-    "trust": _trust,
-    "tools": _tools,
-    "conversations": _conversations,
-    "vault": _vault,
-}

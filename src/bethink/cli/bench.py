@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 
     from bethink.cli.commands import Commands
 
+_NOT_A_CLONE = (
+    "This Bethink was installed without its repository and measures recall alone:"
+    " `bethink bench recall PATH --format locomo`, for example."
+)
+
 
 def register(commands: Commands) -> None:
     """Add the command."""
@@ -18,9 +23,9 @@ def register(commands: Commands) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="agent, door, storage, search, memory, embeddings, start, llm, trust, tools,"
-        " conversations, vault; all unless named;"
-        " or `recall PATH`: how much is found of what answers the questions of a public set of conversations",
+        help="`recall PATH`: how much is found of what answers the questions of a public set of"
+        " conversations; or, in a clone of the repository: agent, door, storage, search, memory, embeddings,"
+        " start, llm, trust, tools, conversations, vault; all unless named",
     )
     parser.add_argument(
         "--format", choices=("locomo", "beam", "realtalk", "longmemeval"), help="of what is at PATH"
@@ -58,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     """Measure, and print the figures.
 
     Raises:
-        BadInput: there is no such subject, or the file cannot be written.
+        BadInput: there is no such subject here, or the file cannot be written.
     """
     from pathlib import Path
 
@@ -74,13 +79,14 @@ def run(options: argparse.Namespace) -> int:
     if options.names[:1] == ["recall"]:
         bench.run_recall(_set_of(options), options.format, settings_of(options), file=file, output=output)
     else:
-        how = bench.How(
+        benchmarks = bench.import_from_clone("benchmarks", _NOT_A_CLONE)
+        how = benchmarks.How(
             _sizes(options.sizes),
             _python(options.peer_python),
             options.owners,
             _sizes(options.turns, "--turns"),
         )
-        bench.run(options.names, settings_of(options), file=file, how=how)
+        benchmarks.run(options.names, settings_of(options), file=file, how=how)
     return Exit.OK
 
 

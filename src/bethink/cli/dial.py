@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
     from bethink.cli.commands import Commands
 
-_KEY = "dial_api_key"
-"""The key that DIAL's own quick start uses."""
+_NOT_A_CLONE = (
+    "The stand-in for DIAL Core is in Bethink's repository, and this Bethink was installed without it:"
+    " clone the repository and run `make setup` there."
+)
 
 
 def register(commands: Commands) -> None:
@@ -35,55 +37,18 @@ def register(commands: Commands) -> None:
         help="an application and the address of its chat completions; may be given again",
     )
     parser.add_argument(
-        "--key", action="append", metavar="KEY", help=f"a key that may ask, each a user ({_KEY})"
+        "--key", action="append", metavar="KEY", help="a key that may ask, each a user (dial_api_key)"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for a free one")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until SIGINT or SIGTERM."""
-    import asyncio
-    import contextlib
+    """Serve until SIGINT or SIGTERM.
 
-    from bethink.cli.exits import Exit
+    Raises:
+        BadInput: Bethink does not run from a clone, or an option is not valid.
+    """
+    from bethink.bench import import_from_clone
 
-    with contextlib.suppress(asyncio.CancelledError):
-        asyncio.run(_serve(options))
-    return Exit.OK
-
-
-async def _serve(options: argparse.Namespace) -> None:
-    import asyncio
-    import signal
-    import sys
-
-    from bethink.dial.stand_in import Application, Model, StandIn
-
-    stand_in = StandIn(
-        {key: f"project-{number}" for number, key in enumerate(options.key or [_KEY], 1)},
-        models={
-            options.deployment: Model(
-                options.model_url, options.model_name or options.deployment, options.model_key
-            )
-        },
-        applications={name: Application(url) for name, url in map(_named, options.application)},
-    )
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with stand_in.served(host=options.host, port=options.port) as url:
-        names = ", ".join((*stand_in.models, *stand_in.applications))
-        sys.stdout.write(f"A stand-in for DIAL Core is at {url} with {names}. It is not DIAL Core.\n")
-        sys.stdout.flush()
-        await stopped.wait()
-
-
-def _named(given: str) -> tuple[str, str]:
-    from bethink.errors import BadInput
-
-    name, _, url = given.partition("=")
-    if not (name and url.startswith(("http://", "https://"))):
-        message = f"--application is {given!r}: give NAME=http://…/chat/completions."
-        raise BadInput(message)
-    return name, url
+    return import_from_clone("benchmarks.stand_ins.dial_core.command", _NOT_A_CLONE).run(options)

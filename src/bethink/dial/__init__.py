@@ -2,6 +2,6 @@
 
 `web` mounts the door where the settings enable it. `core` speaks with DIAL
 Core, `facts_file` and `keeping` with the memory file in a user's bucket,
-`door` answers requests, `compat` has the names of spec 002, and `stand_in` is
-a small server that behaves as Core does, for tests and for trying it out.
+`door` answers requests, `compat` has the names of spec 002. A stand-in for Core
+is in `benchmarks/stand_ins`.
 """

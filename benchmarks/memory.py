@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.peers import PEERS, texts_left
 from bethink.app import Ports, open_app
-from bethink.bench.peers import PEERS, texts_left
 from bethink.engines.memory.bus import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import EmbeddingsUnavailable

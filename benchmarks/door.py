@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.bench.agent import BASELINE, SHORT, Load, bare_way, cpu_ms, look_up, script
-from bethink.bench.process import Serving, can_measure, serving
-from bethink.llm.scripted_process import scripted_process
+from benchmarks.agent import BASELINE, SHORT, Load, bare_way, cpu_ms, look_up, script
+from benchmarks.process import Serving, can_measure, serving
+from benchmarks.stand_ins.scripted_process import scripted_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from bethink.bench.cold import resident_mb
-from bethink.bench.corpus import FACTS, MODEL, OWNER, Corpus, id_of, number_of
-from bethink.bench.meter import WARM_UP, Meter
+from benchmarks import CLONE
+from benchmarks.cold import resident_mb
+from benchmarks.corpus import FACTS, MODEL, OWNER, Corpus, id_of, number_of
+from benchmarks.meter import WARM_UP, Meter
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
 from bethink.store import Delete
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bethink.bench.corpus import Questions
+    from benchmarks.corpus import Questions
     from bethink.engines.sqlite.store import SqliteDatabase
     from bethink.index import Candidates
 
@@ -168,7 +169,7 @@ def _plain_search(
 
 async def _cold(directory: str) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bethink.bench.cold", directory, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "benchmarks.cold", directory, cwd=CLONE, stdout=asyncio.subprocess.PIPE
     )
     said, _ = await process.communicate()
     return msgspec.json.decode(said)

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import anyio.to_thread
 
-from bethink.bench.cold import resident_mb
-from bethink.bench.corpus import Corpus
-from bethink.bench.meter import Meter
-from bethink.bench.vault_search import measure_vault_search
+from benchmarks import CLONE
+from benchmarks.cold import resident_mb
+from benchmarks.corpus import Corpus
+from benchmarks.meter import Meter
+from benchmarks.vault_search import measure_vault_search
 from bethink.clock import Ids, SystemClock
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory.bus import MemoryBus
@@ -231,7 +232,9 @@ async def _killed(pages: int, *, after_s: float) -> dict[str, Any]:
     with TemporaryDirectory(prefix="bethink-bench-") as name:
         directory = Path(name)
         await anyio.to_thread.run_sync(write_pages, directory / "vault", pages)
-        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "bethink.bench.vault", name)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "benchmarks.vault", name, cwd=CLONE
+        )
         await asyncio.sleep(after_s)
         os.kill(process.pid, signal.SIGKILL)
         await process.wait()

@@ -1,4 +1,4 @@
-"""A new process's first search: `python -m bethink.bench.cold DIRECTORY` prints its figures as JSON.
+"""A new process's first search: `python -m benchmarks.cold DIRECTORY` prints its figures as JSON.
 
 numpy is loaded before the clock starts, and the files are in the system's
 cache: what is measured is the opening of the database, and the reading of one
@@ -16,7 +16,7 @@ import anyio
 import msgspec
 import numpy as np  # noqa: F401  # pyright: ignore[reportUnusedImport] - see above
 
-from bethink.bench.corpus import MODEL, OWNER, Corpus
+from benchmarks.corpus import MODEL, OWNER, Corpus
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
 

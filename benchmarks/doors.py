@@ -23,17 +23,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.bench.agent import SHORT, TOKEN
-from bethink.bench.process import Serving, serving
-from bethink.bench.relay import GREETING
+from benchmarks import CLONE
+from benchmarks.agent import SHORT, TOKEN
+from benchmarks.process import Serving, serving
+from benchmarks.relay import GREETING
+from benchmarks.stand_ins.scripted_process import scripted_process
 from bethink.llm.script import Rule
-from bethink.llm.scripted_process import scripted_process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from pathlib import Path
 
-    from bethink.llm.scripted_process import ScriptedProcess
+    from benchmarks.stand_ins.scripted_process import ScriptedProcess
 
 PROXY: Final = "plain proxy"
 _MODEL: Final = "scripted-demo"
@@ -261,7 +262,7 @@ def _response(tokens: int) -> dict[str, Any]:
 
 async def _core(stack: AsyncExitStack, llm: ScriptedProcess) -> str:
     """The setting of the door, with a stand-in for Core in this process: it reaches the model there."""
-    from bethink.dial.stand_in import Model, StandIn
+    from benchmarks.stand_ins.dial_core import Model, StandIn
 
     core = StandIn({_KEY: "measurement"})
     url = await stack.enter_async_context(core.served())
@@ -272,7 +273,7 @@ async def _core(stack: AsyncExitStack, llm: ScriptedProcess) -> str:
 @asynccontextmanager
 async def _relayed(base_url: str, beside: Serving) -> AsyncGenerator[Serving]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bethink.bench.relay", base_url, stdout=subprocess.PIPE
+        sys.executable, "-m", "benchmarks.relay", base_url, cwd=CLONE, stdout=subprocess.PIPE
     )
     try:
         line = await process.stdout.readline() if process.stdout else b""

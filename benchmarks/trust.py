@@ -12,15 +12,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bethink.bench.trust_facts import fact_cases
-from bethink.bench.trust_likeness import likeness_cases
-from bethink.bench.trust_runs import run_cases
-from bethink.bench.trust_stage import staged
+from benchmarks.trust_facts import fact_cases
+from benchmarks.trust_likeness import likeness_cases
+from benchmarks.trust_runs import run_cases
+from benchmarks.trust_stage import staged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.bench.trust_stage import Case
+    from benchmarks.trust_stage import Case
     from bethink.embeddings import Embeddings
 
 CLASSES = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from bethink.dial.stand_in.refusal import RefusalError
+from benchmarks.stand_ins.dial_core.refusal import RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from benchmarks.trust_stage import DAY_S, Case, Stage
 from bethink.agent.records import JOURNAL, RUNS
-from bethink.bench.trust_stage import DAY_S, Case, Stage
 from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.llm.script import ScriptedCall
 from bethink.memory import FACTS

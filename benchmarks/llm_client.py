@@ -19,12 +19,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, as
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.events import TextDelta
 from bethink.llm import Llm, LlmRequest
 from bethink.llm.fallback import FallbackLlm
 from bethink.llm.providers import Connection, connect
 from bethink.llm.script import Rule
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from bethink.messages import UserMessage
 
 if TYPE_CHECKING:

@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from aiohttp import BodyPartReader, ClientSession, ClientTimeout, TCPConnector, web
 
-from bethink.dial.stand_in.callers import Callers
-from bethink.dial.stand_in.deployments import Application, Model, Sent, abort, to_application, to_model
-from bethink.dial.stand_in.faults import Fault, Faults, waited
-from bethink.dial.stand_in.files import Files, Place
-from bethink.dial.stand_in.refusal import RefusalError
+from benchmarks.stand_ins.dial_core.callers import Callers
+from benchmarks.stand_ins.dial_core.deployments import (
+    Application,
+    Model,
+    Sent,
+    abort,
+    to_application,
+    to_model,
+)
+from benchmarks.stand_ins.dial_core.faults import Fault, Faults, waited
+from benchmarks.stand_ins.dial_core.files import Files, Place
+from benchmarks.stand_ins.dial_core.refusal import RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from bethink.dial.stand_in.callers import Caller
+    from benchmarks.stand_ins.dial_core.callers import Caller
 
 _MAX_JSON_BYTES = 16 * 1024 * 1024
 _MAX_FORM_BYTES = 512 * 1024 * 1024

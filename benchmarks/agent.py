@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.app import App, Ports, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory.bus import MemoryBus
@@ -29,7 +30,6 @@ from bethink.engines.memory.store import MemoryStore
 from bethink.errors import EmbeddingsUnavailable
 from bethink.events import RunDone, TextDelta
 from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.settled import connect_models
 from bethink.maintenance.vectors import Vectors
 from bethink.principal import LOCAL_OWNER

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from bethink.bench.corpus import BATCH, FACTS, OWNER, Corpus, put
-from bethink.bench.meter import WARM_UP, Meter, compared
+from benchmarks.corpus import BATCH, FACTS, OWNER, Corpus, put
+from benchmarks.meter import WARM_UP, Meter, compared
 from bethink.engines.sqlite.store import open_database
 from bethink.store import Collection, Put, Record
 

@@ -1,6 +1,6 @@
 """A plain proxy of a model's stream, in a process of its own: what `doors` are measured beside.
 
-It hands on what comes, and keeps, knows and checks nothing: `python -m bethink.bench.relay URL`.
+It hands on what comes, and keeps, knows and checks nothing: `python -m benchmarks.relay URL`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from bethink.bench.process import can_measure, serving
+from benchmarks.process import can_measure, serving
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bethink.bench.trust_stage import DAY_S, Case, Stage
+from benchmarks.trust_stage import DAY_S, Case, Stage
 from bethink.errors import BethinkError
 from bethink.memory import NewFact
 

@@ -9,8 +9,8 @@ copying, retries against other upstreams.
 
 from __future__ import annotations
 
-from bethink.dial.stand_in.deployments import Application, Model
-from bethink.dial.stand_in.faults import Fault
-from bethink.dial.stand_in.server import StandIn
+from benchmarks.stand_ins.dial_core.deployments import Application, Model
+from benchmarks.stand_ins.dial_core.faults import Fault
+from benchmarks.stand_ins.dial_core.server import StandIn
 
 __all__ = ["Application", "Fault", "Model", "StandIn"]

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible HTTP server that plays a script: `python -m bethink.llm.scripted_server`.
+"""An OpenAI-compatible HTTP server that plays a script: `python benchmarks/stand_ins/scripted_server.py`.
 
 A model's stand-in for another process: tests, the README's demonstration and
 `bethink bench` point a base URL at it. It is a script and says so; it also
@@ -339,7 +339,7 @@ async def serve(server: ScriptedServer, *, host: str, port: int) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the server from the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m bethink.llm.scripted_server",
+        prog="python benchmarks/stand_ins/scripted_server.py",
         description="An OpenAI-compatible server that plays a script: it is not a language model.",
     )
     parser.add_argument("--host", default="127.0.0.1")

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from aiohttp import ClientError, web
 
-from bethink.dial.stand_in.faults import waited
-from bethink.dial.stand_in.files import Place
-from bethink.dial.stand_in.refusal import RefusalError
+from benchmarks.stand_ins.dial_core.faults import waited
+from benchmarks.stand_ins.dial_core.files import Place
+from benchmarks.stand_ins.dial_core.refusal import RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from aiohttp import ClientResponse, ClientSession
 
-    from bethink.dial.stand_in.callers import Caller, Callers
-    from bethink.dial.stand_in.faults import Fault
+    from benchmarks.stand_ins.dial_core.callers import Caller, Callers
+    from benchmarks.stand_ins.dial_core.faults import Fault
 
 _KEPT_BACK = {
     *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer"),

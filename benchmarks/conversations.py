@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from bethink.bench.meter import WARM_UP, Meter
+from benchmarks.meter import WARM_UP, Meter
 from bethink.clock import Ids, SystemClock
 from bethink.conversations import Conversations, Said
 from bethink.engines.memory.bus import MemoryBus

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 
-from bethink.bench.meter import WARM_UP, Meter
+from benchmarks.meter import WARM_UP, Meter
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.graph import graph_of
 from bethink.vault.query import Search

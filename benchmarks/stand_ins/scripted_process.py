@@ -6,17 +6,19 @@ import contextlib
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.llm.scripted_server import Recorded
+from benchmarks.stand_ins.scripted_server import Recorded
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from bethink.llm.script import Reply
 
+_SERVER: Final = Path(__file__).with_name("scripted_server.py")
 _GREETING: Final = "listening on "
 
 
@@ -63,7 +65,7 @@ def scripted_process(arguments: Sequence[str] = ()) -> Generator[ScriptedProcess
     Raises:
         RuntimeError: it did not start.
     """
-    command = [sys.executable, "-m", "bethink.llm.scripted_server", *arguments]
+    command = [sys.executable, str(_SERVER), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             line = process.stdout.readline() if process.stdout else ""

@@ -1,0 +1,147 @@
+"""What `bethink bench` measures in a clone, one module a subject. Figures, never assertions.
+
+A subject is an async function that returns rows: each a dictionary of a name and
+figures, with ratios to a baseline of the same run. Recall's evaluation is `bethink.bench`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bethink.bench import table
+from bethink.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from bethink.settings import Settings
+
+CLONE = Path(__file__).parent.parent
+"""Where modules of `benchmarks` that run as processes of their own are found."""
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """Parameters of some measurements; None for their own."""
+
+    sizes: tuple[int, ...] | None = None
+    peer_python: Path | None = None
+    owners: int | None = None
+    turns: tuple[int, ...] | None = None
+
+
+def run(names: Sequence[str], settings: Settings, *, file: Path | None, how: How) -> None:
+    """Measure what is named, or everything; print each subject's rows, and write all to `file`.
+
+    Raises:
+        BadInput: there is no such subject.
+        EmbeddingsUnavailable: a subject needs the embedding model, and it is not there.
+    """
+    if unknown := sorted(set(names) - set(_MEASURES)):
+        message = f"There is no measurement {unknown[0]!r}; there are {', '.join(_MEASURES)}."
+        raise BadInput(message)
+    figures: dict[str, Rows] = {}
+    for subject in names or _MEASURES:
+        figures[subject] = asyncio.run(_MEASURES[subject](settings, how))
+        print(f"\n{subject}\n{table(figures[subject])}", flush=True)
+        if file is not None:
+            file.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
+
+
+async def _agent(_: Settings, __: How) -> Rows:
+    from benchmarks.agent import measure_agent
+
+    return await measure_agent()
+
+
+async def _door(settings: Settings, _: How) -> Rows:
+    from benchmarks.door import measure_door
+    from benchmarks.doors import measure_doors
+
+    return [*await measure_door(settings.models), *await measure_doors(settings.models)]
+
+
+async def _storage(_: Settings, __: How) -> Rows:
+    from benchmarks.storage import measure_storage
+
+    return await measure_storage()
+
+
+async def _search(_: Settings, how: How) -> Rows:
+    from benchmarks.search import OWNERS, SIZES, measure_search
+
+    return await measure_search(how.sizes or SIZES, how.owners or OWNERS)
+
+
+async def _memory(settings: Settings, how: How) -> Rows:
+    from benchmarks.memory import SIZES, measure_memory
+    from bethink.embeddings.minilm import MiniLmEmbeddings
+
+    return await measure_memory(MiniLmEmbeddings(settings.models), how.sizes or SIZES, how.peer_python)
+
+
+async def _embeddings(settings: Settings, _: How) -> Rows:
+    from benchmarks.embeddings import measure_embeddings
+    from bethink.embeddings.minilm import MiniLmEmbeddings
+
+    return [await measure_embeddings(MiniLmEmbeddings(settings.models))]
+
+
+async def _start(settings: Settings, _: How) -> Rows:
+    from benchmarks.start import measure_start
+
+    return await measure_start(settings.models)
+
+
+async def _llm(_: Settings, __: How) -> Rows:
+    from benchmarks.llm_client import measure_llm_client
+
+    return await measure_llm_client()
+
+
+async def _trust(settings: Settings, _: How) -> Rows:
+    from benchmarks.trust import measure_trust
+    from bethink.embeddings.minilm import MiniLmEmbeddings
+
+    return await measure_trust(MiniLmEmbeddings(settings.models))
+
+
+async def _tools(_: Settings, __: How) -> Rows:
+    from benchmarks.tools import measure_tools
+
+    return await measure_tools()
+
+
+async def _conversations(_: Settings, how: How) -> Rows:
+    from benchmarks.conversations import TURNS, measure_conversations
+
+    return await measure_conversations(how.turns or TURNS)
+
+
+async def _vault(_: Settings, how: How) -> Rows:
+    from benchmarks.vault import SIZES, measure_vault
+
+    return await measure_vault(how.sizes or SIZES)
+
+
+_MEASURES: dict[str, Callable[[Settings, How], Coroutine[Any, Any, Rows]]] = {
+    "agent": _agent,
+    "door": _door,
+    "storage": _storage,
+    "search": _search,
+    "memory": _memory,
+    "embeddings": _embeddings,
+    "start": _start,
+    "llm": _llm,
+    "trust": _trust,
+    "tools": _tools,
+    "conversations": _conversations,
+    "vault": _vault,
+}
