@@ -16,8 +16,8 @@ from bethink.app import Ports
 from bethink.llm import Llm
 from bethink.tool import Tool
 from bethink.web import create_rooms, create_web
+from bethink.web.connection_limits import Limits
 from bethink.web.server import Server, configured, listening
-from bethink.web.wire import Limits
 from tests.house import House, open_house
 
 DONE = "[DONE]"

@@ -14,7 +14,7 @@ from bethink.llm.offered import Models
 from bethink.llm.probing import Probing
 from bethink.llm.settled import plain
 from bethink.secrets_at_rest import Keeper
-from bethink.tools.mcp_opened import open_mcp
+from bethink.tools.mcp_setup import open_mcp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

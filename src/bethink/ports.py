@@ -13,7 +13,7 @@ from bethink.clock import Clock, SystemClock
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.engines.sqlite.bus import open_bus
 from bethink.engines.sqlite.store import open_database
-from bethink.images.settled import connect_images
+from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
 from bethink.llm.settled import connect_models

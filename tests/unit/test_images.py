@@ -17,8 +17,8 @@ from bethink.errors import BadInput, InvalidResponse, LlmError, RateLimited, Ref
 from bethink.events import ToolFinished, Usage
 from bethink.images.dial_images import dial_images
 from bethink.images.exchange import Exchange
+from bethink.images.factory import connect_images
 from bethink.images.openai_images import OpenAiImages
-from bethink.images.settled import connect_images
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import Attachment

@@ -22,8 +22,8 @@ from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import exceptions
 from bethink.internet.connections import GatedBackend
 from bethink.internet.gate import Gate
-from bethink.internet.manners import Manners
 from bethink.internet.pages import Pages
+from bethink.internet.robots_cache import Manners
 from tests.pages import Answer, Send, Web, page, redirect, served
 from tests.tool_servers import is_running
 

@@ -12,8 +12,8 @@ import pytest
 from bethink.accounts import Accounts
 from bethink.errors import BethinkError
 from bethink.principal import Principal
-from bethink.web.veiling import SHADE
-from bethink.web.visit import VISIT, Visit
+from bethink.web.request_scope import VISIT, Visit
+from bethink.web.response_filter import SHADE
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""Events of runs that tell no more than their reader may know. `web/following` and `agent/commands` ask."""
+"""Events of runs that tell no more than their reader may know. `web/run_events` and `agent/commands` ask."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from bethink.internet import Internet
 from bethink.internet.addresses import exceptions
 from bethink.internet.ddgs_search import DdgsSearch
 from bethink.internet.gate import Gate
-from bethink.internet.manners import Manners
 from bethink.internet.pages import Pages
+from bethink.internet.robots_cache import Manners
 from bethink.internet.searxng import SearxngSearch
 
 if TYPE_CHECKING:

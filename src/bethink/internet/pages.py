@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Literal
 from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import checked_url
 from bethink.internet.decoding import decoded, decompressed
+from bethink.internet.preload import ready
 from bethink.internet.reader import opened_reader
 from bethink.internet.reading import MAX_CHARS, Reading, Task
-from bethink.internet.ready import ready
 from bethink.internet.visit import visit
 
 if TYPE_CHECKING:
     from bethink.internet.gate import Gate
-    from bethink.internet.manners import Manners
+    from bethink.internet.robots_cache import Manners
     from bethink.internet.visit import Answer
 
 _MAX_REDIRECTS = 5

@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from bethink.errors import WebError
 from bethink.internet.addresses import port_of
-from bethink.internet.agent import user_agent
+from bethink.internet.user_agent import user_agent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

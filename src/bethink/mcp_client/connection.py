@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnreachable
 from bethink.mcp_client import Hooks, ServerStatus
-from bethink.mcp_client.hidden import Hidden
+from bethink.mcp_client.masking import Hidden
 from bethink.mcp_client.sign_in import WAIT_S
 from bethink.telemetry import log
 

@@ -15,7 +15,7 @@ from bethink.mcp_client.sign_in import signing_in
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bethink.mcp_client.link import Link
+    from bethink.mcp_client.options import Link
 
 _REFUSED = 400
 _BETWEEN = re.compile(rb"\r\n\r\n|\n\n|\r\r")

@@ -37,9 +37,9 @@ from bethink import __version__
 from bethink.errors import McpError, McpLost, McpUnreachable
 from bethink.mcp_client import CallResult, File, RemoteTool, ServerInfo, Text
 from bethink.mcp_client import Link as LinkPart
+from bethink.mcp_client.filter import Sifted
 from bethink.mcp_client.http_client import http_client
 from bethink.mcp_client.schemas import plain
-from bethink.mcp_client.sifted import Sifted
 from bethink.mcp_client.stdio import stdio_transport
 from bethink.telemetry import log, recorded
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mcp.client.session import IncomingMessage
 
     from bethink.mcp_client import Part, Progress
-    from bethink.mcp_client.link import Link
+    from bethink.mcp_client.options import Link
 
 FAILURES = (
     ExceptionGroup,

@@ -28,9 +28,9 @@ from bethink.errors import BadInput, McpUnreachable
 from bethink.json_bounds import check_json
 from bethink.mcp_client import MAX_MESSAGE_VALUES
 from bethink.mcp_client.descendants import descendants, end
-from bethink.mcp_client.flow import Flow
-from bethink.mcp_client.hidden import Hidden
 from bethink.mcp_client.lines import ENDS, TooLong, lines
+from bethink.mcp_client.masking import Hidden
+from bethink.mcp_client.rate import Flow
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

@@ -15,12 +15,13 @@ from bethink import __version__
 from bethink.importing import Desk
 from bethink.mcp_server.http import Endpoint
 from bethink.web import (
+    conversation_search,
     conversations,
     files,
     forgetting,
     health,
     importing,
-    keeping,
+    maintenance,
     mcp_servers,
     memories,
     metrics,
@@ -30,16 +31,9 @@ from bethink.web import (
     runs,
     session,
     settings,
-    talk,
     tools,
     users,
     vault,
-    vault_asking,
-    vault_check,
-    vault_filters,
-    vault_history,
-    vault_links,
-    vault_news,
 )
 from bethink.web.compression import Compressed
 from bethink.web.contract import extended
@@ -47,7 +41,7 @@ from bethink.web.dial import DialEndpoint, dial_routes
 from bethink.web.health import ModelProbe
 from bethink.web.mcp import mcp_route
 from bethink.web.problems import documented, install
-from bethink.web.security import Guard
+from bethink.web.security.guard import Guard
 from bethink.web.ui import Interface
 from bethink.web.v1 import chat, kept_responses, models, responses
 from bethink.web.v1.errors import OpenAiErrors
@@ -60,8 +54,8 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
-# `talk` before `conversations`, and others before `memories`: those take any word for an id.
-_ROOMS = (
+# `conversation_search` before `conversations`, and others before `memories`: those take any word for an id.
+_FEATURES = (
     health,
     session,
     users,
@@ -69,24 +63,18 @@ _ROOMS = (
     settings,
     tools,
     files,
-    talk,
+    conversation_search,
     conversations,
     runs,
     portability,
     importing,
-    keeping,
+    maintenance,
     mcp_servers,
     memories,
     forgetting,
     recall,
     people,
-    vault_asking,
-    vault_check,
-    vault_filters,
     vault,
-    vault_history,
-    vault_links,
-    vault_news,
     chat,
     responses,
     kept_responses,
@@ -124,8 +112,8 @@ def create_rooms() -> ASGIApp:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     install(web)
-    for room in _ROOMS:
-        web.include_router(room.router)
+    for feature in _FEATURES:
+        web.include_router(feature.router)
     web.router.routes += [mcp_route(_InState("mcp")), *dial_routes(_InState("dial"))]
     interface = Interface(web)
     web.router.default = interface.file

@@ -8,7 +8,7 @@ import msgspec
 
 from bethink.events import Event
 from bethink.web.problems import Problem
-from bethink.web.vault_shapes import VaultConflict
+from bethink.web.vault.shapes import VaultConflict
 
 _REFERENCE = "#/components/schemas/{name}"
 

@@ -15,13 +15,13 @@ from bethink.clock import to_datetime
 from bethink.conversations import Edit, Start
 from bethink.messages import ToolCall
 from bethink.web.answer import ChatAnswer, Waiting, collected
-from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Served
 from bethink.web.contract import event_stream
+from bethink.web.deps import Body, Caller, Cursor, Label, Limit, Served
+from bethink.web.message_window import end_of_page, reaches_end
 from bethink.web.messages import Message, shown
 from bethink.web.openai_frames import OpenAiFrames, asks_for_profile
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream
-from bethink.web.stretch import end_of_page, reaches_end
 
 if TYPE_CHECKING:
     from bethink import conversations as kept

@@ -16,7 +16,7 @@ from bethink.dial.door import open_door
 from bethink.errors import BethinkError, NotInstalled, UnknownId
 from bethink.telemetry import log
 from bethink.web.problems import of_error
-from bethink.web.security import DIAL_PATHS
+from bethink.web.security.guard import DIAL_PATHS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.tool import NewFile
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:

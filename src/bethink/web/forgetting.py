@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
 from bethink.forgetting.selection import MAX_FOUND, Kept, Wanted
-from bethink.web.caller import SEES_ALL, Body, Caller, Moment, Served, Shaded, whole
+from bethink.web.deps import SEES_ALL, Body, Caller, Moment, Served, Shaded, whole
 from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memory_of
 from bethink.web.problems import documented
 

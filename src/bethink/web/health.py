@@ -26,7 +26,7 @@ from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.store import Expect
 from bethink.vault.workshop import GONE, OFF
-from bethink.web.caller import Anybody, Served
+from bethink.web.deps import Anybody, Served
 
 if TYPE_CHECKING:
     from pathlib import Path

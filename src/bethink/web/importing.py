@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
 from bethink.importing import Choice, Desk, Into, SourceName, Topics
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
-from bethink.web.receiving import receive
+from bethink.web.upload import receive
 
 if TYPE_CHECKING:
     from bethink import importing

@@ -18,9 +18,9 @@ from starlette.routing import Route
 from bethink.errors import BethinkError
 from bethink.mcp_server.http import Endpoint
 from bethink.principal import PRINCIPAL
-from bethink.web.caller import principal_of
+from bethink.web.deps import principal_of
 from bethink.web.problems import install, of_error
-from bethink.web.security import Guard
+from bethink.web.security.guard import Guard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
 from bethink.mcp_client import ServerStatus, Waiting
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/mcp-servers", tags=["mcp servers"])

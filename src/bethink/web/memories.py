@@ -13,7 +13,7 @@ from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import NewFact
 from bethink.vault.patterns import HIDDEN
-from bethink.web.caller import Body, Caller, Cursor, Label, Limit, Moment, Served, Shaded
+from bethink.web.deps import Body, Caller, Cursor, Label, Limit, Moment, Served, Shaded
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:

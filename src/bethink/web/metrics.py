@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Response
 
 from bethink import __version__
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

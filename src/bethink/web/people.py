@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from bethink.people import Sought, shown
-from bethink.web.caller import Body, Caller, Cursor, Limit, Served
+from bethink.web.deps import Body, Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:

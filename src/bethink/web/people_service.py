@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bethink.people import Listed, Sought
 from bethink.principal import LOCAL_OWNER
-from bethink.web.caller import Caller, Cursor, Served
+from bethink.web.deps import Caller, Cursor, Served
 from bethink.web.people import Gender, Part, Person, given_of, person_of
 from bethink.web.problems import documented
 

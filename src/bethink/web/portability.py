@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, TooLarge
 from bethink.export import FORMATS
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:

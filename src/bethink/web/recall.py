@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
 from bethink.recall.service import Question
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 
 router = APIRouter(tags=["recall"])
 

@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field, model_validator
 
 from bethink.agent.deciding import Choice
 from bethink.events import Place
-from bethink.web.caller import Body, Caller, Served
 from bethink.web.contract import event_stream
-from bethink.web.following import followed
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
+from bethink.web.run_events import followed
 from bethink.web.sse import EventStream
 
 router = APIRouter(prefix="/runs/{run}", tags=["runs"], responses=documented(404))

@@ -17,8 +17,8 @@ from bethink.accounts import is_loopback
 from bethink.app import open_app
 from bethink.errors import BadInput
 from bethink.web import create_web
-from bethink.web.binding import check_bind
-from bethink.web.wire import Limits, bounded_http, limits_for
+from bethink.web.bind_check import check_bind
+from bethink.web.connection_limits import Limits, bounded_http, limits_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -15,9 +15,9 @@ from pydantic import BaseModel, Field, model_validator
 
 from bethink.accounts.signing import BROWSER_DAYS
 from bethink.errors import BadInput, NotAllowed
-from bethink.web.caller import PARTING, Anybody, Body, Caller, Served
-from bethink.web.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, peer_of
+from bethink.web.deps import PARTING, Anybody, Body, Caller, Served
 from bethink.web.problems import documented
+from bethink.web.security.credentials import COOKIE, FOREIGN, KNOWN_BROWSER, cookie_of, peer_of
 
 router = APIRouter(prefix="/session", tags=["users"])
 _US_PER_S = 1_000_000

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from bethink import __version__
 from bethink.agent.commands import MODEL_HELP
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 
 router = APIRouter(tags=["settings"])
 

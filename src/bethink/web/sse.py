@@ -17,7 +17,7 @@ from starlette.responses import Response
 from bethink.errors import BethinkError
 from bethink.events import Event, Warned
 from bethink.telemetry import log
-from bethink.web.visit import VISIT
+from bethink.web.request_scope import VISIT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from bethink.agent.rules import Decision
 from bethink.clock import to_datetime
 from bethink.errors import UnknownId
-from bethink.web.caller import Body, Caller, Cursor, Limit, Served
+from bethink.web.deps import Body, Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/tools", tags=["tools"])

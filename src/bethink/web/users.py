@@ -12,7 +12,7 @@ from bethink.accounts import ADMIN, Key, User
 from bethink.accounts.rights import USUAL
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, NotAllowed
-from bethink.web.caller import PARTING, Body, Caller, Moment, Served
+from bethink.web.deps import PARTING, Body, Caller, Moment, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:

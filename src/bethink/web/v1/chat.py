@@ -15,9 +15,13 @@ from pydantic import Field
 from bethink.agent.choosing import choosing
 from bethink.errors import BadInput
 from bethink.llm import Options
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 from bethink.web.sse import EventStream
-from bethink.web.v1.asked import (
+from bethink.web.v1.dispatch import ACTIVITY, Talk
+from bethink.web.v1.errors import ERRORS
+from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
+from bethink.web.v1.json_limits import sound
+from bethink.web.v1.request import (
     MAX_MESSAGES,
     Asked,
     ChatMessage,
@@ -34,10 +38,6 @@ from bethink.web.v1.asked import (
     client_tools,
     system_of,
 )
-from bethink.web.v1.errors import ERRORS
-from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
-from bethink.web.v1.sound import sound
-from bethink.web.v1.talk import ACTIVITY, Talk
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 

@@ -16,15 +16,15 @@ from bethink.agent.journal import Numbered
 from bethink.agent.responses import Responses
 from bethink.errors import BadInput, UnknownId
 from bethink.events import Place, RunDone
-from bethink.web.caller import Caller, Served
-from bethink.web.following import followed
+from bethink.web.deps import Caller, Served
+from bethink.web.run_events import followed
 from bethink.web.sse import EventStream
+from bethink.web.v1.dispatch import ACTIVITY, Talk
 from bethink.web.v1.errors import ERRORS
 from bethink.web.v1.frames import Reply
 from bethink.web.v1.input_items import items_of
+from bethink.web.v1.json_limits import sound
 from bethink.web.v1.response_frames import ResponseFrames
-from bethink.web.v1.sound import sound
-from bethink.web.v1.talk import ACTIVITY, Talk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

@@ -13,10 +13,10 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, UnknownId
 from bethink.messages import tokens_in
-from bethink.web.caller import Caller, Served
-from bethink.web.v1.asked import USUAL, Loose
+from bethink.web.deps import Caller, Served
 from bethink.web.v1.errors import ERRORS
-from bethink.web.v1.sound import sound
+from bethink.web.v1.json_limits import sound
+from bethink.web.v1.request import USUAL, Loose
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 

@@ -16,9 +16,14 @@ from bethink.agent.choosing import choosing
 from bethink.agent.responses import Responses
 from bethink.errors import BadInput
 from bethink.llm import Options
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 from bethink.web.sse import EventStream
-from bethink.web.v1.asked import (
+from bethink.web.v1.dispatch import ACTIVITY, Talk
+from bethink.web.v1.errors import ERRORS
+from bethink.web.v1.frames import Reply
+from bethink.web.v1.json_limits import sound
+from bethink.web.v1.kept_responses import PREFIX, about, run_of, told
+from bethink.web.v1.request import (
     MAX_MESSAGES,
     USUAL,
     Asked,
@@ -35,12 +40,7 @@ from bethink.web.v1.asked import (
     client_tools,
     system_of,
 )
-from bethink.web.v1.errors import ERRORS
-from bethink.web.v1.frames import Reply
-from bethink.web.v1.kept_responses import PREFIX, about, run_of, told
 from bethink.web.v1.response_frames import ResponseFrames
-from bethink.web.v1.sound import sound
-from bethink.web.v1.talk import ACTIVITY, Talk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

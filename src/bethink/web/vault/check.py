@@ -11,9 +11,9 @@ from bethink.errors import BadInput, NoSuchPage, NotAllowed, TooLarge
 from bethink.principal import OWN_EYES
 from bethink.vault.checking import Kind
 from bethink.vault.repairs import Choice, Way
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
-from bethink.web.vault_shapes import MAX_PATH, PathField, VaultChange, change_of
+from bethink.web.vault.shapes import MAX_PATH, PathField, VaultChange, change_of
 
 if TYPE_CHECKING:
     from bethink.app import App

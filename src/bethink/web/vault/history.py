@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
 from bethink.vault.records import By, What
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
-from bethink.web.vault import PagePath
-from bethink.web.vault_shapes import VaultChange, VaultPage, change_of, page_of
+from bethink.web.vault.pages import PagePath
+from bethink.web.vault.shapes import VaultChange, VaultPage, change_of, page_of
 
 if TYPE_CHECKING:
     from bethink.vault import PageVersion

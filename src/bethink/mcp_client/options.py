@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bethink.mcp_client.flow import Flow
+from bethink.mcp_client.rate import Flow
 
 if TYPE_CHECKING:
     from bethink.mcp_client import Hooks, Keeping, ServerConfig

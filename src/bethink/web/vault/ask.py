@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bethink.errors import BethinkError
 from bethink.tools.memory_agent import MAX_QUESTION_CHARS, Asked, sources
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream
 

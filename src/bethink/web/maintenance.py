@@ -12,7 +12,7 @@ from bethink.clock import to_datetime
 from bethink.maintenance.health import Trouble
 from bethink.memory import LARGEST_SHARE, THRESHOLD
 from bethink.memory.steps import StepKind
-from bethink.web.caller import SEES_ALL, Body, Caller, Cursor, Limit, Served, Shaded
+from bethink.web.deps import SEES_ALL, Body, Caller, Cursor, Limit, Served, Shaded
 from bethink.web.memories import Memory, memory_of, seen_of
 from bethink.web.problems import documented
 

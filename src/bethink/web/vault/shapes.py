@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from bethink.clock import to_datetime
 from bethink.vault.format import parse
 from bethink.vault.frontmatter import front_matter
-from bethink.web.caller import Body
+from bethink.web.deps import Body
 from bethink.web.problems import Problem
 
 if TYPE_CHECKING:

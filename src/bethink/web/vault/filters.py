@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from bethink.vault.rules import Rule, must_be_owner
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/vault/filters", tags=["vault"])

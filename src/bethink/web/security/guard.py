@@ -17,11 +17,11 @@ from starlette.datastructures import Headers, MutableHeaders
 
 from bethink.accounts.addresses import is_address, is_loopback
 from bethink.errors import BethinkError, NotAllowed
-from bethink.web import cors
-from bethink.web.bounds import body_bounds, check_head
-from bethink.web.credentials import FOREIGN, credential_of, keep_own_cookies
 from bethink.web.problems import of_error
-from bethink.web.visit import Visit
+from bethink.web.request_scope import Visit
+from bethink.web.security import cors
+from bethink.web.security.bounds import body_bounds, check_head
+from bethink.web.security.credentials import FOREIGN, credential_of, keep_own_cookies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,10 +21,10 @@ from bethink.app import App
 from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
 from bethink.visibility.reader_filter import Shade
-from bethink.web.credentials import credential_of, peer_of, shows_key
-from bethink.web.rights import check
-from bethink.web.veiling import SHADE
-from bethink.web.visit import VISIT
+from bethink.web.request_scope import VISIT
+from bethink.web.response_filter import SHADE
+from bethink.web.security.credentials import credential_of, peer_of, shows_key
+from bethink.web.security.rights import check
 
 if TYPE_CHECKING:
     from starlette.types import Scope

@@ -8,10 +8,10 @@ import anyio
 from fastapi import APIRouter, Header, Query, Response
 
 from bethink.vault.records import TROUBLES
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream
-from bethink.web.vault_shapes import VaultNews, record_of
+from bethink.web.vault.shapes import VaultNews, record_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

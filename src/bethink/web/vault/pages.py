@@ -11,9 +11,9 @@ from pydantic import Field
 
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.vault import Change, How
-from bethink.web.caller import Body, Caller, Served
+from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import MEDIA_TYPE, documented, of_error
-from bethink.web.vault_shapes import (
+from bethink.web.vault.shapes import (
     MAX_PATH,
     IfVersion,
     PageBody,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream
     from mcp.shared.message import SessionMessage
 
-    from bethink.mcp_client.link import Link
+    from bethink.mcp_client.options import Link
 
 MAX_PARTS = 1_000
 """Of one answer: a model reads a few hundred, and each takes time to be made."""

@@ -15,7 +15,7 @@ from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, fi
 from bethink.errors import UnknownId
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.recall.message_search import MAX_QUERY_CHARS
-from bethink.web.caller import Caller, Cursor, Limit, Served
+from bethink.web.deps import Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from bethink.clock import to_datetime
 from bethink.errors import BadInput
 from bethink.vault.graph import MAX_DEPTH, Net
 from bethink.vault.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
-from bethink.web.caller import Caller, Served
+from bethink.web.deps import Caller, Served
 from bethink.web.problems import documented
-from bethink.web.vault import PagePath
-from bethink.web.vault_shapes import MAX_PATH
+from bethink.web.vault.pages import PagePath
+from bethink.web.vault.shapes import MAX_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

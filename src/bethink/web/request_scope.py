@@ -14,7 +14,7 @@ import anyio.lowlevel
 
 from bethink.errors import BethinkError, NotSignedIn
 from bethink.web.problems import of_error
-from bethink.web.veiling import Veiling
+from bethink.web.response_filter import Veiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bethink.errors import AddressRefused, WebError
 from bethink.internet import robots
 from bethink.internet.addresses import checked_url, port_of
-from bethink.internet.agent import PRODUCT
 from bethink.internet.decoding import decoded, decompressed
+from bethink.internet.user_agent import PRODUCT
 from bethink.internet.visit import BadStatus, visit
 
 if TYPE_CHECKING:

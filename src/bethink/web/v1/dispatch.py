@@ -14,7 +14,7 @@ from bethink.agent.threads import Threads
 from bethink.agent.wishes import NOTHING, Wishes
 from bethink.conversations import Start
 from bethink.errors import BadInput, UnknownId
-from bethink.web.v1.asked import USUAL, Asked, Metadata, switch
+from bethink.web.v1.request import USUAL, Asked, Metadata, switch
 
 if TYPE_CHECKING:
     from fastapi import Request
