@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.ui.acts import answered, composer, drawn, say
+from tests.ui.acts import answered, composer, drawn, kept, say
 from tests.ui.running import Served, imported
 from tests.ui.vaulted import Vaulted, saved
 
@@ -122,9 +122,40 @@ def test_a_repair_leaves_the_keyboard_at_what_is_left_to_mend(vault: Vaulted, pa
     vault.file("plan.md", "[[tripp]]\n")
     page.goto(f"{vault.served.url}/vault/check")
     page.locator(".choices").get_by_role("button").first.press("Enter")
-    page.get_by_role("button", name="Make this change").press("Enter")
+    make = page.get_by_role("button", name="Make this change")
+    # It can be pressed once it is shown what would change.
+    expect(make).to_be_enabled()
+    make.press("Enter")
     expect(page.get_by_text("Nothing is wrong")).to_be_visible()
     expect(page.get_by_role("heading", level=1, name="Check")).to_be_focused()
+
+
+def test_the_key_that_opened_a_dialog_does_not_close_it(vault: Vaulted, page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/vault/check/plan", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks what it is given
+    vault.file("trip.md", "# Trip\n")
+    vault.file("plan.md", "[[tripp]]\n")
+    page.goto(f"{vault.served.url}/vault/check")
+    page.locator(".choices").get_by_role("button").first.press("Enter")
+    expect(page.get_by_role("dialog").get_by_role("heading", level=2)).to_be_focused()
+    page.keyboard.press("Enter")
+    kept(page, held).continue_()
+    expect(page.get_by_role("button", name="Make this change")).to_be_enabled()
+
+
+def test_a_dialog_about_forgetting_has_the_keyboard_where_it_begins(served: Served, page: Page) -> None:
+    served.post("/memories", {"content": "Rows on Sundays"})
+    page.goto(f"{served.url}/memory")
+    page.get_by_role("button", name="Export, import, forget").click()
+    page.get_by_role("menuitem", name="Forget by words").click()
+    expect(page.get_by_label("Everything about")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="More for “Rows on Sundays”").click()
+    page.get_by_role("menuitem", name="Forget for good").click()
+    expect(page.get_by_role("button", name="Keep")).to_be_focused()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    receipt = page.get_by_role("dialog", name="Forgotten")
+    expect(receipt.get_by_role("button", name="Close").last).to_be_focused()
 
 
 def test_what_was_left_by_intent_stays_left(served: Served, page: Page) -> None:

@@ -179,7 +179,7 @@ export function Palette({
       <div className="find">
         <Search size={18} aria-hidden />
         <input
-          autoFocus
+          data-first
           role="combobox"
           aria-expanded
           aria-controls={list}

@@ -12,16 +12,18 @@ type DialogProps = {
 };
 
 /** A modal dialog; the browser keeps the focus in it and gives it back. It is open while it is rendered.
- * What is marked `data-first` has the focus at first: React's autoFocus comes before the dialog is open. */
+ * What is marked `data-first` has the focus at first (React's autoFocus comes before the dialog is open), else the
+ * title: the browser would choose the button that closes it, and a second Enter, or one that is held, would press it. */
 export function Dialog({ title, onClose, children, className = "", bare = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  const name = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     const element = dialog.current;
     if (element && !element.open) {
       element.showModal();
-      element.querySelector<HTMLElement>("[data-first]")?.focus();
+      (element.querySelector<HTMLElement>("[data-first]") ?? name.current)?.focus();
     }
     return () => {
       element?.close();
@@ -41,12 +43,14 @@ export function Dialog({ title, onClose, children, className = "", bare = false 
       onClick={(event) => event.target === dialog.current && onClose()}
     >
       {bare ? (
-        <h2 id={heading} className="visually-hidden">
+        <h2 ref={name} id={heading} tabIndex={-1} className="visually-hidden">
           {title}
         </h2>
       ) : (
         <header>
-          <h2 id={heading}>{title}</h2>
+          <h2 ref={name} id={heading} tabIndex={-1}>
+            {title}
+          </h2>
           <IconButton icon={X} label="Close" onClick={onClose} />
         </header>
       )}

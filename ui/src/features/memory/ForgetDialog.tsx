@@ -77,7 +77,7 @@ export function ForgetDialog({ given, onClose }: ForgetProps) {
         {nothing && <p>Nothing that is remembered fits.</p>}
         {preview && !nothing && <Preview preview={preview} byWords={!wanted?.all} />}
         <div className="actions">
-          <Button autoFocus={Boolean(given)} disabled={busy} onClick={leave}>
+          <Button data-first disabled={busy} onClick={leave}>
             Keep
           </Button>
           <Button
@@ -163,8 +163,7 @@ function Ask({ onLook }: { onLook: (query: string) => void }) {
         Everything about
         <input
           className="input"
-          // biome-ignore lint/a11y/noAutofocus: the dialog was opened to write in it
-          autoFocus
+          data-first
           value={query}
           placeholder="my former employer"
           onChange={(event) => setQuery(event.target.value)}
@@ -281,7 +280,7 @@ function ReceiptDialog({ receipt, onClose }: { receipt: Forgotten; onClose: () =
           </p>
         ))}
         <div className="actions">
-          <Button autoFocus onClick={onClose}>
+          <Button data-first onClick={onClose}>
             Close
           </Button>
         </div>

@@ -138,7 +138,7 @@ function Merging({ onClose }: { onClose: () => void }) {
           </ul>
         )}
         <div className="actions">
-          <Button autoFocus onClick={onClose}>
+          <Button data-first onClick={onClose}>
             Cancel
           </Button>
           <Button
