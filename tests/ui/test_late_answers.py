@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from playwright.sync_api import Error, Page, Route, expect
 
 from tests.ui.acts import answered, drawn, kept, say
 from tests.ui.running import Served, imported
+from tests.ui.vaulted import Vaulted
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -290,3 +292,28 @@ def test_what_is_slow_to_be_told_is_waited_for_and_not_asked_for_again(served: S
     assert held[2:] == []
     slow.fulfill(json={"items": [{**working, "state": "failed", "error": "It is no export."}]})
     expect(card).to_contain_text("It is no export.")
+
+
+def test_what_somebody_sees_is_told_as_it_is_behind_a_filter_that_was_added_meanwhile(
+    vault: Vaulted, page: Page
+) -> None:
+    held: list[Route] = []
+    page.route("**/vault/filters/test", lambda route: held.append(route), times=1)  # noqa: PLW0108 - see above
+    page.goto(f"{vault.served.url}/vault/filters")
+    seen = page.get_by_role("form", name="What would this client see?")
+    seen.get_by_label("Page", exact=True).fill("user.md")
+    seen.get_by_role("button", name="Show").click()
+    early = kept(page, held).fetch()
+    adding = page.get_by_role("form", name="Add a filter")
+    adding.get_by_label("On pages").fill("user.md")
+    adding.get_by_role("button", name="Add").click()
+    remove = page.get_by_role("button", name=re.compile("^Remove: "))
+    expect(remove).to_have_count(1)
+    told = seen.get_by_role("status")
+    expect(told).to_have_text("They see no such page.")
+    with page.expect_response("**/vault/filters/test"):
+        held[0].fulfill(response=early)
+    drawn(page)
+    expect(told).to_have_text("They see no such page.")
+    remove.click()
+    expect(remove).to_have_count(0)

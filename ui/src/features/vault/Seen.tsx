@@ -16,27 +16,28 @@ export function Seen(props: { paths: readonly string[]; filters: readonly VaultF
   const [audience, setAudience] = useState<string>(readers[0].value);
   const [shown, setShown] = useState<Shown | null>(null);
   const [why, setWhy] = useState("");
-  const asked = useRef(0);
-  const look = async ({ path, audience }: Place) => {
-    asked.current += 1;
-    const mine = asked.current;
+  /** What was asked for last: only the answer to this counts. */
+  const asked = useRef<Place>(undefined);
+  const look = async (place: Place) => {
+    const { path, audience } = place;
+    asked.current = place;
     try {
       const [seen, page] = await Promise.all([
         vaultApi.seenBy(path, audience),
         vaultApi.page(path),
       ]);
-      if (mine !== asked.current) return;
+      if (place !== asked.current) return;
       setShown({ path, audience, seen, page });
       setWhy("");
     } catch (error) {
-      if (mine !== asked.current) return;
+      if (place !== asked.current) return;
       setShown(null);
       setWhy(asProblem(error).detail);
     }
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was looked at is looked at again when filters or pages change
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was asked for is asked for again when filters or pages change
   useEffect(() => {
-    if (shown) void look(shown);
+    if (asked.current) void look({ ...asked.current });
   }, [filters, paths]);
   return (
     <form
