@@ -36,7 +36,7 @@ from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
 from bethink.store import SetVector
 from bethink.vault import KIND, Vault
-from bethink.vault.watching import Watching
+from bethink.vault.watch import Watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

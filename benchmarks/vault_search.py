@@ -12,9 +12,9 @@ import anyio.to_thread
 
 from benchmarks.meter import WARM_UP, Meter
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.vault.graph import graph_of
-from bethink.vault.query import Search
-from bethink.vault.searching import Searching
+from bethink.vault.search.graph import graph_of
+from bethink.vault.search.query import Search
+from bethink.vault.search.search import Searching
 from bethink.visibility.service import Guarded
 
 if TYPE_CHECKING:

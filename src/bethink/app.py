@@ -69,9 +69,9 @@ from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.images import image_tools
 from bethink.tools.memory import memory_tools
 from bethink.tools.people import people_tools
-from bethink.tools.vault_offered import VaultTools
+from bethink.tools.vault_toolset import VaultTools
 from bethink.tools.web import web_tools
-from bethink.vault.watching import Watching
+from bethink.vault.watch import Watching
 from bethink.visibility.service import Guarded
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.workplaces import Workplaces
 from bethink.supervision import Supervisor
 from bethink.tools.memory_agent import JOB, sources
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from tests.door import called, frames
 from tests.house import House, open_house, ports_of
 from tests.mcp_clients import MODES, Mode, text_of

@@ -9,7 +9,7 @@ import pytest
 from bethink.forgetting.selection import Wanted
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
-from bethink.vault.changing import How
+from bethink.vault.files.page_writer import How
 from tests.house import House, open_house
 from tests.mirrored import mirrored_in
 from tests.vaults import ME

@@ -25,8 +25,8 @@ from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
 from bethink.store import Scan
-from bethink.vault.draft import Draft
-from bethink.vault.workshop import Workshop
+from bethink.vault.files.context import Workshop
+from bethink.vault.files.draft import Draft
 from tests.traces import left_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -84,9 +84,9 @@ BOUNDED = {
     ("sandbox/process.py", "cls._given_its_orders"): "one start, awaited",
     ("sandbox/process.py", "self._read"): "ends with its process",
     ("sandbox/process.py", "self._watch"): "ends with its process",
-    ("vault/watching.py", "self._follow"): "ends with the supervised task that it is part of",
-    ("vault/watching.py", "self._keep"): "ends with the supervised task that it is part of",
-    ("vault/watching.py", "self._sync_all"): "ends with the supervised task that it is part of",
+    ("vault/watch.py", "self._follow"): "ends with the supervised task that it is part of",
+    ("vault/watch.py", "self._keep"): "ends with the supervised task that it is part of",
+    ("vault/watch.py", "self._sync_all"): "ends with the supervised task that it is part of",
     ("web/sse.py", "_until_left"): "one request",
     ("web/sse.py", "self._keep_alive"): "one request",
 }

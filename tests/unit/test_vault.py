@@ -11,7 +11,7 @@ import pytest
 
 from bethink.errors import BadInput, Conflict, NoSuchPage, NotAllowed, TooLarge, UnknownId
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.vault.folder import Folder, version_of
+from bethink.vault.files.folder import Folder, version_of
 from tests.traces import left_of
 from tests.vaults import ME, kept_in
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput
-from bethink.vault.expression import Expression
+from bethink.vault.filters.expression import Expression
 
 
 def found(pattern: str, text: str) -> list[str]:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput, NotAllowed
-from bethink.vault.filters import Around, View, still_hides, view
-from bethink.vault.patterns import HIDDEN
-from bethink.vault.rules import Rule, RuleSet, is_under
+from bethink.vault.filters.page_filter import Around, View, still_hides, view
+from bethink.vault.filters.patterns import HIDDEN
+from bethink.vault.filters.rules import Rule, RuleSet, is_under
 
 PAGE = """\
 ---

@@ -13,7 +13,7 @@ from bethink.agent.responses import Responses
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from tests.door import Door, open_door, said
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -18,7 +18,7 @@ from bethink.memory.facts import mark_of
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from tests.traces import left_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput
-from bethink.vault.format import (
+from bethink.vault.markdown.format import (
     add_line,
     extent,
     parse,
@@ -19,8 +19,8 @@ from bethink.vault.format import (
     set_fact,
     tags_of,
 )
-from bethink.vault.frontmatter import fields, front_matter, set_field, simple_fields
-from bethink.vault.yaml_texts import read_yaml
+from bethink.vault.markdown.frontmatter import fields, front_matter, set_field, simple_fields
+from bethink.vault.markdown.yaml_texts import read_yaml
 
 PAGE = """\
 ---

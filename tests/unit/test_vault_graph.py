@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bethink.errors import NoSuchPage
-from bethink.vault.catalogue import Told
-from bethink.vault.entries import info_of
-from bethink.vault.graph import Edge, Graph, Unresolved, graph_of, wanted
+from bethink.vault.markdown.page_info import info_of
+from bethink.vault.search.catalogue import Told
+from bethink.vault.search.graph import Edge, Graph, Unresolved, graph_of, wanted
 from tests.command_line import CommandLine
 from tests.sample_vaults import lay_out
 

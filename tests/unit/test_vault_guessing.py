@@ -12,7 +12,7 @@ import pytest
 
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from tests.door import Door, open_door
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

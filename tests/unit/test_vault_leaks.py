@@ -28,9 +28,9 @@ from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.workplaces import Workplaces
 from bethink.supervision import Supervisor
 from bethink.tool import ToolContext
+from bethink.tools.vault_access import Desk
 from bethink.tools.vault_code import VaultCode
-from bethink.tools.vault_desk import Desk
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from bethink.web.application import _ROOMS  # pyright: ignore[reportPrivateUsage] - every route there is
 from tests.door import called, said
 from tests.house import House, open_house

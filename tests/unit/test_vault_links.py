@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.vault.format import line_meant, parse
-from bethink.vault.links import Moves, Resolver, links_of, parse_link, relinked, unresolved
+from bethink.vault.markdown.format import line_meant, parse
+from bethink.vault.markdown.links import Moves, Resolver, links_of, parse_link, relinked, unresolved
 from tests.unit.test_vault_format import TEXTS
 
 PATHS = (

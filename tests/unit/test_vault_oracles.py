@@ -20,7 +20,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.mcp_server.server import Door as McpDoor
 from bethink.memory import NewFact
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from tests.door import Door, open_door
 from tests.mcp_clients import told as greeted
 

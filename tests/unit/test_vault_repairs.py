@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.vault.checking import Checking
-from bethink.vault.encodings import DAMAGED, detected, read_as
-from bethink.vault.folder import Folder
-from bethink.vault.format import parse
-from bethink.vault.front_mending import as_text, mended
-from bethink.vault.frontmatter import front_matter
-from bethink.vault.links import Resolver, unlinked
-from bethink.vault.merging import merged
-from bethink.vault.repairs import Choice, Made
-from bethink.vault.searching import Searching
-from bethink.vault.splitting import contents, snake, split
-from bethink.vault.walking import Stat
+from bethink.vault.checks.check import Checking
+from bethink.vault.checks.encodings import DAMAGED, detected, read_as
+from bethink.vault.checks.frontmatter_repair import as_text, mended
+from bethink.vault.checks.merge import merged
+from bethink.vault.checks.repair_plan import Choice, Made
+from bethink.vault.checks.split import contents, snake, split
+from bethink.vault.files.folder import Folder
+from bethink.vault.files.tree import Stat
+from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.frontmatter import front_matter
+from bethink.vault.markdown.links import Resolver, unlinked
+from bethink.vault.search.search import Searching
 from bethink.visibility.service import Guarded
 from tests.vaults import Kept, kept_in
 

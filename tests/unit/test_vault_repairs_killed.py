@@ -13,7 +13,7 @@ from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import StorageError
 from bethink.store import Change
-from bethink.vault.folder import Folder
+from bethink.vault.files.folder import Folder
 from tests.unit.test_vault_repairs import mender
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]

@@ -16,7 +16,7 @@ from bethink.conversations import Edit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.tool import ToolContext, tool
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from tests.house import House, open_house
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

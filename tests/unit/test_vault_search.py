@@ -15,14 +15,14 @@ from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.tool import ToolContext, ToolOutput
 from bethink.tools.vault_search import search_tool
-from bethink.vault.folding import folded, sought_in
-from bethink.vault.graph import Graphs
-from bethink.vault.literal import grams_of, packed, unpacked
-from bethink.vault.matching import excerpts
-from bethink.vault.query import Search
-from bethink.vault.regexes import required
-from bethink.vault.rules import Rule
-from bethink.vault.searching import Searching
+from bethink.vault.filters.rules import Rule
+from bethink.vault.search.excerpts import excerpts
+from bethink.vault.search.folding import folded, sought_in
+from bethink.vault.search.graph import Graphs
+from bethink.vault.search.literal import grams_of, packed, unpacked
+from bethink.vault.search.query import Search
+from bethink.vault.search.regexes import required
+from bethink.vault.search.search import Searching
 from bethink.visibility.service import Guarded
 from tests.command_line import CommandLine, masked
 from tests.house import open_house
@@ -210,7 +210,7 @@ async def test_a_damaged_or_older_catalogue_is_made_anew(tmp_path: Path) -> None
 async def test_a_pattern_that_takes_for_ever_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bethink.vault.finding._TIME_S", 0.5)
+    monkeypatch.setattr("bethink.vault.search.ranking._TIME_S", 0.5)
     here = await room(tmp_path, a="a" * 60, b="b")
     with pytest.raises(BadInput, match="takes too long"):
         await here.paths("(a+)+c|(a|aa)+d", regex=True)

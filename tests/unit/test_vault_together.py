@@ -14,10 +14,11 @@ from bethink.errors import Conflict
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Page as StorePage
 from bethink.store import R, Scan
-from bethink.vault import How, folder
-from bethink.vault.folder import Folder
-from bethink.vault.records import ONE, PAGES, VAULTS
-from bethink.vault.walking import Stat
+from bethink.vault import How
+from bethink.vault.files import folder
+from bethink.vault.files.folder import Folder
+from bethink.vault.files.records import ONE, PAGES, VAULTS
+from bethink.vault.files.tree import Stat
 from tests.vaults import ME, kept_in
 
 pytestmark = pytest.mark.anyio

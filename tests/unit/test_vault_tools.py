@@ -17,9 +17,9 @@ from bethink.sandbox.workplaces import Workplaces
 from bethink.supervision import Supervisor
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import code_tool, vault_tools
+from bethink.tools.vault_access import Desk
 from bethink.tools.vault_code import VaultCode
-from bethink.tools.vault_desk import Desk
-from bethink.vault.rules import Rule
+from bethink.vault.filters.rules import Rule
 from tests.house import House, open_house
 from tests.sample_vaults import client_success, healthcare, lay_out
 

@@ -9,7 +9,7 @@ import pytest
 from bethink.errors import Conflict
 from bethink.tool import Evidence, Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import vault_tools
-from bethink.tools.vault_desk import Desk
+from bethink.tools.vault_access import Desk
 from bethink.visibility.service import Guarded
 from tests.vaults import ME, Kept, kept_in
 

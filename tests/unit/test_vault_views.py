@@ -11,8 +11,8 @@ import pytest
 
 from bethink.errors import Conflict, NoSuchPage, NotAllowed, UnknownId
 from bethink.principal import Principal
-from bethink.vault.changing import How
-from bethink.vault.rules import Rule
+from bethink.vault.files.page_writer import How
+from bethink.vault.filters.rules import Rule
 from bethink.visibility.service import Guarded
 from tests.house import House, open_house
 from tests.vaults import ME, Kept, kept_in

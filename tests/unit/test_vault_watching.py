@@ -20,7 +20,7 @@ from bethink.principal import LOCAL_OWNER
 from bethink.store import Change as StoreChange
 from bethink.store import Put
 from bethink.vault import Change, PageRecord
-from bethink.vault.watching import Watching
+from bethink.vault.watch import Watching
 from tests.vaults import Kept, kept_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -112,7 +112,7 @@ async def test_a_folder_that_leaves_is_noticed_whatever_it_is_called(tmp_path: P
 async def test_what_could_not_be_taken_in_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bethink.vault.watching._LOOK_S", 0.01)
+    monkeypatch.setattr("bethink.vault.watch._LOOK_S", 0.01)
     store = BusyStore(MemoryIndex())
     kept = kept_in(tmp_path, store=store)
     kept.file("a.md", "one")
@@ -131,7 +131,7 @@ async def test_a_name_that_is_no_text_keeps_no_change_from_being_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # No look at what is watched is waited for.
-    monkeypatch.setattr("bethink.vault.watching._LOOK_S", 3_600.0)
+    monkeypatch.setattr("bethink.vault.watch._LOOK_S", 3_600.0)
     kept = kept_in(tmp_path)
     kept.file("a.md", "one")
     heard = Heard(kept)

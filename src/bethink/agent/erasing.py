@@ -29,8 +29,8 @@ from bethink.people import EMAILS, PEOPLE
 from bethink.redis_mirror.records import SHARED
 from bethink.store import Collection, Delete, DeleteAll, Scan
 from bethink.store.reading import records_of
-from bethink.vault.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
-from bethink.vault.rules import RULE_SETS
+from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
+from bethink.vault.filters.rules import RULE_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ import msgspec
 
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tools.memory_agent import SEEN
-from bethink.vault.patterns import HIDDEN
+from bethink.vault.filters.patterns import HIDDEN
 
 if TYPE_CHECKING:
     from bethink.agent.request import Earlier

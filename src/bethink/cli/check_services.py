@@ -34,7 +34,7 @@ from bethink.llm.settled import connect_models
 from bethink.ports import Ports
 from bethink.redis_mirror.client import ConversationRedis
 from bethink.settings import Settings
-from bethink.vault.workshop import OFF
+from bethink.vault.files.context import OFF
 from bethink.web.bind_check import check_bind
 
 if TYPE_CHECKING:

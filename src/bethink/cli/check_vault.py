@@ -8,7 +8,7 @@ from bethink.cli.check import Check, broken, off, ok
 from bethink.cli.session import opened
 from bethink.cli.terminal import counted
 from bethink.errors import BethinkError
-from bethink.vault.workshop import GONE, OFF
+from bethink.vault.files.context import GONE, OFF
 
 if TYPE_CHECKING:
     import argparse

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bethink.cli.commands import Commands
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.vault.rules import Rule
+    from bethink.vault.filters.rules import Rule
 
 _NAMES = ("path", "section", "field", "pattern", "text")
 _ACTIONS = ("hide", "mask", "generalise")
@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _add(session: Session, screen: Screen, options: argparse.Namespace) -> int:
-    from bethink.vault.rules import Rule
+    from bethink.vault.filters.rules import Rule
 
     given = {name: getattr(options, name) for name in (*_NAMES, "action", "note")}
     asked = Rule(**given, audiences=tuple(options.audiences))

@@ -12,17 +12,17 @@ from bethink.cli.terminal import Screen, counted, one_line
 from bethink.cli.vault_facts import tell
 from bethink.cli.vault_repairs import repair
 from bethink.errors import BadInput
-from bethink.vault.graph import MAX_DEPTH, wanted
-from bethink.vault.query import Search
+from bethink.vault.search.graph import MAX_DEPTH, wanted
+from bethink.vault.search.query import Search
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from bethink.cli.session import Session
-    from bethink.vault.checking import Finding
-    from bethink.vault.finding import FoundPage
-    from bethink.vault.graph import Graph
+    from bethink.vault.checks.check import Finding
+    from bethink.vault.search.graph import Graph
+    from bethink.vault.search.ranking import FoundPage
 
 _SHOWN = 20
 """Of a list on the screen; JSON has all of it."""

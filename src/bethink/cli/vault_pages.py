@@ -13,7 +13,7 @@ from bethink.cli.session import opened
 from bethink.cli.terminal import Screen, counted, one_line
 from bethink.clock import shown_in, to_datetime
 from bethink.errors import BadInput, NoSuchPage
-from bethink.vault.workshop import GONE
+from bethink.vault.files.context import GONE
 
 if TYPE_CHECKING:
     import argparse

@@ -13,8 +13,8 @@ from bethink.errors import BadInput, BethinkError
 if TYPE_CHECKING:
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.vault.checking import Finding, Report
-    from bethink.vault.repairs import Choice
+    from bethink.vault.checks.check import Finding, Report
+    from bethink.vault.checks.repair_plan import Choice
 
 _YES = frozenset({"y", "yes"})
 

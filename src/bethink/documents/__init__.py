@@ -6,6 +6,6 @@
 from __future__ import annotations
 
 from bethink.documents.extraction import Extraction
-from bethink.documents.told import Extracted
+from bethink.documents.messages import Extracted
 
 __all__ = ["Extracted", "Extraction"]

@@ -12,8 +12,8 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, Any, Final
 
+from bethink.documents.messages import FOREIGN, MAX_CHARS
 from bethink.documents.tables import as_markdown
-from bethink.documents.told import FOREIGN, MAX_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

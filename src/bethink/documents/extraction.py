@@ -19,7 +19,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.documents.kinds import HEAD, kind_of, why_not
-from bethink.documents.told import (
+from bethink.documents.messages import (
     MAX_CHARS,
     MAX_PAGES,
     Ended,
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
     from pathlib import Path
 
-    from bethink.documents.told import Kind
+    from bethink.documents.messages import Kind
     from bethink.sandbox import Sandbox
     from bethink.sandbox.choice import Walls
 
 _MAX_ANSWER: Final = 8 * MAX_CHARS
 """Bytes; a character takes at most six in JSON."""
 _PART: Final = 2**16
-_MODULE: Final = "bethink.documents.reading"
+_MODULE: Final = "bethink.documents.reader"
 _TRIED: Final = "Text that is read to see whether it is."
 _TRY_S, _TRY_BYTES = 20.0, 2**29
 _PATIENCE_S: Final = 2

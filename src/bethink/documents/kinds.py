@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from bethink.documents.told import Kind
+    from bethink.documents.messages import Kind
 
 HEAD: Final = 8_192
 """So many bytes of a file tell."""

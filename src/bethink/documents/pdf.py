@@ -12,14 +12,14 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from bethink.documents.messages import FOREIGN, Ended, Failed, Opened, PageRead
 from bethink.documents.tables import as_markdown
-from bethink.documents.told import FOREIGN, Ended, Failed, Opened, PageRead
 from bethink.internet.decoding import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bethink.documents.told import Task, Told
+    from bethink.documents.messages import Task, Told
 
 LOCKED: Final = "This PDF is locked with a password: save it without one."
 DAMAGED: Final = "This PDF is damaged: it cannot be opened."

@@ -6,8 +6,8 @@ import csv
 import itertools
 from typing import TYPE_CHECKING, Final
 
+from bethink.documents.messages import MAX_CHARS
 from bethink.documents.pages import PAGE_CHARS
-from bethink.documents.told import MAX_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,8 +16,8 @@ from bethink.errors import BadInput
 from bethink.forgetting.page_lines import Sieves
 from bethink.redaction import Span, without
 from bethink.vault import USER_PAGE, title_of
-from bethink.vault.erasing import Said
-from bethink.vault.records import CONTENTS
+from bethink.vault.files.erasure import Said
+from bethink.vault.files.records import CONTENTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bethink.redaction import Cut, Redaction
     from bethink.store import Store
     from bethink.vault import Erase
-    from bethink.vault.views import Views
+    from bethink.vault.filters.views import Views
 
 
 class PageCut(msgspec.Struct, frozen=True):

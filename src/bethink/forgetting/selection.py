@@ -21,7 +21,7 @@ from bethink.redaction import redaction_of
 from bethink.store import Scan
 from bethink.store.reading import records_of
 from bethink.vault import KIND as PAGE
-from bethink.vault.folder import version_of
+from bethink.vault.files.folder import version_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence

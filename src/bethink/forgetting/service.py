@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
-    from bethink.vault.views import Views
+    from bethink.vault.filters.views import Views
 
 _LINES = 5
 """Of each kind that a person ticks, what a preview shows."""

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 
-from bethink.vault.paths import twin_key
+from bethink.vault.files.paths import twin_key
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:*?\"<>|#^\[\]\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 """What no file is called, and what a wikilink cannot name."""

@@ -143,7 +143,7 @@ def _with_facts(page: str, name: str, placed: _Map) -> str:
 
 def _relinked(page: str, name: str, placed: _Map) -> str:
     """The page with links to others of the export as wikilinks; pictures and other files as they were."""
-    from bethink.vault.links import links_of
+    from bethink.vault.markdown.links import links_of
 
     parts: list[str] = []
     done = 0

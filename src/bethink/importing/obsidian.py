@@ -58,7 +58,7 @@ def read(archive: Archive) -> Iterator[Item]:
 
 def relinked(page: str, moved: Mapping[str, str]) -> str:
     """The page with links that name a folder leading to where the page is now; all else as it was."""
-    from bethink.vault.links import links_of
+    from bethink.vault.markdown.links import links_of
 
     if "[[" not in page:
         return page

@@ -18,7 +18,7 @@ from bethink.importing.items import Left
 from bethink.importing.records import GROWN, TAKEN, Grown, Taken
 from bethink.store import Put, Scan
 from bethink.vault import How, Wanted
-from bethink.vault.paths import twin_key
+from bethink.vault.files.paths import twin_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

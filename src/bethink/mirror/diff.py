@@ -23,7 +23,7 @@ from bethink.mirror.lines import shown_in
 from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, Line, Mirrored, Refusal
 from bethink.store import Scan, Versioned
 from bethink.store.reading import items_of, records_of
-from bethink.vault.paths import is_conflict_copy
+from bethink.vault.files.paths import is_conflict_copy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from bethink.errors import BadInput
 from bethink.mirror.diff import FOLDER
 from bethink.mirror.lines import noted, rendered, shown_in
-from bethink.vault.format import new_line_of
-from bethink.vault.lines import BOM
-from bethink.vault.paths import ENDING, checked_new
+from bethink.vault.files.paths import ENDING, checked_new
+from bethink.vault.markdown.format import new_line_of
+from bethink.vault.markdown.lines import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

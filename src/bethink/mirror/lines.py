@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bethink.memory.facts import clean
-from bethink.vault.format import is_running, parse
+from bethink.vault.markdown.format import is_running, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.vault.format import Block, Document
+    from bethink.vault.markdown.format import Block, Document
 
 NOW: Final = "-now"
 """Behind the id of the line that shows what the memory says, below the one that says something else."""

@@ -28,7 +28,7 @@ from bethink.store import Put, Scan
 from bethink.store.reading import owners_of
 from bethink.telemetry import log
 from bethink.vault import VAULTS
-from bethink.vault.workshop import GONE
+from bethink.vault.files.context import GONE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

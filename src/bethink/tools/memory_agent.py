@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.settings_shapes import VaultSettings
     from bethink.tool import Tool
-    from bethink.tools.vault_desk import Desk
+    from bethink.tools.vault_access import Desk
 
 JOB: Final = "memory-agent"
 """What its requests are counted under, and the agent of its audience."""

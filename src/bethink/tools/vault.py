@@ -13,9 +13,9 @@ from pydantic import Field
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
-from bethink.tools.vault_desk import Desk, named
-from bethink.vault.format import line_meant
-from bethink.vault.links import Resolver, parse_link
+from bethink.tools.vault_access import Desk, named
+from bethink.vault.markdown.format import line_meant
+from bethink.vault.markdown.links import Resolver, parse_link
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,10 +26,10 @@ from bethink.events import MemoryChanged
 from bethink.sandbox import MIB, REASONS, Limits
 from bethink.sandbox.folder import Bounds, is_gone, print_at, prints_of, read, read_all, shown
 from bethink.tool import Foretold, ToolContext, ToolOutput
-from bethink.vault.entries import other_names
-from bethink.vault.format import parse
-from bethink.vault.links import key_of
-from bethink.vault.views import undo_of_many
+from bethink.vault.filters.views import undo_of_many
+from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.links import key_of
+from bethink.vault.markdown.page_info import other_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bethink.sandbox import Outcome
     from bethink.sandbox.folder import Found, Print
     from bethink.sandbox.interpreters import Interpreters
-    from bethink.tools.vault_desk import Desk, Seen
+    from bethink.tools.vault_access import Desk, Seen
 
 _OWN: Final = ".bethink"
 _READ, _NEEDED = f"{_OWN}/read", f"{_OWN}/needed"
@@ -285,7 +285,7 @@ def _is_named(path: str, code: str) -> bool:
 
 def _program(orders: str) -> str:
     """The guest, with its orders where they may first stand."""
-    guest = resources.files("bethink.tools").joinpath("vault_guest.py").read_text(encoding="utf-8")
+    guest = resources.files("bethink.tools").joinpath("vault_prelude.py").read_text(encoding="utf-8")
     return guest.replace(_FUTURE, f"{_FUTURE}import json\nORDERS = json.loads({orders!r})\n", 1)
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from bethink.tool import ToolContext, ToolOutput, tool
-from bethink.tools.vault_desk import named
-from bethink.vault.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, Search
+from bethink.tools.vault_access import named
+from bethink.vault.search.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, Search
 
 if TYPE_CHECKING:
     from bethink.tool import Tool
-    from bethink.vault.finding import Found, FoundPage
-    from bethink.vault.graph import Graphs
-    from bethink.vault.searching import Searching
+    from bethink.vault.search.graph import Graphs
+    from bethink.vault.search.ranking import Found, FoundPage
+    from bethink.vault.search.search import Searching
 
 _BACKLINKS: Final = 200
 _LINES: Final = 10

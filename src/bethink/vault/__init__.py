@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bethink.vault.bulk import Became, Unwanted, Wanted
-from bethink.vault.changing import How
-from bethink.vault.erasing import Erase
-from bethink.vault.parts import Items, Part, title_of
-from bethink.vault.records import (
+from bethink.vault.files.bulk import Became, Unwanted, Wanted
+from bethink.vault.files.erasure import Erase
+from bethink.vault.files.page_writer import How
+from bethink.vault.files.parts import Items, Part, title_of
+from bethink.vault.files.records import (
     KIND,
     OWN_KIND,
     PAGES,

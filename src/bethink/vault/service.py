@@ -16,17 +16,17 @@ import anyio.to_thread
 from bethink.errors import BadInput, Conflict, NoSuchPage, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
-from bethink.vault.beside import brought_back, kept_beside
-from bethink.vault.bulk import Bulk, Unwanted
-from bethink.vault.changing import Changing, How, encoded
-from bethink.vault.draft import UNDO
-from bethink.vault.erasing import Erasing
-from bethink.vault.paths import ENDING, checked, checked_folder, checked_new
-from bethink.vault.reading import Reading
-from bethink.vault.records import ASIDE, Change
-from bethink.vault.syncing import Syncing
-from bethink.vault.versions import Versions
-from bethink.vault.workshop import Workshop
+from bethink.vault.files.bulk import Bulk, Unwanted
+from bethink.vault.files.context import Workshop
+from bethink.vault.files.draft import UNDO
+from bethink.vault.files.erasure import Erasing
+from bethink.vault.files.page_reader import Reading
+from bethink.vault.files.page_writer import Changing, How, encoded
+from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new
+from bethink.vault.files.quarantine import brought_back, kept_beside
+from bethink.vault.files.records import ASIDE, Change
+from bethink.vault.files.sync import Syncing
+from bethink.vault.files.versions import Versions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.settings_shapes import VaultSettings
     from bethink.store import Store
-    from bethink.vault.bulk import Became, Wanted
-    from bethink.vault.draft import Draft
-    from bethink.vault.erasing import Erase, Erased, Rename, Said
-    from bethink.vault.news import News
-    from bethink.vault.reading import FoundPart, State
-    from bethink.vault.records import By, Entry, Page, PageRecord, PageVersion
-    from bethink.vault.syncing import Synced
+    from bethink.vault.files.bulk import Became, Wanted
+    from bethink.vault.files.draft import Draft
+    from bethink.vault.files.erasure import Erase, Erased, Rename, Said
+    from bethink.vault.files.news import News
+    from bethink.vault.files.page_reader import FoundPart, State
+    from bethink.vault.files.records import By, Entry, Page, PageRecord, PageVersion
+    from bethink.vault.files.sync import Synced
 
 USER_PAGE: Final = "user.md"
 _ASIDE: Final = "page-aside:"

@@ -9,17 +9,17 @@ import anyio.to_thread
 
 from bethink.feature import Memento
 from bethink.vault import OWN_KIND
-from bethink.vault.parts import digest_of, title_of
+from bethink.vault.files.parts import digest_of, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.principal import Principal
-    from bethink.vault.filters import Shading
-    from bethink.vault.indexing import Indexing
-    from bethink.vault.parts import Items
-    from bethink.vault.reading import FoundPart
-    from bethink.vault.views import Views
+    from bethink.vault.files.page_reader import FoundPart
+    from bethink.vault.files.parts import Items
+    from bethink.vault.filters.index_items import Indexing
+    from bethink.vault.filters.page_filter import Shading
+    from bethink.vault.filters.views import Views
 
 _IMPORTANCE = 0.5
 """As much as a fact of which nobody said how much it matters."""

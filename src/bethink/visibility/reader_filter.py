@@ -19,10 +19,10 @@ import msgspec
 from bethink.errors import BethinkError
 from bethink.memory.facts import mark_of
 from bethink.redaction import redaction_of
-from bethink.vault.as_read import folded
-from bethink.vault.fields import names
-from bethink.vault.filters import Mark, View, merged, view
-from bethink.vault.patterns import HIDDEN, numbers
+from bethink.vault.filters.fields import names
+from bethink.vault.filters.normalize import folded
+from bethink.vault.filters.page_filter import Mark, View, merged, view
+from bethink.vault.filters.patterns import HIDDEN, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bethink.redaction import Redaction
     from bethink.tool import ToolOutput
     from bethink.vault import Vault
-    from bethink.vault.rules import Filters, Rule
+    from bethink.vault.filters.rules import Filters, Rule
 
 _KEPT: Final = 16
 _KEPT_TEXTS: Final = 20_000

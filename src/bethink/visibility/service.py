@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bethink.vault import KIND, OWN_KIND, Vault
-from bethink.vault.indexing import Indexing
-from bethink.vault.rules import Filters
-from bethink.vault.views import Views
+from bethink.vault.filters.index_items import Indexing
+from bethink.vault.filters.rules import Filters
+from bethink.vault.filters.views import Views
 from bethink.visibility.pages import Pages
 from bethink.visibility.reader_filter import Veil, Veiled
 

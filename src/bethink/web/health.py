@@ -25,7 +25,7 @@ from bethink.llm.chosen import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.store import Expect
-from bethink.vault.workshop import GONE, OFF
+from bethink.vault.files.context import GONE, OFF
 from bethink.web.deps import Anybody, Served
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import NewFact
-from bethink.vault.patterns import HIDDEN
+from bethink.vault.filters.patterns import HIDDEN
 from bethink.web.deps import Body, Caller, Cursor, Label, Limit, Moment, Served, Shaded
 from bethink.web.problems import documented
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import anyio
 from fastapi import APIRouter, Header, Query, Response
 
-from bethink.vault.records import TROUBLES
+from bethink.vault.files.records import TROUBLES
 from bethink.web.deps import Caller, Served
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream

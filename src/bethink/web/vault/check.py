@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, NoSuchPage, NotAllowed, TooLarge
 from bethink.principal import OWN_EYES
-from bethink.vault.checking import Kind
-from bethink.vault.repairs import Choice, Way
+from bethink.vault.checks.check import Kind
+from bethink.vault.checks.repair_plan import Choice, Way
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 from bethink.web.vault.shapes import MAX_PATH, PathField, VaultChange, change_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.mirror.service import Problem
     from bethink.principal import Principal
-    from bethink.vault.checking import Finding
+    from bethink.vault.checks.check import Finding
 
 router = APIRouter(prefix="/vault/check", tags=["vault"])
 

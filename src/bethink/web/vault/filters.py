@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from bethink.vault.rules import Rule, must_be_owner
+from bethink.vault.filters.rules import Rule, must_be_owner
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
-from bethink.vault.records import By, What
+from bethink.vault.files.records import By, What
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 from bethink.web.vault.pages import PagePath

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
-from bethink.vault.graph import MAX_DEPTH, Net
-from bethink.vault.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
+from bethink.vault.search.graph import MAX_DEPTH, Net
+from bethink.vault.search.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
 from bethink.web.deps import Caller, Served
 from bethink.web.problems import documented
 from bethink.web.vault.pages import PagePath
@@ -20,8 +20,8 @@ from bethink.web.vault.shapes import MAX_PATH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bethink.vault.finding import FoundPage
-    from bethink.vault.graph import Pointer
+    from bethink.vault.search.graph import Pointer
+    from bethink.vault.search.ranking import FoundPage
 
 router = APIRouter(prefix="/vault", tags=["vault"])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
-from bethink.vault.format import parse
-from bethink.vault.frontmatter import front_matter
+from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.frontmatter import front_matter
 from bethink.web.deps import Body
 from bethink.web.problems import Problem
 

@@ -1,0 +1,183 @@
+"""The vault as a call sees and changes it: what every tool of the vault goes through.
+
+What is read is what the caller's audience may see; what is changed is a version that can be undone, is told
+in the run with its undo token, and is refused where the run has just heard that it was forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bethink.errors import BadInput, JustForgotten, NoSuchPage
+from bethink.events import MemoryChanged
+from bethink.vault import How
+from bethink.vault.files.paths import checked, checked_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bethink.principal import Principal
+    from bethink.tool import ToolContext
+    from bethink.vault import Change, Entry, Page
+    from bethink.vault.filters.views import Views
+
+_MOST_LINES: Final = 10
+"""Of an error's list of places."""
+ABSENT: Final = "There is no page {path}. list_directory shows what there is, search_files looks in it."
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A page as a caller sees it; `version` is that of what is seen.
+
+    What is `untrusted` holds words that a model may have had from outside.
+    """
+
+    path: str
+    text: str
+    version: str
+    changed: int
+    untrusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Pages for tools."""
+
+    views: Views
+
+    async def read(self, principal: Principal, path: str) -> Seen:
+        """A page as the principal may see it.
+
+        Raises:
+            NoSuchPage: there is none, or none for them; the sentence says how to find one.
+            BadInput: the path is not safe, or the file is no UTF-8 text.
+        """
+        path = named(path)
+        try:
+            page = await self._page(principal, path)
+        except NoSuchPage as error:
+            raise NoSuchPage(ABSENT.format(path=path)) from error
+        return Seen(page.path, page.text, page.version, page.changed, page.untrusted)
+
+    async def listed(self, principal: Principal, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
+        """What is in a folder, as far as the principal may know of it.
+
+        Raises:
+            NoSuchPage: there is no such folder.
+        """
+        return await self.views.listed(principal, checked_folder(folder), deep=deep)
+
+    async def is_untrusted(self, principal: Principal, paths: Iterable[str]) -> bool:
+        """Whether any of these pages, or of those in these folders, is from outside."""
+        return await self.views.vault.is_untrusted(principal.owner, paths)
+
+    async def told(self, principal: Principal) -> Sequence[str]:
+        """What the owner said in words must not be told: for the model, and never relied on."""
+        return await self.views.told(principal)
+
+    async def write(
+        self,
+        context: ToolContext,
+        path: str,
+        text: str,
+        *,
+        if_version: str | None = None,
+        untrusted: bool = False,
+    ) -> Change:
+        """Have a page hold a text; see `Vault.write`.
+
+        It is untrusted, too, where the run has read anything from outside: the text may tell it.
+        """
+        path = named(path)
+        await self._heed(context, text)
+        how = How("agent", _note(context), untrusted or context.is_untrusted or None)
+        change = await self.views.put(context.principal, path, text, if_version=if_version, how=how)
+        _tell(context, change, path)
+        return change
+
+    async def replace(self, context: ToolContext, path: str, old: str, new: str) -> Change:
+        """Put `new` in the place of `old`, which must stand in the page exactly once.
+
+        Raises:
+            BadInput: it does not; the sentence says how often, and where.
+        """
+        seen = await self.read(context.principal, path)
+        check_once(seen.path, seen.text, old)
+        return await self.edit(context, seen, seen.text.replace(old, new))
+
+    async def edit(self, context: ToolContext, seen: Seen, text: str, *, untrusted: bool = False) -> Change:
+        """Have a page that was seen say `text` instead, if nobody changed it meanwhile."""
+        return await self.write(context, seen.path, text, if_version=seen.version, untrusted=untrusted)
+
+    async def delete(self, context: ToolContext, path: str, *, if_version: str | None = None) -> Change:
+        """Delete a page; see `Vault.delete`."""
+        seen = await self.read(context.principal, path)
+        change = await self.views.delete(
+            context.principal,
+            seen.path,
+            if_version=if_version or seen.version,
+            by="agent",
+            note=_note(context),
+        )
+        _tell(context, change, seen.path)
+        return change
+
+    async def _page(self, principal: Principal, path: str) -> Page:
+        return await self.views.read(principal, path)
+
+    async def _heed(self, context: ToolContext, text: str) -> None:
+        if context.forgotten is None:
+            return
+        await context.forgotten.listen()
+        if context.forgotten.says(text):
+            raise JustForgotten
+
+
+def named(path: str) -> str:
+    """The path that a model means: models put a slash or a dot before it, and leave out the ending.
+
+    Raises:
+        BadInput: it is not safe.
+    """
+    plain = path.strip().removeprefix("./").lstrip("/")
+    last = plain.rpartition("/")[2]
+    return checked(plain if "." in last or not last else f"{plain}.md")
+
+
+def check_once(path: str, text: str, old: str) -> None:
+    """Whether a text stands in a page exactly once: only then is it known which is meant.
+
+    Raises:
+        BadInput: it does not; the sentence says how often, and in which lines.
+    """
+    if not old:
+        raise BadInput("old_content is empty: give the exact text to replace, or use write_file.")
+    count = text.count(old)
+    if count == 1:
+        return
+    if count == 0:
+        raise BadInput(
+            f"old_content does not occur in {path}. It must be the exact text, with its line breaks and"
+            " spaces: read_file shows the page as it is now."
+        )
+    lines: list[str] = []
+    at = -1
+    while (at := text.find(old, at + 1)) >= 0 and len(lines) < _MOST_LINES:
+        lines.append(str(text.count("\n", 0, at) + 1))
+    raise BadInput(
+        f"old_content occurs {count} times in {path}, in the lines {', '.join(lines)}"
+        f"{' and more' if count > len(lines) else ''}: give more of the text around the one that you mean."
+    )
+
+
+def _note(context: ToolContext) -> str:
+    return f"By the agent, for {context.principal.audience}"
+
+
+def _tell(context: ToolContext, change: Change, path: str) -> None:
+    if change.undo is None:
+        return
+    kind = "retracted" if change.after is None else "added" if change.before is None else "superseded"
+    context.emit(MemoryChanged(change=kind, ids=(path,), text=f"Page {path}", undo=change.undo))

@@ -1,0 +1,1 @@
+"""What is wrong in a vault, and the repairs for it."""

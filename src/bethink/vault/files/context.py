@@ -1,0 +1,157 @@
+"""Where an owner's vault is, what is known of it, and the lock under which it is changed.
+
+`service`, `syncing` and `versions` work here. One change of an owner's pages is
+made at a time: the tasks of this process take turns, and so do processes, by a
+lock on the folder itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
+
+from bethink.errors import Busy, NotAllowed
+from bethink.per_key import PerKey
+from bethink.principal import LOCAL_OWNER
+from bethink.vault.files.draft import Draft
+from bethink.vault.files.folder import Folder
+from bethink.vault.files.news import News
+from bethink.vault.files.page_table import Knowing, Known
+from bethink.vault.files.parts import Items, plain_items
+from bethink.vault.files.records import Change
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from bethink.clock import Clock, Ids
+    from bethink.settings_shapes import VaultSettings
+    from bethink.store import Store
+
+FOLDER: Final = "vault"
+FOLDERS: Final = "vaults"
+OFF: Final = "The vault is switched off: set `enabled` of the setting `vault` to have it."
+GONE: Final = "The vault's folder is gone. Bring it back, or make it anew: `bethink vault init`."
+_BUSY: Final = "Another program is changing the vault: try again in a moment."
+_WAIT_S: Final = 30.0
+_PAUSE_S: Final = 0.02
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_HASH_CHARS: Final = 32
+
+Listener = Callable[[str, Sequence[Change]], None]
+"""Told, on the loop, whose pages changed and how; behind the commit."""
+
+
+async def nothing_hidden(owner: str) -> Items:
+    """For an owner who hides nothing from anybody."""
+    del owner
+    return plain_items
+
+
+@dataclass(slots=True)
+class Workshop:
+    """The vaults of all owners. `items_of` says what of an owner's parts is searched, and by whom.
+
+    `heard` are told of changes. `purged` are awaited when something of an owner was forgotten: they
+    leave no trace of it in files of their own.
+    """
+
+    settings: VaultSettings
+    data_dir: Path
+    store: Store
+    clock: Clock
+    new_id: Ids
+    items_of: Callable[[str], Awaitable[Items]] = nothing_hidden
+    heard: list[Listener] = field(default_factory=list[Listener])
+    purged: list[Callable[[str], Awaitable[None]]] = field(
+        default_factory=list[Callable[[str], Awaitable[None]]]
+    )
+    news: News = field(default_factory=News, repr=False)
+    _knowing: Knowing = field(init=False, repr=False)
+    _turns: PerKey[str, anyio.Lock] = field(
+        default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
+    )
+
+    def __post_init__(self) -> None:
+        self._knowing = Knowing(self.store)
+
+    def root(self, owner: str) -> Path:
+        """Where the owner's files are; there may be none.
+
+        Raises:
+            NotAllowed: there are no vaults.
+        """
+        if not self.settings.enabled:
+            raise NotAllowed(OFF)
+        if owner == LOCAL_OWNER:
+            return self.settings.path or self.data_dir / FOLDER
+        # An owner's name may be anything; a folder's may not.
+        plain = _PLAIN.fullmatch(owner) is not None
+        name = owner if plain else hashlib.sha256(owner.encode()).hexdigest()[:_HASH_CHARS]
+        return self.data_dir / FOLDERS / name
+
+    def folder(self, owner: str) -> Folder:
+        """The owner's files.
+
+        Raises:
+            NotAllowed: there are no vaults.
+        """
+        return Folder(self.root(owner))
+
+    async def known(self, owner: str) -> Known:
+        """What is known of the pages now: not to be changed, and old once anything was awaited."""
+        return await self._knowing.of(owner)
+
+    @asynccontextmanager
+    async def alone(self, owner: str, *, make: bool = False) -> AsyncGenerator[Draft]:
+        """A draft, while nobody else changes the owner's pages. Not cancelled in between.
+
+        The folder must be there, or it is `make`d.
+
+        Raises:
+            Busy: another program goes on and on.
+            StorageError: the folder cannot be used.
+        """
+        folder = self.folder(owner)
+        async with self._turns[owner]:
+            if make:
+                await anyio.to_thread.run_sync(folder.make)
+            lock = await _locked(folder)
+            draft: Draft | None = None
+            try:
+                # A file and what is known of it change together, or a look takes them for a stranger's.
+                with anyio.CancelScope(shield=True):
+                    draft = await self._draft(owner)
+                    yield draft
+            finally:
+                with anyio.CancelScope(shield=True):
+                    if lock is not None:
+                        await anyio.to_thread.run_sync(folder.unlock, lock)
+                if draft is not None and draft.told:
+                    self.news.tell(owner)
+                    for listener in self.heard:
+                        listener(owner, tuple(draft.told))
+
+    async def _draft(self, owner: str) -> Draft:
+        items = await self.items_of(owner)
+        known = await self._knowing.of(owner)
+        return Draft(self.store, owner, known, items, self.settings, self.clock.now_us(), self.new_id)
+
+
+async def _locked(folder: Folder) -> int | None:
+    """The lock; None for a folder that is not there, in which nobody can write."""
+    if not await anyio.to_thread.run_sync(folder.exists):
+        return None
+    deadline = anyio.current_time() + _WAIT_S
+    while (lock := await anyio.to_thread.run_sync(folder.try_lock)) is None:
+        if anyio.current_time() > deadline:
+            raise Busy(_BUSY)
+        await anyio.sleep(_PAUSE_S)
+    return lock

@@ -1,0 +1,407 @@
+"""One commit of changes of an owner's pages: records, versions, parts. `workshop` opens it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from bethink.index import IndexItem
+from bethink.store import Delete, DeleteAll, Put
+from bethink.vault.files.folder import version_of
+from bethink.vault.files.parts import digest_of, parts_of
+from bethink.vault.files.paths import folder_of
+from bethink.vault.files.records import (
+    CONTENTS,
+    OWN_KIND,
+    PAGES,
+    PARTS,
+    PLACES,
+    VAULTS,
+    VERSIONS,
+    Change,
+    Content,
+    PageRecord,
+    PageVersion,
+    PartRecord,
+    Place,
+    Places,
+)
+from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.lines import BOM
+from bethink.vault.markdown.page_info import other_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bethink.clock import Ids
+    from bethink.settings_shapes import VaultSettings
+    from bethink.store import Change as StoreChange
+    from bethink.store import Store
+    from bethink.vault.files.folder import Content as FileContent
+    from bethink.vault.files.page_table import Known
+    from bethink.vault.files.parts import Items, Part
+    from bethink.vault.files.records import By, Meant, Trouble, VaultRecord, What
+    from bethink.vault.files.tree import Stat
+
+UNDO: Final = "page:"
+"""How the tokens begin that take back a change of a page."""
+_BOM: Final = BOM.encode()
+_COARSE_NS: Final = 50_000_000
+"""Two changes within so short a time may leave the same time on a file."""
+LATELY_US: Final = 60_000_000
+"""A file may be seen to vanish before it is seen to appear again, or elsewhere."""
+_AHEAD_NS: Final = 2_000_000_000
+"""A file's time that lies further ahead comes from another clock, and tells nothing of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A page's file as it was read. `text` is None where it is not UTF-8."""
+
+    path: str
+    body: bytes
+    stat: Stat
+    version: str
+    text: str | None
+    parts: Sequence[Part]
+    aliases: tuple[str, ...]
+    sure: bool
+
+
+def seen(path: str, content: FileContent) -> Seen:
+    """What is to be known of a file that was just read. Blocking: parsing takes its time."""
+    body, stat = content
+    now = time.time_ns()
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        text = None
+    parts = [] if text is None else parts_of(path, text)
+    # Few pages have a front matter: the others are not read once more.
+    aliases = other_names(parse(text)) if text is not None and body.lstrip(_BOM).startswith(b"---") else ()
+    sure = not now - _COARSE_NS < stat.mtime < now + _AHEAD_NS
+    return Seen(path, body, stat, version_of(body), text, parts, aliases, sure)
+
+
+def own_id(part: str) -> str:
+    """The id of the item with all that a part says, where others see less."""
+    return f"{part}o"
+
+
+@dataclass(slots=True)
+class Draft:
+    """What is to be changed; nothing is until `commit`. `told` gathers what became of pages."""
+
+    store: Store
+    owner: str
+    known: Known
+    items: Items
+    sizes: VaultSettings
+    at: int
+    new_id: Ids
+    anew: bool = False
+    meant: tuple[Meant, ...] | None = None
+    told: list[Change] = field(default_factory=list[Change])
+    _changes: list[StoreChange] = field(default_factory=list["StoreChange"])
+    _records: list[PageRecord] = field(default_factory=list[PageRecord])
+    _contents: set[str] = field(default_factory=set[str])
+    _places: dict[str, Places] = field(default_factory=dict[str, Places])
+    _told: list[Change] = field(default_factory=list[Change])
+    _change: int = 0
+    _version: int = 0
+    _grown: int = 0
+    _folder_grown: Counter[str] = field(default_factory=Counter[str])
+
+    async def fetch(self, pages: Iterable[PageRecord]) -> None:
+        """Read where the parts of these pages stand: needed before one of them is changed."""
+        ids = [page.id for page in pages]
+        for found in await self.store.get(PLACES, self.owner, ids):
+            if found is not None:
+                self._places[found.record.id] = found.record
+
+    def room(self, path: str, size: int, beside: Counter[str] | None = None) -> Trouble | None:
+        """Why a page of this size has no place there, with so many bytes more in folders `beside` it."""
+        beside = Counter() if beside is None else beside
+        known, folder = self.known, folder_of(path)
+        old = known.pages.get(path)
+        was = old.size if old is not None and old.state == "there" else 0
+        if size > self.sizes.max_file_bytes:
+            return "too_large"
+        if size <= was:
+            return None
+        if (
+            known.folder_bytes[folder] + self._folder_grown[folder] + beside[folder] + size - was
+            > self.sizes.max_directory_bytes
+        ):
+            return "directory_full"
+        if known.bytes + self._grown + beside.total() + size - was > self.sizes.max_bytes:
+            return "vault_full"
+        return None
+
+    def take(self, now: Seen, *, by: By, note: str = "", untrusted: bool | None = None) -> Change:
+        """The page holds this now, whether it was there before or not; trusted as it was, unless told.
+
+        A page that nobody saw before, and another program laid in, is as trusted as the settings say.
+        """
+        old = self.known.pages.get(now.path)
+        base = old or self.known.gone.get(now.path)
+        before = old.version if old is not None and old.version else None
+        if by == "outside" and (meant := self._meant(now)) is not None:
+            by, note, untrusted = meant.by, meant.note, meant.untrusted
+        if untrusted is None:
+            is_back = by == "outside" and base is not None and self._is_back(base, now)
+            is_known = base is not None and (old is not None or is_back)
+            untrusted = base.untrusted if base and is_known else by == "outside" and self.distrusts_files
+        record = self._keep(self._record(base, now, untrusted=untrusted))
+        self._put_content(now)
+        return self._tell(record, "created" if before is None else "written", by=by, note=note, before=before)
+
+    @property
+    def distrusts_files(self) -> bool:
+        """Whether what another program lays in is from outside."""
+        return self.sizes.trust == "untrusted"
+
+    def move(self, old: PageRecord, now: Seen, *, by: By, note: str = "") -> Change:
+        """The page of `old` stands at another path now."""
+        record = self._keep(self._record(old, now, untrusted=old.untrusted))
+        self._put_content(now)
+        return self._tell(record, "moved", by=by, note=note, before=old.version, was=old.path)
+
+    def lose(self, old: PageRecord, *, by: By, note: str = "") -> Change | None:
+        """The page is not there any more; None for one that never was read."""
+        self._take_out(old)
+        gone = msgspec.structs.replace(
+            old,
+            state="gone",
+            change=self._next(),
+            gone_at=self.at,
+            trouble=None,
+            size=0,
+            sure=False,
+            aliases=(),
+        )
+        self._keep(gone)
+        if not old.version or old.state != "there":
+            return None
+        return self._tell(gone, "deleted", by=by, note=note, before=old.version)
+
+    def unread(self, path: str, stat: Stat, trouble: Trouble) -> None:
+        """The file is there, and cannot be read."""
+        old = self.known.pages.get(path) or self.known.gone.get(path)
+        if old is not None:
+            self._take_out(old)
+        self._keep(
+            PageRecord(
+                id=old.id if old else self.new_id(),
+                path=path,
+                change=self._next(),
+                state="unread",
+                version=old.version if old else "",
+                size=stat.size,
+                mtime=stat.mtime,
+                inode=stat.inode,
+                ctime=stat.ctime,
+                # Whether it can be read is decided by its size and its content alone.
+                sure=True,
+                changed=stat.mtime // 1000,
+                trouble=trouble,
+                parts=old.parts if old else 0,
+                untrusted=old.untrusted if old else self.distrusts_files,
+            )
+        )
+
+    def touch(self, old: PageRecord, now: Seen) -> None:
+        """The file was written, and says what it said."""
+        stat = now.stat
+        self._keep(
+            msgspec.structs.replace(
+                old,
+                change=self._next(),
+                mtime=stat.mtime,
+                inode=stat.inode,
+                ctime=stat.ctime,
+                sure=now.sure,
+                changed=stat.mtime // 1000,
+                aliases=now.aliases,
+            )
+        )
+
+    def reindex(self, old: PageRecord, now: Seen) -> None:
+        """What is searched of the page is made again; nothing else changes."""
+        self._keep(self._record(old, now, untrusted=old.untrusted))
+
+    def vouch(self, old: PageRecord, *, by: By) -> Change:
+        """The page is its owner's own words from now on."""
+        record = self._keep(msgspec.structs.replace(old, change=self._next(), untrusted=False))
+        return self._tell(record, "vouched", by=by, note="", before=old.version)
+
+    def rewrite(self, old: PageRecord, now: Seen) -> None:
+        """The page says less now, and no version tells what it said."""
+        self._keep(self._record(old, now, untrusted=old.untrusted))
+        self._put_content(now)
+        self._told.append(Change(now.path, None, now.version, None))
+
+    def rename_gone(self, old: PageRecord, path: str) -> None:
+        """A page that is not there any more was called otherwise, as far as anybody can tell."""
+        self._keep(msgspec.structs.replace(old, path=path, change=self._next()))
+
+    async def announce(self, meant: Sequence[Meant]) -> None:
+        """Keep what files are about to hold, lest an end make it somebody else's; raises as `commit` does."""
+        left = self.known.vault.meant
+        self.meant = (*left, *meant)
+        await self.commit(always=True)
+        self.meant = left  # With the next commit, which knows of the files.
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is anything to commit."""
+        return bool(self._changes)
+
+    def add(self, *changes: StoreChange) -> None:
+        """Have other changes committed with these."""
+        self._changes += changes
+
+    async def commit(self, *, always: bool = False) -> None:
+        """Keep all of it, durably; nothing happens where there is nothing, unless `always`.
+
+        Raises:
+            Conflict: another process changed the vault meanwhile.
+        """
+        if not self._changes and not always:
+            return
+        changes, vault = self.changes()
+        await self.store.commit(self.owner, changes)
+        self.applied(vault)
+
+    def changes(self) -> tuple[list[StoreChange], VaultRecord]:
+        """The changes, for a commit that has others too; call `applied` behind it."""
+        vault = self.known.vault
+        meant = vault.meant if self.meant is None else self.meant
+        vault = msgspec.structs.replace(vault, change=max(vault.change, self._change), meant=meant)
+        self._version = self.known.version
+        return [Put(VAULTS, vault, if_version=self._version), *self._changes], vault
+
+    def applied(self, vault: VaultRecord) -> None:
+        """The changes were committed: know it, and begin anew."""
+        for record in self._records:
+            self.known.put(record)
+        # Who read meanwhile may have caught up with this commit before it was told of here.
+        if self.known.version <= self._version:
+            self.known.vault, self.known.version = vault, self._version + 1
+        self.told += self._told
+        for gathered in (self._changes, self._records, self._contents, self._told):
+            gathered.clear()
+        self._grown = 0
+        self._folder_grown.clear()
+
+    def _is_back(self, gone: PageRecord, now: Seen) -> bool:
+        """Whether a page only was away for a moment, as while it is saved, or says what it said."""
+        return gone.version == now.version or gone.gone_at >= self.at - LATELY_US
+
+    def _meant(self, now: Seen) -> Meant | None:
+        """Who wrote what is found, where a process ended before it could say so."""
+        meant = self.known.vault.meant
+        return next((one for one in meant if (one.path, one.version) == (now.path, now.version)), None)
+
+    def _next(self) -> int:
+        self._change = max(self._change, self.known.vault.change) + 1
+        return self._change
+
+    def _keep(self, record: PageRecord) -> PageRecord:
+        old = self.known.ids.get(record.id)
+        for one, sign in ((old, -1), (record, 1)):
+            if one is not None and one.state == "there":
+                self._grown += sign * one.size
+                self._folder_grown[folder_of(one.path)] += sign * one.size
+        self._changes.append(Put(PAGES, record))
+        self._records.append(record)
+        return record
+
+    def _tell(
+        self, record: PageRecord, what: What, *, by: By, note: str, before: str | None, was: str | None = None
+    ) -> Change:
+        """Keep the version that the page became, and what is told of it."""
+        after = None if what == "deleted" else record.version
+        was_known = self.known.ids.get(record.id)
+        version = PageVersion(
+            id=self.new_id(),
+            page=record.id,
+            at=self.at,
+            by=by,
+            what=what,
+            path=record.path,
+            content=after,
+            before=before,
+            was=was,
+            size=0 if after is None else record.size,
+            note=note,
+            untrusted=record.untrusted,
+            was_untrusted=was_known is not None and was_known.untrusted,
+        )
+        self._changes.append(Put(VERSIONS, version, if_version=0))
+        change = Change(record.path, before, after, f"{UNDO}{version.id}", was)
+        self._told.append(change)
+        return change
+
+    def _put_content(self, now: Seen) -> None:
+        if now.version not in self.known.by_version and now.version not in self._contents:
+            self._contents.add(now.version)
+            self._changes.append(Put(CONTENTS, Content.of(now.version, now.body)))
+
+    def _take_out(self, old: PageRecord) -> None:
+        """Nothing of the page is searched any more."""
+        self._changes += [DeleteAll(PARTS, {"page": old.id}), Delete(PLACES, old.id)]
+
+    def _record(self, base: PageRecord | None, now: Seen, *, untrusted: bool) -> PageRecord:
+        """The page as it is now, with its parts searched; those that say the same keep their vectors."""
+        id = base.id if base else self.new_id()
+        made = base.parts if base else 0
+        held = self._places.get(id)
+        if self.anew and base is not None:
+            self._take_out(base)
+            held = None
+        spare: defaultdict[str, list[Place]] = defaultdict(list)
+        for place in held.places if held else ():
+            spare[place.digest].append(place)
+        places: list[Place] = []
+        for part in now.parts:
+            items = self.items(now.path, now.text or "", part)
+            digest = digest_of(items)
+            if spare[digest]:
+                part_id = spare[digest].pop(0).id
+            else:
+                part_id, made = f"{id}.{made}", made + 1
+                self._put_items(id, part_id, items, at=now.stat.mtime // 1000)
+            kinds = tuple(kind for kind, _ in items)
+            places.append(Place(part_id, part.start, part.end, part.line, part.headings, digest, kinds))
+        for place in (place for left in spare.values() for place in left):
+            self._changes += [Delete(PARTS, _item_id(place.id, kind)) for kind in place.kinds]
+        self._changes.append(Put(PLACES, Places(id=id, version=now.version, places=tuple(places))))
+        return PageRecord(
+            id=id,
+            path=now.path,
+            change=self._next(),
+            version=now.version,
+            size=now.stat.size,
+            mtime=now.stat.mtime,
+            inode=now.stat.inode,
+            ctime=now.stat.ctime,
+            sure=now.sure,
+            changed=now.stat.mtime // 1000,
+            parts=made,
+            untrusted=untrusted,
+            aliases=now.aliases,
+        )
+
+    def _put_items(self, page: str, part: str, items: Sequence[tuple[str, str]], *, at: int) -> None:
+        for kind, text in items:
+            record = PartRecord(id=_item_id(part, kind), page=page)
+            self._changes.append(Put(PARTS, record, if_version=0, index=IndexItem(kind, text, at)))
+
+
+def _item_id(part: str, kind: str) -> str:
+    return own_id(part) if kind == OWN_KIND else part

@@ -1,0 +1,226 @@
+"""Where a page tells the value of a field, in whatever way people write one. `filters` asks.
+
+`- name: value`, `name:: value`, `**name**: value`, a key of the front matter, a column of
+a table or a row of one that begins with the name. `format` reads what Bethink itself
+writes; here a fact must be found also where it is written otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bethink.vault.filters.expression import Span
+
+_SIGN: Final = r"[*_`\"'\])}]{0,4}[ \t]{0,8}(?:::?|=|：)[*_`]{0,3}"
+_LEAD: Final = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[^\]\n]\][ \t]+)?[*_`\"'\[({]{0,4}")
+"""What may stand before a name at the beginning of its line."""
+_BLOCK: Final = re.compile(r"[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\||```|~~~|-{3,}|={3,}|>)")
+"""What begins something of its own, so that it goes on with no line before."""
+_KEY: Final = re.compile(r"[^\s#:-][^:\n]{0,200}:(?:[ \t]|$)")
+_FENCE: Final = re.compile(r"-{3}[ \t]*$")
+_RULE: Final = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+"""The second row of a table."""
+_PIPE: Final = re.compile(r"(?<!\\)\|")
+_PLAIN: Final = re.compile(r"[*_`\"'\[\](){}]")
+_GAP: Final = re.compile(r"[\s_-]+")
+_PAIR: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A field where it is told: all of it, and the values alone. What is `hidden` goes as a whole."""
+
+    whole: Span
+    values: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def bare(self) -> str:
+        return self.text.rstrip("\r\n")
+
+    @property
+    def depth(self) -> int:
+        return len(self.text) - len(self.text.lstrip(" \t>"))
+
+
+def told(text: str, field: str) -> list[Told]:
+    """Every place where a field of this name, or pattern of names, is told."""
+    lines = _lines(text)
+    front = _front(lines)
+    found = [*_in_lines(lines, field, front), *_in_tables(lines, field)]
+    return sorted(found, key=lambda one: one.whole)
+
+
+def names(field: str) -> re.Pattern[str]:
+    """What finds a field's name in a sentence: with spaces, hyphens or underlines between its words."""
+    return _names(field)
+
+
+@lru_cache(maxsize=512)
+def _names(field: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_]){_words(field)}(?![^\W_])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=512)
+def _names_told(field: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_]){_words(field)}{_SIGN}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=512)
+def _names_alone(field: str) -> re.Pattern[str]:
+    return re.compile(rf"\W*{_words(field)}\W*", re.IGNORECASE)
+
+
+def _words(field: str) -> str:
+    words = [word for word in _GAP.split(field.strip()) if word]
+    shapes = ["".join(_sign(char) for char in word) for word in words]
+    return r"[\s_-]{0,3}".join(shapes)
+
+
+def _sign(char: str) -> str:
+    return r"\w{0,60}" if char == "*" else r"\w" if char == "?" else re.escape(char)
+
+
+def _lines(text: str) -> list[_Line]:
+    found: list[_Line] = []
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        found.append(_Line(start, text[start:end]))
+        start = end
+    return found
+
+
+def _front(lines: Sequence[_Line]) -> int:
+    """How many lines the front matter takes."""
+    if not lines or not _FENCE.match(lines[0].bare.removeprefix("\ufeff")):
+        return 0
+    return next((count for count, line in enumerate(lines[1:], 2) if _FENCE.match(line.bare)), 0)
+
+
+def _in_lines(lines: Sequence[_Line], field: str, front: int) -> Iterator[Told]:
+    pattern = _names_told(field)
+    for place, line in enumerate(lines):
+        match = pattern.search(line.bare)
+        if match is None:
+            continue
+        last = _last(lines, place, front)
+        end = lines[last].end
+        shown_end = lines[last].start + len(lines[last].bare)
+        value = line.start + match.end()
+        while value < shown_end and text_at(lines, place, value) in " \t":
+            value += 1
+        lead = _LEAD.match(line.bare)
+        is_first = lead is not None and lead.end() >= match.start()
+        whole = (line.start, end) if is_first else (line.start + match.start(), shown_end)
+        yield Told(whole, ((value, shown_end),) if value < shown_end else ())
+
+
+def text_at(lines: Sequence[_Line], place: int, at: int) -> str:
+    """The character at a place of a line, a space behind its end."""
+    line = lines[place]
+    return line.text[at - line.start] if at < line.end else "\0"
+
+
+def _last(lines: Sequence[_Line], place: int, front: int) -> int:
+    """The last line that still belongs to the value that begins in a line."""
+    first, last = lines[place], place
+    is_front = place < front
+    for at in range(place + 1, len(lines)):
+        line = lines[at]
+        if is_front:
+            goes_on = at < front - 1 and (line.depth > first.depth or not _KEY.match(line.bare))
+        elif not line.bare.strip():
+            continue
+        else:
+            is_next = at == last + 1 and last >= place
+            goes_on = line.depth > first.depth or (
+                is_next and not _BLOCK.match(line.bare) and not _KEY.match(line.bare.lstrip())
+            )
+        if not goes_on:
+            break
+        last = at
+    return last
+
+
+def _in_tables(lines: Sequence[_Line], field: str) -> Iterator[Told]:
+    pattern = _names_alone(field)
+    for place, line in enumerate(lines):
+        if place == 0 or "-" not in line.text or "|" not in line.text or not _RULE.match(line.bare):
+            continue
+        rows = [place - 1, place, *_rows(lines, place + 1)]
+        head = _cells(lines[place - 1])
+        columns = [
+            number
+            for number, (start, end) in enumerate(head)
+            if _is_name(pattern, lines, place - 1, start, end)
+        ]
+        for row in rows:
+            cells = _cells(lines[row])
+            for column in columns:
+                if column < len(cells):
+                    yield _cell(lines[row], cells[column], is_value=row > place)
+            # A table of two columns without a head of its own begins with a row as the others.
+            is_pair = row > place or (row < place and len(cells) == _PAIR)
+            if is_pair and cells and _is_name(pattern, lines, row, *cells[0]):
+                values = tuple(_inner(lines[row], cell) for cell in cells[1:])
+                yield Told((lines[row].start, lines[row].end), values)
+
+
+def _rows(lines: Sequence[_Line], place: int) -> Iterator[int]:
+    while place < len(lines) and "|" in lines[place].text:
+        yield place
+        place += 1
+
+
+def _is_name(pattern: re.Pattern[str], lines: Sequence[_Line], *where: int) -> bool:
+    row, start, end = where
+    line = lines[row]
+    cell = _PLAIN.sub("", line.text[start - line.start : end - line.start]).strip()
+    return bool(cell) and pattern.fullmatch(cell) is not None
+
+
+def _cells(line: _Line) -> list[Span]:
+    """What stands between the pipes of a row."""
+    bare = line.bare
+    bounds = [match.start() for match in _PIPE.finditer(bare)]
+    first = len(bare) - len(bare.lstrip(" \t>"))
+    starts = [first, *(bound + 1 for bound in bounds)]
+    ends = [*bounds, len(bare)]
+    cells = list(zip(starts, ends, strict=True))
+    if bounds and not bare[first : bounds[0]].strip():
+        cells = cells[1:]
+    if bounds and cells and not bare[cells[-1][0] :].strip():
+        cells = cells[:-1]
+    return [(line.start + start, line.start + end) for start, end in cells]
+
+
+def _cell(line: _Line, cell: Span, *, is_value: bool) -> Told:
+    """A cell with the pipe behind it, or the one before where there is none behind."""
+    start, end = cell
+    if line.text[end - line.start : end - line.start + 1] == "|":
+        end += 1
+    elif line.text[start - line.start - 1 : start - line.start] == "|":
+        start -= 1
+    return Told((start, end), (_inner(line, cell),) if is_value else ())
+
+
+def _inner(line: _Line, cell: Span) -> Span:
+    start, end = cell
+    text = line.text[start - line.start : end - line.start]
+    return start + len(text) - len(text.lstrip()), start + len(text.rstrip()) if text.strip() else start

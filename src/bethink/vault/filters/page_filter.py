@@ -1,0 +1,395 @@
+"""What of a page an audience may see: its text without what filters hide. Pure; `views` asks.
+
+A view knows where each of its characters stands in the page itself, so that what is
+changed in the view can be changed in the page, and what touches something hidden is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Protocol
+
+from bethink.errors import BadInput, NotAllowed
+from bethink.vault.files.parts import FACT_LINE
+from bethink.vault.filters.fields import Told, told
+from bethink.vault.filters.normalize import folded, plainly
+from bethink.vault.filters.patterns import HIDDEN, dates, emails, finder_of, general, general_age
+from bethink.vault.filters.rules import fits
+from bethink.vault.filters.shape import sections
+from bethink.vault.filters.text_edits import changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from bethink.vault.filters.expression import Span
+    from bethink.vault.filters.rules import Action, Rule
+
+_RANK: Final[dict[Action, int]] = {"generalise": 0, "mask": 1, "hide": 2}
+_AGE: Final = re.compile(r"(?<![^\W_])(?:age|alter|edad|âge|years?)(?![^\W_])", re.IGNORECASE)
+_WITHIN: Final = re.compile(r"(?:in|on|am|im|since|seit|le|el) +\Z", re.IGNORECASE)
+_WITHIN_CHARS: Final = 8
+_LINK: Final = re.compile(
+    r"!?\[\[([^\[\]\n]{1,1000})\]\]|(?<=\])\(<?([^()<>\n]{1,1000})>?(?: +\"[^\"\n]{0,200}\")?\)"
+)
+_LINKED: Final = re.compile(r"\[\[(?:[^\[\]|]{0,300}\|)?([^\[\]|]{1,300})\]\]")
+_AROUND_TITLE: Final = re.compile(r"^[\d.)( ]{1,12}[.) ] *|(?: *(?::|\{[^{}]{0,100}\}|\^[\w-]{1,100}))+ *$")
+"""A number before a heading, and a colon or a mark behind it."""
+_LEFT: Final = " \t\r\n>*+,;:.()[]-"
+_TICKED: Final = ("", "x", "X")
+"""What may be left of a line of which nothing is left: what leads a list, a box that is ticked or not."""
+_LINE_CHARS: Final = 200
+_WORD: Final = re.compile(r"[^\s\[\]()<>|,;:\"'`*]+")
+CANNOT_CHANGE: Final = (
+    "This cannot be changed from here: a filter of the vault's owner is about this place. "
+    "Leave this part as it is, or ask the owner to change it."
+)
+
+
+class Shading(Protocol):
+    """What is hidden of texts that stand in no place of their own, such as facts."""
+
+    def view(self, text: str) -> View:
+        """The text with marks of what is hidden."""
+        ...
+
+
+class Links(Protocol):
+    """Which links and names of an audience lead to pages that are hidden from it."""
+
+    def is_hidden(self, target: str) -> bool:
+        """Whether what stands in a link leads to such a page, or names a hidden section."""
+        ...
+
+    def is_name(self, word: str) -> bool:
+        """Whether a word of the text is such a page's name as its file has it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What of a vault bears on a page: `links` to what is not seen, `broader` regions of its places.
+
+    Lines that are the view of a fact are judged as the fact is, by the `shade`.
+    """
+
+    links: Links | None = None
+    broader: Callable[[str], str | None] = lambda _value: None
+    shade: Shading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A part of the page in place of which `shown` is seen, by the filter `rule`."""
+
+    start: int
+    end: int
+    action: Action
+    shown: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class View:
+    """A page as an audience sees it. Of a page that `is_hidden` it sees nothing, not even that it is there.
+
+    `marks` are in order and do not overlap.
+    """
+
+    raw: str
+    marks: tuple[Mark, ...] = ()
+    is_hidden: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """What is seen."""
+        return self.shown(0, len(self.raw))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is hidden."""
+        return not (self.marks or self.is_hidden)
+
+    @property
+    def version(self) -> str:
+        """The hex SHA-256 of what is seen: by the page's own, what is hidden could be guessed."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def hidden(self) -> list[str]:
+        """What of the page is not shown."""
+        return [self.raw] if self.is_hidden else [self.raw[mark.start : mark.end] for mark in self.marks]
+
+    def shown(self, start: int, end: int) -> str:
+        """What is seen of a part of the page itself."""
+        if self.is_hidden:
+            return ""
+        kept: list[str] = []
+        place = start
+        first = bisect_right(self.marks, start, key=lambda mark: mark.end)
+        for mark in self.marks[first:]:
+            if mark.start >= end:
+                break
+            kept += [self.raw[place : max(mark.start, place)], mark.shown]
+            place = mark.end
+        return "".join((*kept, self.raw[place:end]))
+
+    def in_raw(self, start: int, end: int) -> Span | None:
+        """Where a part of the view stands in the page; None where it touches what is hidden."""
+        if self.is_hidden:
+            return None
+        for seen, place, size in self._kept:
+            if seen <= start and end <= seen + size:
+                return start - seen + place, end - seen + place
+        return None
+
+    def replaced(self, old: str, new: str) -> str:
+        """The page with `new` in place of `old`, which must stand in the view exactly once.
+
+        Raises:
+            BadInput: it does not, and says how often it does.
+            NotAllowed: it touches what is hidden.
+        """
+        count = self.text.count(old) if old else 0
+        if count != 1:
+            told = "does not occur" if count == 0 else f"occurs {count} times"
+            message = f"The text to replace {told} in the page: give a text that occurs exactly once."
+            raise BadInput(message)
+        start = self.text.index(old)
+        return self._spliced([(start, start + len(old), new)])
+
+    def edited(self, text: str) -> str:
+        """The page after a change of the view to `text`.
+
+        Raises:
+            NotAllowed: the change touches what is hidden.
+        """
+        return text if self.is_whole else self._spliced(changes(self.text, text))
+
+    def _spliced(self, changes: Sequence[tuple[int, int, str]]) -> str:
+        raw = self.raw
+        for start, end, new in reversed(changes):
+            place = self.in_raw(start, end)
+            if place is None:
+                raise NotAllowed(CANNOT_CHANGE)
+            raw = f"{raw[: place[0]]}{new}{raw[place[1] :]}"
+        return raw
+
+    @cached_property
+    def _kept(self) -> list[tuple[int, int, int]]:
+        """The parts that are shown as they are: place in the view, place in the page, length."""
+        parts: list[tuple[int, int, int]] = []
+        seen = place = 0
+        for mark in self.marks:
+            parts.append((seen, place, mark.start - place))
+            seen += mark.start - place + len(mark.shown)
+            place = mark.end
+        return [*parts, (seen, place, len(self.raw) - place)]
+
+
+def view(
+    text: str,
+    path: str,
+    rules: Iterable[Rule],
+    *,
+    was: str | None = None,
+    around: Around | None = None,
+) -> View:
+    """A page as those see it whom these rules restrain.
+
+    An older version `was` at another path perhaps: what holds for either holds for it.
+    """
+    paths = (path,) if was is None else (path, was)
+    here = [rule for rule in rules if any(map(rule.is_at, paths))]
+    if any(hides_page(rule, one) for rule in here for one in paths):
+        return View(text, is_hidden=True)
+    around = around or Around()
+    marks = [mark for rule in here for mark in _marks(text, rule, around.broader)]
+    if around.links is not None:
+        marks += _links(text, around.links)
+    if around.shade is not None:
+        marks += _facts(text, around.shade)
+    return View(text, tuple(merged(marks)))
+
+
+def hides_page(rule: Rule, path: str) -> bool:
+    """Whether a rule hides a page altogether: by its path, or since its name says what the rule hides."""
+    if not (path and rule.is_enforced and rule.is_at(path)):
+        return False
+    if rule.is_of_pages:
+        return rule.action == "hide"
+    if rule.pattern in {"", "number"} or rule.section or rule.field:
+        return False
+    name = path.removesuffix(".md")
+    return any(finder_of(rule.pattern)(form) for form in (name, name.replace("_", " ").replace("-", " ")))
+
+
+def still_hides(before: View, after: View) -> bool:
+    """Whether all that was hidden before a change of the page still is."""
+    if after.is_hidden:
+        return True
+    hidden = "\0".join(after.hidden)
+    place = 0
+    for piece in before.hidden:
+        found = hidden.find(piece.strip(), place)
+        if found < 0:
+            return False
+        place = found + len(piece.strip())
+    return True
+
+
+def _marks(text: str, rule: Rule, broader: Callable[[str], str | None]) -> Iterator[Mark]:
+    regions = [(0, len(text))]
+    if rule.section:
+        regions = list(_sections(text, rule))
+    if rule.field:
+        yield from _of_fields(text, rule, regions, broader=broader)
+    elif rule.pattern:
+        for span in _found(text, rule.pattern, regions):
+            yield _with_its_line(text, _mark(text, rule, span, broader=broader))
+    else:
+        for start, end in regions:
+            shown = (
+                "" if rule.action == "hide" else f"{HIDDEN}\n" if text[start:end].endswith("\n") else HIDDEN
+            )
+            yield Mark(start, end, rule.action, shown, rule.id)
+
+
+def _sections(text: str, rule: Rule) -> Iterator[Span]:
+    """The sections that a rule means: with their headings where it hides them, else what stands below."""
+    wanted = rule.section.casefold()
+    for section in sections(text):
+        names = (section.title, " / ".join(section.trail), "/".join(section.trail))
+        if any(fits(form, wanted) for name in names for form in _titles(name)):
+            is_whole = rule.action == "hide" or rule.field or rule.pattern
+            yield (section.start if is_whole else section.body), section.end
+
+
+def _titles(name: str) -> Iterator[str]:
+    """What a heading may be taken to say: as written, as read, and that without what stands around it."""
+    for form in (name, read := plainly(name), _AROUND_TITLE.sub("", _LINKED.sub(r"\1", read))):
+        yield " ".join(form.casefold().split())
+
+
+def _told(text: str, field: str) -> Iterator[Told]:
+    """What tells of a field, as it is written and as it is read."""
+    yield from told(text, field)
+    if (read := folded(text)) is not None:
+        for one in told(read.text, field):
+            for whole in read.spans([one.whole]):
+                yield replace(one, whole=whole, values=tuple(read.spans(one.values)))
+
+
+def _of_fields(
+    text: str, rule: Rule, regions: Sequence[Span], *, broader: Callable[[str], str | None]
+) -> Iterator[Mark]:
+    for one in _told(text, rule.field):
+        if not any(start <= one.whole[0] and one.whole[1] <= end for start, end in regions):
+            continue
+        if rule.pattern:
+            for span in _found(text, rule.pattern, one.values):
+                yield _mark(text, rule, span, broader=broader)
+        elif rule.action == "hide":
+            yield Mark(*one.whole, rule.action, "", rule.id)
+        else:
+            for span in one.values:
+                yield _mark(text, rule, span, broader=broader)
+
+
+def _found(text: str, pattern: str, regions: Sequence[Span]) -> list[Span]:
+    """What a pattern finds that reaches into the regions."""
+    found = finder_of(pattern)(text)
+    return [span for span in found if any(span[0] < end and start < span[1] for start, end in regions)]
+
+
+def _mark(text: str, rule: Rule, span: Span, *, broader: Callable[[str], str | None]) -> Mark:
+    start, end = span
+    value = text[start:end]
+    match rule.action:
+        case "hide":
+            shown = ""
+        case "mask":
+            shown = HIDDEN
+        case "generalise":
+            shown = _general(value, rule, broader)
+            if shown.startswith("in the "):
+                # "in March 1984" becomes "in the 1980s", not "in in the 1980s".
+                before = _WITHIN.search(text, max(0, start - _WITHIN_CHARS), start)
+                start = before.start() if before else start
+    return Mark(start, end, rule.action, shown, rule.id)
+
+
+def _general(value: str, rule: Rule, broader: Callable[[str], str | None]) -> str:
+    if rule.field and _AGE.search(rule.field.replace("_", " ")):
+        return general_age(value)
+    told = general(value)
+    if told == HIDDEN and rule.field:
+        found = [value[start:end] for start, end in (*dates(value), *emails(value))]
+        told = general(found[0]) if len(found) == 1 else told
+    if told == HIDDEN and (region := broader(value)):
+        return region
+    return told
+
+
+def _links(text: str, links: Links) -> Iterator[Mark]:
+    """Links to hidden pages, also where they stand in code, and the names of such pages in the text."""
+    for match in _LINK.finditer(text):
+        target = match[1] or match[2]
+        if links.is_hidden(target):
+            start = match.start() if match[1] else text.rfind("[", 0, match.start())
+            start = start - (text[start - 1 : start] == "!") if start > 0 else max(start, 0)
+            yield _with_its_line(text, Mark(start, match.end(), "hide", "", ""))
+    for match in _WORD.finditer(text):
+        if links.is_name(match.group()):
+            yield _with_its_line(text, Mark(*match.span(), "hide", "", ""))
+
+
+def _facts(text: str, shade: Shading) -> Iterator[Mark]:
+    for line in FACT_LINE.finditer(text):
+        said = line.group().rpartition("^")[0]
+        for mark in shade.view(said).marks[:1]:
+            yield Mark(*line.span(), "hide", "", mark.rule)
+
+
+def merged(marks: list[Mark]) -> Iterator[Mark]:
+    """The marks in order; those that overlap are one, as strict as the strictest of them."""
+    marks = [mark for mark in marks if mark.start < mark.end]
+    marks.sort(key=lambda mark: (mark.start, -mark.end))
+    kept: list[Mark] = []
+    for mark in marks:
+        if kept and mark.start < kept[-1].end:
+            kept[-1] = _both(kept[-1], mark)
+        else:
+            kept.append(mark)
+    return iter(kept)
+
+
+def _both(first: Mark, second: Mark) -> Mark:
+    if (first.start, first.end, first.shown) == (second.start, second.end, second.shown):
+        return first
+    strict = max(first, second, key=lambda mark: _RANK[mark.action])
+    is_same = (first.start, first.end) == (second.start, second.end)
+    wide = first if first.end >= second.end else None
+    if strict.action == "generalise" and not is_same:
+        shown = HIDDEN
+    elif wide is not None and wide.action == strict.action:
+        shown = wide.shown
+    else:
+        shown = strict.shown
+    return Mark(first.start, max(first.end, second.end), strict.action, shown, strict.rule)
+
+
+def _with_its_line(text: str, mark: Mark) -> Mark:
+    """A mark that leaves nothing of its line but what leads a list: the line goes with it."""
+    if mark.action != "hide" or mark.shown:
+        return mark
+    start = text.rfind("\n", 0, mark.start) + 1
+    end = mark.end if text[mark.end - 1] == "\n" else text.find("\n", mark.end) + 1 or len(text)
+    if max(mark.start - start, end - mark.end) > _LINE_CHARS:
+        return mark
+    if all(part.strip(_LEFT) in _TICKED for part in (text[start : mark.start], text[mark.end : end])):
+        return Mark(start, end, mark.action, "", mark.rule)
+    return mark

@@ -1,0 +1,299 @@
+"""What an owner hides, from whom: the filters of each vault, kept in order. Doors and `views` ask.
+
+A filter is about as much of the vault as it names: a page, in it a section, in that a
+field, in that what a pattern finds. Whoever reads comes as an audience; a filter that
+names none is for everybody but the owner's own eyes.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from bethink.errors import BadInput, NotAllowed, UnknownId
+from bethink.principal import INSIDE, OWN_EYES
+from bethink.store import Collection, Put, Record
+from bethink.store.retry import retry_conflicts
+from bethink.vault.filters.patterns import finder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bethink.principal import Principal
+    from bethink.store import Store
+
+Action = Literal["hide", "mask", "generalise"]
+ACTIONS: Final[tuple[Action, ...]] = ("hide", "mask", "generalise")
+MAX_RULES: Final = 200
+_MAX_CHARS: Final = 300
+_MAX_TEXT: Final = 2_000
+_MAX_AUDIENCES: Final = 50
+_ONE: Final = "filters"
+_ENDING: Final = ".md"
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One filter. What it leaves empty does not narrow it; one of `text` alone is only told to the model.
+
+    `audiences` are patterns of audiences, `path`, `section` and `field` patterns of
+    names (`*` any characters, `**` any folders). `pattern` is `email`, `phone`,
+    `card`, `birth_date`, `number` or an expression. `note` is the owner's own.
+    """
+
+    id: str = ""
+    action: Action = "hide"
+    audiences: tuple[str, ...] = ()
+    path: str = ""
+    section: str = ""
+    field: str = ""
+    pattern: str = ""
+    text: str = ""
+    note: str = ""
+
+    @property
+    def is_enforced(self) -> bool:
+        """Whether code sees to it; what is only told is no protection."""
+        return not self.text
+
+    @property
+    def is_of_pages(self) -> bool:
+        """Whether it is about whole pages."""
+        return bool(self.path) and not (self.section or self.field or self.pattern)
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether it is about no page or section of the vault more than about anything else that is kept."""
+        return self.is_enforced and not (self.path or self.section)
+
+    def is_for(self, audience: str) -> bool:
+        """Whether this audience is restrained by it."""
+        if audience in INSIDE:
+            return False
+        if not self.audiences:
+            return audience not in OWN_EYES
+        return any(_is_meant(audience, meant) for meant in self.audiences)
+
+    def is_at(self, path: str) -> bool:
+        """Whether it is about something of this page."""
+        return not self.path or is_under(path, self.path)
+
+    def checked(self) -> Rule:
+        """The rule as it is kept.
+
+        Raises:
+            BadInput: it says nothing, or what cannot be; the sentence says why.
+        """
+        named = {"path": self.path, "section": self.section, "field": self.field, "pattern": self.pattern}
+        given = {name: value.strip() for name, value in named.items()}
+        given["path"] = _normal(given["path"]).removeprefix("./").strip("/")
+        text, note = self.text.strip(), self.note.strip()
+        if bool(text) == any(given.values()):
+            message = "A filter names a path, section, field or pattern; or it is a text for the model alone."
+            raise BadInput(message)
+        if self.action not in ACTIONS:
+            message = f"There is no action {str(self.action)[:40]!r}: there are {', '.join(ACTIONS)}."
+            raise BadInput(message)
+        for name, value in given.items():
+            _check(name, value, _MAX_TEXT if name == "pattern" else _MAX_CHARS)
+        _check("text", text, _MAX_TEXT)
+        _check("note", note, _MAX_TEXT)
+        if given["pattern"]:
+            finder_of(given["pattern"])
+        audiences = tuple(dict.fromkeys(one.strip() for one in self.audiences if one.strip()))
+        if len(audiences) > _MAX_AUDIENCES or any(len(one) > _MAX_CHARS for one in audiences):
+            message = f"A filter has at most {_MAX_AUDIENCES} audiences of {_MAX_CHARS} characters."
+            raise BadInput(message)
+        return msgspec.structs.replace(self, audiences=audiences, text=text, note=note, **given)
+
+
+class RuleSet(Record, frozen=True, kw_only=True):
+    """All filters of an owner, in order. `version` grows with each change, `made` counts all there were."""
+
+    version: int = 0
+    made: int = 0
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def enforced(self) -> tuple[Rule, ...]:
+        """Those that code sees to."""
+        return tuple(rule for rule in self.rules if rule.is_enforced)
+
+    def on(self, audience: str) -> tuple[Rule, ...]:
+        """Those that restrain an audience."""
+        return tuple(rule for rule in self.enforced if rule.is_for(audience))
+
+    def told(self, audience: str) -> tuple[str, ...]:
+        """What the model is asked to heed for an audience, in the owner's own words."""
+        return tuple(rule.text for rule in self.rules if rule.text and rule.is_for(audience))
+
+
+RULE_SETS = Collection("vault_filters", RuleSet, searchable=False)
+NO_RULES: Final = RuleSet(id=_ONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters of all owners. `on_change` is told of an owner, and what held before and holds now."""
+
+    store: Store
+    on_change: list[Callable[[str, RuleSet, RuleSet], None]] = field(
+        default_factory=list["Callable[[str, RuleSet, RuleSet], None]"]
+    )
+
+    async def of(self, owner: str) -> RuleSet:
+        """What holds for an owner's vault now. Where it cannot be read nothing may be shown.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
+        return NO_RULES if found is None else found.record
+
+    async def list(self, principal: Principal) -> Sequence[Rule]:
+        """The filters, in their order.
+
+        Raises:
+            NotAllowed: these are not the owner's own eyes.
+        """
+        must_be_owner(principal)
+        return (await self.of(principal.owner)).rules
+
+    async def add(self, principal: Principal, rule: Rule) -> Rule:
+        """Add a filter behind the others; it holds when this returns.
+
+        Raises:
+            NotAllowed: these are not the owner's own eyes.
+            BadInput: the filter cannot be; the sentence says why.
+        """
+        must_be_owner(principal)
+        checked = rule.checked()
+
+        def added(was: RuleSet) -> RuleSet:
+            if len(was.rules) >= MAX_RULES:
+                message = f"There are {MAX_RULES} filters: remove one that is not needed any more."
+                raise BadInput(message)
+            made = was.made + 1
+            new = msgspec.structs.replace(checked, id=f"f{made}")
+            return msgspec.structs.replace(was, version=was.version + 1, made=made, rules=(*was.rules, new))
+
+        return (await self._change(principal.owner, added)).rules[-1]
+
+    async def remove(self, principal: Principal, id: str) -> Rule:
+        """Remove a filter.
+
+        Raises:
+            NotAllowed: these are not the owner's own eyes.
+            UnknownId: there is none of this id.
+        """
+        must_be_owner(principal)
+        gone: list[Rule] = []
+
+        def without(was: RuleSet) -> RuleSet:
+            gone[:] = [rule for rule in was.rules if rule.id == id]
+            if not gone:
+                message = f"There is no filter {id[:40]!r}: `bethink vault filters list` shows them."
+                raise UnknownId(message)
+            kept = tuple(rule for rule in was.rules if rule.id != id)
+            return msgspec.structs.replace(was, version=was.version + 1, rules=kept)
+
+        await self._change(principal.owner, without)
+        return gone[0]
+
+    async def reset(self, principal: Principal) -> int:
+        """Remove all filters; how many there were.
+
+        Raises:
+            NotAllowed: these are not the owner's own eyes.
+        """
+        must_be_owner(principal)
+        counts: list[int] = []
+
+        def emptied(was: RuleSet) -> RuleSet:
+            counts[:] = [len(was.rules)]
+            return msgspec.structs.replace(was, version=was.version + 1, rules=())
+
+        await self._change(principal.owner, emptied)
+        return counts[0]
+
+    @retry_conflicts
+    async def _change(self, owner: str, change: Callable[[RuleSet], RuleSet]) -> RuleSet:
+        (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
+        was = NO_RULES if found is None else found.record
+        now = change(was)
+        await self.store.commit(owner, [Put(RULE_SETS, now, if_version=found.version if found else 0)])
+        for tell in self.on_change:
+            tell(owner, was, now)
+        return now
+
+
+def must_be_owner(principal: Principal) -> None:
+    """Let only the owner's own eyes see and change filters: whom they restrain could lift them.
+
+    Raises:
+        NotAllowed: it is somebody else.
+    """
+    if principal.audience not in OWN_EYES:
+        message = "Filters are seen and changed on the owner's own page and in their terminal only."
+        raise NotAllowed(message)
+
+
+def is_under(path: str, pattern: str) -> bool:
+    """Whether a page is meant by a pattern of paths.
+
+    One without a slash is about a file or folder of that name, wherever it is; a
+    folder is about all that lies in it; `.md` may be left out. Case makes no difference.
+    """
+    names = _normal(path).split("/")
+    wanted = _normal(pattern).split("/")
+    if len(wanted) == 1:
+        wanted = ["**", *wanted]
+    stems = [*names[:-1], names[-1].removesuffix(_ENDING)]
+    return any(
+        _fits(some, wanted) for some in (names, stems, *(names[:count] for count in range(1, len(names))))
+    )
+
+
+def _fits(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether names fit patterns, `**` standing for any number of them."""
+    reached = {0}
+    for name in (*names, None):
+        # `**` may stand for nothing.
+        for place in sorted(reached):
+            at = place
+            while at < len(wanted) and wanted[at] == "**":
+                at += 1
+                reached.add(at)
+        if name is None:
+            break
+        reached = {
+            place + (wanted[place] != "**")
+            for place in reached
+            if place < len(wanted) and (wanted[place] == "**" or fits(name, wanted[place]))
+        }
+    return len(wanted) in reached
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name fits a pattern in which only `*` and `?` are signs; both in one case."""
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
+def _is_meant(audience: str, pattern: str) -> bool:
+    """Whether an audience fits; a pattern of a door is about its clients and agents too."""
+    known, meant = audience.casefold(), pattern.casefold()
+    ends = [place for place, char in enumerate(known) if char in ":/"]
+    return any(fits(known[:end], meant) for end in (*ends, len(known)))
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def _check(name: str, value: str, most: int) -> None:
+    if len(value) > most or "\0" in value or ("\n" in value.strip() and name != "text"):
+        message = f"The {name} of a filter is one line of at most {most} characters."
+        raise BadInput(message)

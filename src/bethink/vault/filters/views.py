@@ -1,0 +1,426 @@
+"""The vaults as audiences see them: what everything that leaves a vault goes through, and what comes back.
+
+Tools, routes, search, the graph and recall read and change pages here. Who is
+restrained by no filter gets what `Vault` gives. To all others what is hidden is
+not there: not in listings, links, sizes, versions or the sentences of errors.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, NotAllowed, UnknownId
+from bethink.vault.files.draft import UNDO
+from bethink.vault.files.paths import checked, checked_folder, folders_of
+from bethink.vault.files.versions import unified
+from bethink.vault.filters.hidden_pages import Unseen
+from bethink.vault.filters.page_filter import CANNOT_CHANGE, still_hides
+from bethink.vault.filters.reader import Reader, quietly, shown_of, told_less
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+    from bethink.principal import Principal
+    from bethink.vault.files.page_reader import FoundPart
+    from bethink.vault.files.page_writer import How
+    from bethink.vault.files.records import By, Change, Entry, Page, PageRecord, PageVersion
+    from bethink.vault.filters.page_filter import Shading, View
+    from bethink.vault.filters.rules import Filters, Rule
+    from bethink.vault.markdown.links import Named
+    from bethink.vault.service import Vault
+
+_SIZED: Final = 300
+"""So many pages of a listing are told with the size of what is seen of them."""
+_MOST_VERSIONS: Final = 100
+_KEPT: Final = 16
+_ANY: Final = 2**62
+"""No vault has seen so many changes."""
+_BETWEEN: Final = ","
+_NOT_ALL: Final = "{done:,} pages are as they were. The others are not: {why}"
+_NO_VERSION: Final = "The page has no such version: look at its history."
+
+
+def undo_of_many(tokens: Sequence[str]) -> str:
+    """A token that takes back many changes of pages, in this order."""
+    return UNDO + _BETWEEN.join(token.removeprefix(UNDO) for token in tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The vaults of all owners, each as its reader may see it. Errors are those of `Vault`."""
+
+    vault: Vault
+    filters: Filters
+    shade: Callable[[Principal], Awaitable[Shading | None]] = field(repr=False)
+    _unseen: OrderedDict[tuple[str, str], tuple[int, Unseen]] = field(
+        default_factory=OrderedDict[tuple[str, str], "tuple[int, Unseen]"], repr=False
+    )
+
+    async def rules(self, principal: Principal) -> tuple[Rule, ...]:
+        """The filters that restrain this reader; for who is restrained by none, none."""
+        return (await self.filters.of(principal.owner)).on(principal.audience)
+
+    async def told(self, principal: Principal) -> Sequence[str]:
+        """What the model is asked to heed when it reads for this audience, in the owner's own words."""
+        return (await self.filters.of(principal.owner)).told(principal.audience)
+
+    async def read(self, principal: Principal, path: str) -> Page:
+        """A page as it is seen; its `version` is of what is seen.
+
+        Raises:
+            NoSuchPage: there is none, or none for this reader.
+        """
+        reader = await self._reader(principal)
+        page = await reader.page(checked(path))
+        return shown_of(page, await reader.view(page))
+
+    async def tried(self, principal: Principal, path: str) -> View:
+        """A page as a reader sees it, with marks of what is hidden: for the owner's own eyes alone.
+
+        Raises:
+            NoSuchPage: there is none.
+        """
+        reader = await self._reader(principal)
+        return await reader.view(await self.vault.read(principal.owner, checked(path)))
+
+    async def text_of(self, principal: Principal, path: str, raw: str) -> str | None:
+        """What is seen of a text that is, or was, on a page; None where the page is hidden."""
+        reader = await self._reader(principal)
+        seen = await reader.view_of(path, raw)
+        return None if seen.is_hidden else seen.text
+
+    async def paths(self, principal: Principal) -> Sequence[str]:
+        """The pages that there are for this reader, as far as they are known, in order."""
+        reader = await self._reader(principal)
+        return [path for path in sorted(await self.vault.pages(principal.owner)) if not reader.hides(path)]
+
+    async def meant(self, principal: Principal, link: Named, from_path: str = "") -> str | None:
+        """The page to which a link leads this reader, as far as pages are known; None where there is none.
+
+        A name that only a front matter gives counts where the reader sees it there.
+        """
+        reader = await self._reader(principal)
+        names = (reader.unseen if reader.rules else await self._all_of(principal.owner)).visible
+        path = names.beside(link, from_path) or names.named(link.target, from_path)
+        if path is not None or (path := names.resolve(link.target)) is None:
+            return path
+        return path if not reader.rules or await reader.is_named(path, link.target) else None
+
+    async def texts(
+        self, principal: Principal, paths: Sequence[str] | None = None
+    ) -> AsyncGenerator[tuple[str, str]]:
+        """The pages that can be read, with their texts as they are seen."""
+        reader = await self._reader(principal)
+        for path in await self.paths(principal) if paths is None else paths:
+            try:
+                page = await reader.page(path)
+            except BadInput:
+                continue
+            yield path, (await reader.view(page)).text
+
+    async def listed(self, principal: Principal, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
+        """What is in a folder for this reader. Sizes are of what is seen, 0 where there are very many.
+
+        Raises:
+            NoSuchPage: there is no such folder, or none for this reader.
+        """
+        reader = await self._reader(principal)
+        if not reader.rules:
+            return await self.vault.listed(principal.owner, folder, deep=deep)
+        folder = checked_folder(folder)
+        everything = await self.vault.listed(principal.owner, deep=True)
+        seen = [entry for entry in everything if not entry.is_folder and not reader.hides(entry.path)]
+        folders = {part for entry in seen for part in folders_of(entry.path)}
+        empty = {
+            entry.path for entry in everything if entry.is_folder and not reader.hides(f"{entry.path}/x.md")
+        }
+        for entry in everything:
+            # A folder with nothing but hidden pages is not there either.
+            empty -= set() if entry.is_folder else set(folders_of(entry.path))
+        beginning = f"{folder}/" if folder else ""
+        if folder and folder not in folders | empty:
+            raise NoSuchPage
+        shown = [
+            entry
+            for entry in (
+                *(one for one in everything if one.is_folder and one.path in folders | empty),
+                *seen,
+            )
+            if entry.path.startswith(beginning) and (deep or "/" not in entry.path[len(beginning) :])
+        ]
+        pages = sum(not entry.is_folder for entry in shown)
+        return [await self._sized(reader, entry, told=pages <= _SIZED) for entry in shown]
+
+    async def changed_since(self, principal: Principal, change: int) -> tuple[int, Sequence[PageRecord]]:
+        """The pages that changed after the change of this number, as far as this reader may know of them."""
+        reader = await self._reader(principal)
+        last, records = await self.vault.changed_since(principal.owner, change)
+        seen = [record for record in records if not reader.hides(record.path)]
+        return last, [reader.record(record) for record in seen]
+
+    async def history(self, principal: Principal, path: str) -> Sequence[PageVersion]:
+        """The changes of what is seen of a page, the newest first.
+
+        Raises:
+            NoSuchPage: there never was one, or none for this reader.
+        """
+        reader, path = await self._reader(principal), checked(path)
+        reader.must_see(path)
+        found = await self.vault.history(principal.owner, path)
+        if not reader.rules:
+            return found
+        shown: list[PageVersion] = []
+        for version in found[:_MOST_VERSIONS]:
+            before, after = [
+                await self._side(reader, version, of=of, path=path)
+                for of in (version.before, version.content)
+            ]
+            if version.was or (before and before.text) != (after and after.text):
+                was = version.was if version.was and not reader.hides(version.was) else None
+                shown.append(
+                    msgspec.structs.replace(
+                        version,
+                        before=before and before.version,
+                        content=after and after.version,
+                        size=0 if after is None else len(after.text.encode()),
+                        was=was,
+                        note="",
+                    )
+                )
+        return shown
+
+    async def version(self, principal: Principal, path: str, id: str) -> Page:
+        """An older version as it is seen by today's filters.
+
+        Raises:
+            NoSuchPage: there never was a page, or none for this reader.
+            UnknownId: it has no such version, or that is not kept any more.
+        """
+        reader, path = await self._reader(principal), checked(path)
+        reader.must_see(path)
+        page = await self.vault.version(principal.owner, path, id)
+        seen = await reader.view_of(path, page.text, was=page.path)
+        if seen.is_hidden:
+            raise UnknownId(_NO_VERSION)
+        return shown_of(page, seen)
+
+    async def diff(self, principal: Principal, path: str, id: str, *, against: str | None = None) -> str:
+        """What a change did to what is seen, as a unified diff; or what lies between it and a later one.
+
+        Raises:
+            NoSuchPage: there never was a page, or none for this reader.
+            UnknownId: it has no such version, or that is not kept any more.
+        """
+        reader, path = await self._reader(principal), checked(path)
+        reader.must_see(path)
+        if not reader.rules:
+            return await self.vault.versions.diff(principal.owner, path, id, against=against)
+        by_id = {version.id: version for version in await self.vault.history(principal.owner, path)}
+        first, last = by_id.get(id), by_id.get(id if against is None else against)
+        if first is None or last is None:
+            raise UnknownId(_NO_VERSION)
+        old = first.before if against is None else first.content
+        sides = [
+            await self._side(reader, version, of=of, path=path)
+            for version, of in ((first, old), (last, last.content))
+        ]
+        before, after = ("" if side is None else side.text for side in sides)
+        return unified(before, after, path=path)
+
+    async def parts(self, principal: Principal, found: Sequence[FoundPart | None]) -> list[str | None]:
+        """What is seen of parts of pages; None for those of which nothing is."""
+        reader = await self._reader(principal)
+        views: dict[tuple[str, str], View] = {}
+        texts: list[str | None] = []
+        for part in found:
+            if part is None:
+                texts.append(None)
+                continue
+            key = part.path, part.text
+            if key not in views:
+                views[key] = await reader.view_of(*key)
+            text = views[key].shown(part.start, part.end).strip()
+            texts.append(text if any(char.isalnum() for char in text) else None)
+        return texts
+
+    async def put(
+        self, principal: Principal, path: str, text: str, *, if_version: str | None = None, how: How
+    ) -> Change:
+        """Have a page say what is seen of it as `text`; what is hidden stays where it stands.
+
+        `if_version` is the version that was read here, "" for a page that must not exist.
+
+        Raises:
+            NotAllowed: the change touches what is hidden.
+            Conflict: the page is of another version.
+        """
+        reader, path = await self._reader(principal), checked(path)
+        if not reader.rules:
+            return await self.vault.put(principal, path, text, if_version=if_version, how=how)
+        reader.must_place(path)
+        page = await reader.page_or_none(path)
+        if page is None:
+            if if_version:
+                raise Conflict
+            raw, seen, expected = text, None, ""
+        else:
+            seen = await reader.view(page)
+            if if_version is not None and if_version != shown_of(page, seen).version:
+                raise Conflict
+            raw, expected = seen.edited(text), page.version
+        after = await reader.view_of(path, raw)
+        if seen is not None and not still_hides(seen, after):
+            raise NotAllowed(CANNOT_CHANGE)
+        change = partial(self.vault.put, principal, path, raw, if_version=expected, how=how)
+        return told_less(await quietly(change, reader), seen, after)
+
+    async def delete(
+        self, principal: Principal, path: str, *, if_version: str | None = None, by: By, note: str = ""
+    ) -> Change:
+        """Delete a page of which nothing is hidden.
+
+        Raises:
+            NoSuchPage: there is none, or none for this reader.
+            NotAllowed: something of it is hidden.
+            Conflict: it is of another version.
+        """
+        await self._must_be_whole(principal, path)
+        return await self.vault.delete(principal, path, if_version=if_version, by=by, note=note)
+
+    async def move(self, principal: Principal, path: str, to: str, *, by: By, note: str = "") -> Change:
+        """Give another path to a page of which nothing is hidden, here or there.
+
+        Raises:
+            NoSuchPage: there is none, or none for this reader.
+            NotAllowed: something of it is hidden, or there is no place for it at `to`.
+            Conflict: there is one at `to`.
+        """
+        await self._must_be_whole(principal, path)
+        reader = await self._reader(principal)
+        reader.must_place(checked(to))
+        return await quietly(partial(self.vault.move, principal, path, to, by=by, note=note), reader)
+
+    async def restore(self, principal: Principal, path: str, id: str, *, by: By = "person") -> Change:
+        """Have a page say again what it said; not where anything of it is or was hidden.
+
+        Raises:
+            NoSuchPage: there never was a page, or none for this reader.
+            NotAllowed: something of it is or was hidden.
+            UnknownId: it has no such version, or that is not kept any more.
+        """
+        reader, path = await self._reader(principal), checked(path)
+        if reader.rules:
+            reader.must_see(path)
+            old = await self.vault.version(principal.owner, path, id)
+            page = await reader.page_or_none(path)
+            views = [await reader.view_of(path, old.text, was=old.path)]
+            views += [] if page is None else [await reader.view(page)]
+            if not all(seen.is_whole for seen in views):
+                raise NotAllowed(CANNOT_CHANGE)
+        return await self.vault.restore(principal, path, id, by=by)
+
+    async def undo(self, principal: Principal, token: str, *, by: By = "person") -> Change:
+        """Take back a change, or many that have one token; not where anything of a page is or was hidden.
+
+        Of many each is taken back that can be; the last of them is told, with a token for all.
+
+        Raises:
+            BadInput: this is no such token.
+            UnknownId: there is nothing to take back any more.
+            NotAllowed: something of it is or was hidden.
+            Conflict: the page was changed again since.
+        """
+        if token.startswith(UNDO) and _BETWEEN in token:
+            return await self._undo_all(principal, token.removeprefix(UNDO).split(_BETWEEN), by=by)
+        reader = await self._reader(principal)
+        version = (
+            await self.vault.versions.get(principal.owner, token.removeprefix(UNDO))
+            if reader.rules and token.startswith(UNDO)
+            else None
+        )
+        if version is not None:
+            if reader.hides(version.path) or (version.was and reader.hides(version.was)):
+                raise UnknownId
+            page = await reader.page_or_none(version.path)
+            sides = [
+                await self._side(reader, version, of=of, path=version.path)
+                for of in (version.before, version.content)
+            ]
+            sides += [] if page is None else [await reader.view(page)]
+            hidden = [side.hidden for side in sides if side is not None]
+            # What was made is deleted again, and what was deleted comes back: both touch all of the page.
+            is_all = version.before is None or version.content is None or page is None
+            if any(one != hidden[0] for one in hidden[1:]) or (is_all and any(hidden)):
+                raise NotAllowed(CANNOT_CHANGE)
+        change = await quietly(partial(self.vault.undo, principal, token, by=by), reader)
+        if not reader.rules:
+            return change
+        now = None if change.after is None else await reader.page_or_none(change.path)
+        return told_less(change, None, None if now is None else await reader.view(now))
+
+    async def _undo_all(self, principal: Principal, ids: Sequence[str], *, by: By) -> Change:
+        done: list[Change] = []
+        faults: list[BethinkError] = []
+        for id in ids:
+            try:
+                done.append(await self.undo(principal, f"{UNDO}{id}", by=by))
+            except (BadInput, Conflict, NotAllowed, UnknownId) as error:
+                faults.append(error)
+        if faults and not done:
+            raise faults[0]
+        if faults:
+            raise Conflict(_NOT_ALL.format(done=len(done), why=" ".join(map(str, faults))))
+        tokens = [one.undo for one in reversed(done) if one.undo is not None]
+        return replace(done[-1], undo=undo_of_many(tokens))
+
+    async def create_folder(self, principal: Principal, folder: str) -> None:
+        """Have a folder be there.
+
+        Raises:
+            NotAllowed: there is no place for it.
+        """
+        reader = await self._reader(principal)
+        reader.must_place(f"{checked_folder(folder)}/x.md")
+        await self.vault.create_folder(principal, folder)
+
+    async def _must_be_whole(self, principal: Principal, path: str) -> None:
+        reader = await self._reader(principal)
+        if reader.rules and not (await reader.view(await reader.page(checked(path)))).is_whole:
+            raise NotAllowed(CANNOT_CHANGE)
+
+    async def _side(self, reader: Reader, version: PageVersion, path: str, *, of: str | None) -> View | None:
+        """What is seen of a side of a change; None where there was nothing, or it is not kept."""
+        body = await self.vault.versions.content(reader.principal.owner, of)
+        if body is None:
+            return None
+        seen = await reader.view_of(path, body.decode(), was=version.path)
+        return None if seen.is_hidden else seen
+
+    async def _sized(self, reader: Reader, entry: Entry, *, told: bool) -> Entry:
+        if entry.is_folder or not any(rule.is_at(entry.path) for rule in reader.rules):
+            return entry
+        page = await reader.page_or_none(entry.path) if told and entry.trouble is None else None
+        return replace(entry, size=0 if page is None else len((await reader.view(page)).text.encode()))
+
+    async def _all_of(self, owner: str, rules: tuple[Rule, ...] = ()) -> Unseen:
+        return Unseen(rules, [*await self.vault.pages(owner)], await self.vault.aliases(owner))
+
+    async def _reader(self, principal: Principal) -> Reader:
+        rules = await self.rules(principal)
+        if not rules:
+            return Reader(self.vault, principal, Unseen((), (), {}), None)
+        key = principal.owner, principal.audience
+        change, _ = await self.vault.changed_since(principal.owner, _ANY)
+        kept = self._unseen.get(key)
+        if kept is None or kept[0] != change or kept[1].rules != rules:
+            kept = change, await self._all_of(principal.owner, rules)
+            self._unseen[key] = kept
+        self._unseen.move_to_end(key)
+        while len(self._unseen) > _KEPT:
+            self._unseen.popitem(last=False)
+        return Reader(self.vault, principal, kept[1], await self.shade(principal))

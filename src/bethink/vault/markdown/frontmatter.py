@@ -1,0 +1,203 @@
+"""The front matter of a page: YAML between two lines of dashes, read as it was written.
+
+The index takes titles, aliases and tags from it, the filters its fields, and
+the check its faults. Every value is text, as the person wrote it: a date stays
+`2024-05-01`, `no` stays `no`. YAML's anchors are refused: nobody writes them
+here, and with them ten lines can stand for a billion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from bethink.errors import BadInput
+from bethink.vault.markdown.elements import Span
+from bethink.vault.markdown.format import new_line_of, parse
+from bethink.vault.markdown.lines import BOM
+
+if TYPE_CHECKING:
+    from bethink.vault.markdown.format import Document
+
+MAX_CHARS: Final = 65_536
+"""Of a front matter that is read: people write some hundred."""
+_KEY: Final = re.compile(
+    r"""^(?P<key>"[^"\n]*"[ \t]*|'[^'\n]*'[ \t]*|[^\s#:'"\[\]{},&*!|>%@`-][^:\n]*):(?=[ \t\n]|\Z)""",
+    re.MULTILINE,
+)
+_PLAIN: Final = re.compile(r"[^\W_][\w ./()+-]*")
+
+_WORD: Final = r"[A-Za-z0-9](?:[\w./()+ -]*[\w./()+-])?"
+"""A text that YAML takes as it is, in a list too."""
+_SIMPLE: Final = re.compile(
+    rf"(?P<name>[A-Za-z]\w*):(?: +(?:(?P<value>{_WORD})|\[(?P<list> *{_WORD} *(?:, *{_WORD} *)*)\]))? *"
+)
+
+_OPENINGS: Final = ("---\n", "---\r\n", f"{BOM}---")
+_UNCLOSED: Final = re.compile(
+    rf"{BOM}?---[ \t]*\r?\n"
+    r"(?:[A-Za-z][\w -]{0,40}:(?:[ \t][^\n]*)?(?:\n|\Z)(?:(?:[ \t]+|- )[^\n]*(?:\n|\Z))*)+"
+)
+"""Fields below a first line of dashes."""
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A field at the top of the front matter: `span` are its lines with their endings."""
+
+    name: str
+    line: int
+    span: Span
+    value_span: Span
+
+
+class FrontMatter(msgspec.Struct, frozen=True):
+    """What a front matter says. `fault` is what is wrong with it, in words; it says nothing then."""
+
+    values: Mapping[str, Any] = {}
+    fault: str | None = None
+
+    def texts(self, *names: str) -> list[str]:
+        """The texts of fields by any of these names: of a list each, of a text with commas each part."""
+        wanted = {name.casefold() for name in names}
+        found: list[str] = []
+        for name, value in self.values.items():
+            if name.casefold() in wanted:
+                parts = cast("list[object]", value) if isinstance(value, list) else str(value).split(",")
+                found += [text for part in parts if isinstance(part, str) and (text := part.strip())]
+        return found
+
+    @property
+    def title(self) -> str | None:
+        """What it calls the page."""
+        title = self.values.get("title")
+        return title.strip() or None if isinstance(title, str) else None
+
+    @property
+    def aliases(self) -> list[str]:
+        """Other names of what the page is about."""
+        return self.texts("aliases", "alias")
+
+    @property
+    def tags(self) -> list[str]:
+        """Its tags, without `#`."""
+        return [tag.lstrip("#") for tag in self.texts("tags", "tag")]
+
+
+def front_matter(document: Document) -> FrontMatter:
+    """What the front matter of a page says; nothing where it has none."""
+    if document.front is None:
+        is_open = unclosed_end(document.text) is not None
+        return FrontMatter(fault="no line `---` ends it" if is_open else None)
+    start, end = document.front
+    source = document.lines.plain[start:end]
+    if len(source) > MAX_CHARS:
+        return FrontMatter(fault=f"it has more than {MAX_CHARS:,} characters")
+    if not source.strip():
+        return FrontMatter()
+    return _read(source)
+
+
+def unclosed_end(text: str) -> int | None:
+    """Where a front matter ends that no line ends: behind its last field. None where there is none such."""
+    if not text.startswith(_OPENINGS):
+        return None
+    found = _UNCLOSED.match(text)
+    return None if found is None or parse(text).front is not None else found.end()
+
+
+def fields(document: Document) -> list[Field]:
+    """The fields at the top of the front matter, by their lines, whether or not they can be read."""
+    if document.front is None:
+        return []
+    low, high = document.front
+    plain = document.lines.plain
+    keys = list(_KEY.finditer(plain, low, high))
+    ends = [key.start() for key in keys[1:]] + [high]
+    found: list[Field] = []
+    for key, end in zip(keys, ends, strict=True):
+        value = plain[key.end() : end]
+        start = key.end() + len(value) - len(value.lstrip(" \t"))
+        stop = max(start, key.end() + len(value.rstrip()))
+        name = key["key"].strip(" \t").strip("\"'")
+        found.append(Field(name, document.line_at(key.start()), (key.start(), end), (start, stop)))
+    return found
+
+
+def set_field(text: str, name: str, value: str | Sequence[str]) -> str:
+    """The text with this field of the front matter; without one, with a front matter more.
+
+    Raises:
+        BadInput: the name cannot be one, the value has more than one line, or the front matter is faulty.
+    """
+    document, new_line = parse(text), new_line_of(text)
+    texts = [value] if isinstance(value, str) else list(value)
+    if _PLAIN.fullmatch(name) is None or any("\n" in one or "\r" in one for one in texts):
+        message = "A field has a name of letters, digits and underscores, and a value of one line."
+        raise BadInput(message)
+    if (fault := front_matter(document).fault) is not None:
+        message = f"The front matter cannot be changed: {fault}. Mend it first."
+        raise BadInput(message)
+    shown = _scalar(value) if isinstance(value, str) else f"[{', '.join(map(_scalar, value))}]"
+    line = f"{name}: {shown}"
+    if document.front is None:
+        mark = BOM if text.startswith(BOM) else ""
+        return f"{mark}---{new_line}{line}{new_line}---{new_line}{text[len(mark) :]}"
+    for field in fields(document):
+        if field.name == name:
+            return f"{text[: field.span[0]]}{line}{_ending(text, field)}{text[field.span[1] :]}"
+    end = document.front[1]
+    return f"{text[:end]}{line}{new_line}{text[end:]}"
+
+
+def simple_fields(source: str) -> dict[str, Any] | None:
+    """What YAML would say of fields that are plain words or lists of them; None for all else.
+
+    Nearly every front matter is such a one, and this takes a twentieth of the time.
+    """
+    values: dict[str, Any] = {}
+    for line in source.rstrip("\n").split("\n"):
+        found = _SIMPLE.fullmatch(line)
+        if found is None or found["name"] in values:
+            return None
+        if found["list"] is None:
+            values[found["name"]] = (found["value"] or "").strip(" ")
+        else:
+            values[found["name"]] = [part.strip(" ") for part in found["list"].split(",")]
+    return values
+
+
+def _ending(text: str, field: Field) -> str:
+    """What stands behind a field's value: the ending of its line, blank lines and remarks."""
+    start, end = field.span
+    kept = text[start:end]
+    return kept[len(kept.rstrip()) :]
+
+
+def _scalar(value: str) -> str:
+    """A text as YAML: plain where nothing in it means anything else."""
+    return value if _PLAIN.fullmatch(value) and value == value.strip() else in_quotes(value)
+
+
+def in_quotes(value: str) -> str:
+    """A text of one line as YAML's, whatever it holds."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _read(source: str) -> FrontMatter:
+    if (simple := simple_fields(source)) is not None:
+        return FrontMatter(simple)
+    from bethink.vault.markdown.yaml_texts import YamlFault, read_yaml
+
+    try:
+        values = read_yaml(source)
+    except YamlFault as fault:
+        return FrontMatter(fault=str(fault))
+    if values is None or values == "":
+        return FrontMatter()
+    if not isinstance(values, dict):
+        return FrontMatter(fault="it is no list of fields, `name: value`")
+    by_name = cast("dict[object, object]", values)
+    return FrontMatter({str(name): value for name, value in by_name.items()})

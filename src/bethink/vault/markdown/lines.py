@@ -1,0 +1,382 @@
+"""A page line by line: headings, items, tables, code, and where links may stand.
+
+`format` and `links` call it. Nothing here changes a text: every place is an offset into it, by characters.
+What is recognised is CommonMark 0.31 as people write it in Obsidian, with
+tables (GitHub Flavored Markdown 0.29, 4.10). Every step goes forward only, so
+that time grows with the length of a page and no faster.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from bethink.vault.markdown.comments import blanked
+from bethink.vault.markdown.elements import FactLine, Heading, Lines, Span, Table
+
+BOM: Final = "\ufeff"
+
+_MAX_NAME: Final = 80
+"""Characters of a fact's name: what is longer before its colon is a sentence."""
+_FRONT_END: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"(#{1,6})(?:[ \t]+|$)")
+_MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_TASK: Final = re.compile(r"\[[^\]\n]\][ \t]+")
+_FENCE: Final = re.compile(r"(?:(`{3,})[^`]*|(~{3,}).*)$")
+_QUOTE: Final = re.compile(r"(?:>[ \t]*)+")
+_NAME: Final = re.compile(r"[^\W_](?:[\w .,'’&/()+-]*[\w)])?")
+_EMPHASIS: Final = re.compile(r"\*{1,3}|_{1,3}")
+_ID: Final = re.compile(r"(?:^|(?<=[ \t]))\^([A-Za-z0-9-]+)$")
+_DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?")
+_BAR: Final = re.compile(r"\\.|\|")
+_CODE_INDENT: Final = 4
+_RULE_MARKS: Final = 3
+_MAX_NESTED: Final = 8
+"""Items that begin in one line, as `- - text`: each costs the rest of the line once more."""
+
+
+def scan(text: str) -> Lines:
+    """The lines of a page."""
+    plain = text
+    if "\r" in plain:
+        plain = plain.replace("\r\n", " \n").replace("\r", "\n")
+    first = 0
+    if plain.startswith(BOM):
+        plain = f" {plain[1:]}"
+        first = 1
+    front, body = _front(plain, first)
+    plain = blanked(plain, body)
+    found = _Scanner(plain, text)
+    found.run(body)
+    return Lines(
+        *(text, plain, found.starts, body, front),
+        *(found.headings, found.facts, found.tables, found.chunks, found.code),
+    )
+
+
+def cells(plain: str, start: int, end: int) -> tuple[Span, ...]:
+    """The places of the cells in a row of a table."""
+    bars = [bar.start() for bar in _BAR.finditer(plain, start, end) if bar[0] == "|"]
+    if bars and not plain[start : bars[0]].strip():
+        start = bars.pop(0) + 1
+    if bars and not plain[bars[-1] + 1 : end].strip():
+        end = bars.pop()
+    edges = (start - 1, *bars, end)
+    return tuple(trimmed(plain, left + 1, right) for left, right in pairwise(edges))
+
+
+def trimmed(plain: str, start: int, end: int) -> Span:
+    """The part without the white space at its ends."""
+    part = plain[start:end]
+    kept = part.strip()
+    if not kept:
+        return start, start
+    start += len(part) - len(part.lstrip())
+    return start, start + len(kept)
+
+
+def _front(plain: str, first: int) -> tuple[Span | None, int]:
+    """The front matter without its fences, and where the text behind it begins."""
+    line = plain.find("\n")
+    if line < 0 or plain[first:line].rstrip(" \t") != "---":
+        return None, 0
+    end = _FRONT_END.search(plain, line + 1)
+    if end is None:
+        return None, 0
+    return (line + 1, end.start()), min(end.end() + 1, len(plain))
+
+
+class _Fence(msgspec.Struct, frozen=True):
+    mark: str
+    length: int
+    quotes: int
+    start: int
+
+
+class _Scanner:
+    """Goes through the lines once; its lists fill up."""
+
+    def __init__(self, plain: str, text: str) -> None:
+        self.plain = plain
+        self.text = text
+        self.starts: list[int] = []
+        self.headings: list[Heading] = []
+        self.facts: list[FactLine] = []
+        self.tables: list[Table] = []
+        self.chunks: list[Span] = []
+        self.code: list[Span] = []
+        self._end = self._last = self._next = 0
+        """The ends of the line that is read and of the one before, and where the next one begins."""
+        self._open = -1
+        """Where the running text began that may go on, and the paragraph that a line of dashes would
+        make a heading; -1 where there is none."""
+        self._paragraph = -1
+        self._paragraph_line = 0
+        self._fence: _Fence | None = None
+        self._rows: list[tuple[Span, ...]] | None = None
+        self._is_listed = False
+        self._is_behind_blank = True
+        self._coded = -1
+
+    def run(self, body: int) -> None:
+        """Read every line from `body` on; those before are only counted."""
+        at = 0
+        plain, starts = self.plain, self.starts
+        while at < body:
+            starts.append(at)
+            at = plain.find("\n", at) + 1 or len(plain)
+        has_returns = "\r" in self.text
+        is_over = body > 0 and body == len(plain) and not plain.endswith("\n")
+        for line in () if is_over else plain[body:].split("\n"):
+            starts.append(at)
+            self._end = at + len(line)
+            self._next = self._end + 1
+            if has_returns and line and self.text[self._end - 1] == "\r":
+                self._end -= 1
+                self._line(line[:-1], at)
+            else:
+                self._line(line, at)
+            self._last, at = self._end, self._next
+        self._break()
+        if self._fence is not None:
+            self.code.append((self._fence.start, len(plain)))
+
+    def _line(self, line: str, at: int) -> None:
+        if self._fence is not None and self._in_fence(self._fence, line, at):
+            return
+        head = line.lstrip(" \t")
+        if not head:
+            self._break()
+            self._is_behind_blank = True
+            return
+        indent = len(line) - len(head)
+        if indent and self._is_code(line, at, indent):
+            return
+        handle = _HANDLERS.get(head[0])
+        if handle is None or not handle(self, head, at, indent):
+            self._running(at, indent)
+        self._is_behind_blank = False
+
+    def _is_code(self, line: str, at: int, indent: int) -> bool:
+        """Whether an indented line is code: behind a blank line, in no list (CommonMark, 4.4)."""
+        deep = indent >= _CODE_INDENT or "\t" in line[:indent]
+        if not deep or self._is_listed or not (self._is_behind_blank or self._coded == at):
+            return False
+        if self._coded == at and self.code:
+            self.code[-1] = (self.code[-1][0], self._end)
+        else:
+            self.code.append((at, self._end))
+        self._coded = self._next
+        return True
+
+    def _running(self, at: int, indent: int) -> None:
+        """A line of running text, or a row of a table."""
+        if self._rows is not None:
+            self._rows.append(cells(self.plain, at, self._end))
+            self.chunks.append((at, self._end))
+            return
+        if self._is_behind_blank and not indent:
+            self._is_listed = False
+        if self._open < 0:
+            self._open = at
+            if not self._is_listed:
+                self._paragraph = at
+                self._paragraph_line = len(self.starts)
+
+    def _break(self) -> None:
+        """The running text and the table end with the line before."""
+        if self._open >= 0:
+            self.chunks.append((self._open, self._last))
+        self._open = self._paragraph = -1
+        if self._rows is not None:
+            table = self.tables[-1]
+            self.tables[-1] = msgspec.structs.replace(
+                table, rows=tuple(self._rows), span=(table.span[0], self._last)
+            )
+            self._rows = None
+
+    def _alone(self, at: int) -> None:
+        """A line whose running text is its own."""
+        self._break()
+        self.chunks.append((at, self._end))
+
+    # --- what lines begin with; each says whether the line was such a one ---
+
+    def heading(self, head: str, at: int, indent: int) -> bool:
+        mark = _HEADING.match(head)
+        if mark is None or (indent >= _CODE_INDENT and not self._is_listed):
+            return False
+        self._alone(at)
+        self._is_listed = self._is_listed and indent > 0
+        title = head[mark.end() :].rstrip(" \t")
+        without = title.rstrip("#")
+        if not without or without[-1] in " \t":
+            title = without.rstrip(" \t")
+        start = at + indent + mark.end()
+        title = self.text[start : start + len(title)]
+        self.headings.append(Heading(len(mark[1]), title, len(self.starts), (at, self._end)))
+        return True
+
+    def dashed(self, head: str, at: int, indent: int) -> bool:
+        """Items, rules, lines below headings and below headers of tables: all may begin with a dash."""
+        if not head.strip("- \t"):
+            if self._paragraph >= 0 and self.underline(head, at, indent):
+                return True
+            if head.count("-") >= _RULE_MARKS:
+                self._break()
+                self._is_listed = False
+                return True
+        return self.table(head, at, indent) or self.item(head, at, indent)
+
+    def starred(self, head: str, at: int, indent: int) -> bool:
+        if not head.strip("* \t") and head.count("*") >= _RULE_MARKS:
+            self._break()
+            self._is_listed = False
+            return True
+        return self.item(head, at, indent)
+
+    def underline(self, head: str, _: int, __: int) -> bool:
+        """The line below a paragraph that makes it a heading (CommonMark, 4.3)."""
+        mark = head.rstrip(" \t")
+        if self._paragraph < 0 or self._rows is not None or mark.strip(mark[0]):
+            return False
+        start, line = self._paragraph, self._paragraph_line
+        title = " ".join(self.text[start : self._last].split())
+        self._break()
+        level = 1 if mark[0] == "=" else 2
+        self.headings.append(Heading(level, title, line, (start, self._end)))
+        return True
+
+    def item(self, head: str, at: int, indent: int) -> bool:
+        mark = _MARKER.match(head)
+        if mark is None:
+            return False
+        self._break()
+        self._is_listed = True
+        content = head[mark.end() :]
+        place = at + indent + mark.end()
+        for _ in range(_MAX_NESTED):
+            if (mark := _MARKER.match(content)) is None:
+                break
+            content, place = content[mark.end() :], place + mark.end()
+        if content[:3] in _FENCES and self._opens(content, at, 0):
+            return True
+        self._open = at
+        if (task := _TASK.match(content)) is not None:
+            content, place = content[task.end() :], place + task.end()
+        if ":" in content[: _MAX_NAME + 1]:
+            self._fact(content, place, (at, indent))
+        return True
+
+    def _fact(self, content: str, place: int, of_line: Span) -> None:
+        colon = content.find(":")
+        name, value_at = content[:colon], colon + 1
+        if (emphasis := _EMPHASIS.match(name)) is not None:
+            mark = emphasis[0]
+            if name.endswith(mark) and len(name) > 2 * len(mark):
+                name = name[: -len(mark)]
+            elif content.startswith(mark, value_at):
+                value_at += len(mark)
+            else:
+                return
+            name = name[len(mark) :]
+        name_at = place + (len(emphasis[0]) if emphasis is not None else 0)
+        shown = name.rstrip(" \t")
+        if _NAME.fullmatch(shown) is None or content[value_at : value_at + 1] not in _AFTER_NAME:
+            return
+        start, end = trimmed(self.plain, place + value_at, self._end)
+        value, id = self.plain[start:end], None
+        if "^" in value and (found := _ID.search(value)) is not None:
+            id, value = found[1], value[: found.start()].rstrip(" \t")
+        if start == end or not value:
+            start = min(place + value_at + 1, self._end) if id is None else start
+        value = self.text[start : start + len(value)]
+        at, indent = of_line
+        self.facts.append(
+            FactLine(
+                *(shown, value, id, len(self.starts)),
+                *((at, self._end), (name_at, name_at + len(shown)), (start, start + len(value)), indent),
+            )
+        )
+
+    def fenced(self, head: str, at: int, _: int) -> bool:
+        return self._opens(head, at, 0)
+
+    def _opens(self, head: str, at: int, quotes: int) -> bool:
+        mark = _FENCE.match(head)
+        if mark is None:
+            return False
+        self._break()
+        fence = mark[1] or mark[2]
+        self._fence = _Fence(fence[0], len(fence), quotes, at)
+        return True
+
+    def _in_fence(self, fence: _Fence, line: str, at: int) -> bool:
+        """Whether the line is inside of the fence, or closes it."""
+        if fence.quotes:
+            quote = _QUOTE.match(line.lstrip(" \t"))
+            if quote is None or quote[0].count(">") < fence.quotes:
+                self.code.append((fence.start, at))
+                self._fence = None
+                return False
+            line = line.lstrip(" \t")[quote.end() :]
+        mark = line.strip(" \t")
+        if len(mark) >= fence.length and not mark.strip(fence.mark):
+            self.code.append((fence.start, self._end))
+            self._fence = None
+            self._is_behind_blank = False
+        return True
+
+    def quote(self, head: str, at: int, indent: int) -> bool:
+        quote = _QUOTE.match(head)
+        if quote is None:
+            return False
+        inner = head[quote.end() :]
+        if inner[:3] in _FENCES and self._opens(inner, at, quote[0].count(">")):
+            return True
+        was_listed = self._is_listed
+        if inner[:1] in _MARKS and self.item(inner, at, indent + quote.end()):
+            self._is_listed = was_listed
+            return True
+        if not inner:
+            self._break()
+        elif self._open < 0:
+            self._break()
+            self._open = at
+        return True
+
+    def table(self, head: str, at: int, indent: int) -> bool:
+        """The line below the header of a table."""
+        if self._open < 0 or self._rows is not None or _DELIMITER.fullmatch(head) is None:
+            return False
+        header = self.starts[-2]
+        columns = cells(self.plain, header, self._last)
+        is_barred = "|" in self.plain[header : self._last] and "|" in head
+        if not is_barred or len(columns) != len(cells(self.plain, at + indent, self._end)):
+            return False
+        self._break()
+        names = tuple(self.text[start:end] for start, end in columns)
+        self.tables.append(Table(names, len(self.starts) - 1, (header, self._end), ()))
+        self._rows = []
+        return True
+
+
+_FENCES: Final = frozenset({"```", "~~~"})
+_MARKS: Final = frozenset("-*+0123456789")
+_AFTER_NAME: Final = frozenset({" ", "\t", ""})
+_HANDLERS: Final = {
+    "#": _Scanner.heading,
+    "-": _Scanner.dashed,
+    "*": _Scanner.starred,
+    "+": _Scanner.item,
+    "=": _Scanner.underline,
+    "`": _Scanner.fenced,
+    "~": _Scanner.fenced,
+    ">": _Scanner.quote,
+    "|": _Scanner.table,
+    ":": _Scanner.table,
+    **dict.fromkeys("0123456789", _Scanner.item),
+}

@@ -1,0 +1,258 @@
+"""How pages hang together: links both ways, links to nothing, pages that stand alone, ways between two.
+
+The page of the web app, the tools and the command line ask. All comes from the
+catalogue: no file is read, unless the reader does not see everything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+
+from bethink.errors import NoSuchPage
+from bethink.vault.markdown.links import Resolver
+from bethink.vault.markdown.page_info import info_of
+from bethink.vault.search.catalogue import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bethink.principal import Principal
+    from bethink.vault.markdown.links import LinkKind
+    from bethink.vault.search.search import Searching
+
+MAX_DEPTH: Final = 6
+_KEPT: Final = 4
+"""Graphs at hand, of the owners who asked last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A page in the graph, and how many links leave and reach it."""
+
+    path: str
+    title: str
+    tags: tuple[str, ...]
+    links: int
+    backlinks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Links from one page to another; `count` of them."""
+
+    source: str
+    target: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """A part of the graph: pages by path, and the links among them."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A page that a page links to, or that links to it, and the lines of the links, from 1."""
+
+    path: str
+    title: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A link to a page that is not there."""
+
+    path: str
+    target: str
+    line: int
+    kind: LinkKind = "wiki"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The links of a vault. `lines` are the lines of the links, by linking page and then by linked page."""
+
+    pages: Mapping[str, Told]
+    lines: Mapping[str, Mapping[str, tuple[int, ...]]]
+    back: Mapping[str, tuple[str, ...]]
+    unresolved: tuple[Unresolved, ...]
+
+    def links(self, path: str) -> list[Pointer]:
+        """The pages that a page links to.
+
+        Raises:
+            NoSuchPage: there is no such page.
+        """
+        self._check(path)
+        return [self._pointer(to, lines) for to, lines in self.lines[path].items()]
+
+    def backlinks(self, path: str) -> list[Pointer]:
+        """The pages that link to a page.
+
+        Raises:
+            NoSuchPage: there is no such page.
+        """
+        self._check(path)
+        return [self._pointer(source, self.lines[source][path]) for source in self.back[path]]
+
+    def orphans(self) -> list[str]:
+        """The pages that no link leaves or reaches."""
+        return [path for path in self.pages if not self.lines[path] and not self.back[path]]
+
+    def around(self, path: str, depth: int = 1) -> Net:
+        """The pages that are at most so many links away, whichever way these lead.
+
+        Raises:
+            NoSuchPage: there is no such page.
+        """
+        self._check(path)
+        reached, edge = {path}, {path}
+        for _ in range(min(depth, MAX_DEPTH)):
+            edge = {other for one in edge for other in self._beside(one)} - reached
+            reached |= edge
+        return self.net(reached)
+
+    def way(self, start: str, end: str) -> list[str] | None:
+        """The shortest way from page to page, whichever way the links lead; None where there is none.
+
+        Raises:
+            NoSuchPage: one of the two is not there.
+        """
+        self._check(start)
+        self._check(end)
+        came_from: dict[str, str | None] = {start: None}
+        waiting = deque((start,))
+        while waiting and end not in came_from:
+            here = waiting.popleft()
+            for other in self._beside(here):
+                if other not in came_from:
+                    came_from[other] = here
+                    waiting.append(other)
+        if end not in came_from:
+            return None
+        way: list[str] = []
+        place: str | None = end
+        while place is not None:
+            way.append(place)
+            place = came_from[place]
+        return way[::-1]
+
+    def net(self, paths: Iterable[str] | None = None) -> Net:
+        """These pages, or all, with the links among them."""
+        chosen = dict.fromkeys(self.pages if paths is None else sorted(paths))
+        edges = [
+            Edge(source, target, len(lines))
+            for source in chosen
+            for target, lines in self.lines[source].items()
+            if target in chosen
+        ]
+        return Net(tuple(self._node(path) for path in chosen), tuple(edges))
+
+    def lost(self, net: Net) -> dict[tuple[str, str], int]:
+        """How many links of these pages, by page and target, lead to no page."""
+        paths = {node.path for node in net.nodes}
+        return dict(Counter((link.path, link.target) for link in self.unresolved if link.path in paths))
+
+    def _beside(self, path: str) -> dict[str, None]:
+        return dict.fromkeys((*self.lines[path], *self.back[path]))
+
+    def _node(self, path: str) -> Node:
+        info = self.pages[path].info
+        return Node(path, info.title, info.tags, len(self.lines[path]), len(self.back[path]))
+
+    def _pointer(self, path: str, lines: tuple[int, ...]) -> Pointer:
+        return Pointer(path, self.pages[path].info.title, lines)
+
+    def _check(self, path: str) -> None:
+        if path not in self.pages:
+            raise NoSuchPage
+
+
+def aliases_of(pages: Iterable[Told]) -> dict[str, str]:
+    """Other names of pages, with their paths; what two pages call themselves is the first one's."""
+    found: dict[str, str] = {}
+    for page in pages:
+        for alias in page.info.aliases:
+            found.setdefault(alias, page.path)
+    return found
+
+
+def graph_of(pages: Sequence[Told]) -> Graph:
+    """The graph of these pages. Takes a tenth of a second for ten thousand: call it in a thread."""
+    resolver = Resolver((page.path for page in pages), aliases_of(pages))
+    lines: dict[str, dict[str, tuple[int, ...]]] = {page.path: {} for page in pages}
+    back: dict[str, list[str]] = {page.path: [] for page in pages}
+    unresolved: list[Unresolved] = []
+    for page in pages:
+        to = lines[page.path]
+        for link in page.info.links:
+            meant = resolver.resolve_link(link, page.path)
+            if meant is None:
+                if link.target and link.is_to_page:
+                    unresolved.append(Unresolved(page.path, link.target, link.line, link.kind))
+            elif meant != page.path:
+                if meant not in to:
+                    back[meant].append(page.path)
+                to[meant] = (*to.get(meant, ()), link.line)
+    return Graph(
+        {page.path: page for page in pages},
+        lines,
+        {path: tuple(sources) for path, sources in back.items()},
+        tuple(unresolved),
+    )
+
+
+def wanted(graph: Graph) -> list[tuple[str, int]]:
+    """What links name that is no page, with how many do, the most wanted first."""
+    return Counter(link.target for link in graph.unresolved).most_common()
+
+
+@dataclass(frozen=True, slots=True)
+class Graphs:
+    """The graphs of all owners, each as its reader may see it."""
+
+    searching: Searching
+    _known: OrderedDict[str, tuple[Sequence[Told], Graph]] = field(
+        default_factory=OrderedDict[str, "tuple[Sequence[Told], Graph]"], repr=False
+    )
+
+    async def of(self, principal: Principal) -> Graph:
+        """The graph of what the principal sees; where rules restrain them every page is read for it."""
+        if await self.searching.eyes.rules(principal):
+            return await self._seen(principal, None)
+        told = await self.searching.told(principal.owner)
+        known = self._known.get(principal.owner)
+        if known is None or known[0] is not told:
+            known = told, await anyio.to_thread.run_sync(graph_of, told)
+            self._known[principal.owner] = known
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return known[1]
+
+    async def backlinks(self, principal: Principal, path: str) -> list[Pointer]:
+        """The pages that link to a page, as the principal sees them.
+
+        Raises:
+            NoSuchPage: there is no such page, or none for them.
+        """
+        if not await self.searching.eyes.rules(principal):
+            return (await self.of(principal)).backlinks(path)
+        told = await self.searching.told(principal.owner)
+        everything = await anyio.to_thread.run_sync(graph_of, told)
+        around = [path, *everything.back.get(path, ())] if path in everything.pages else []
+        return (await self._seen(principal, around)).backlinks(path)
+
+    async def _seen(self, principal: Principal, paths: Sequence[str] | None) -> Graph:
+        pages: list[Told] = []
+        async for path, text in self.searching.eyes.texts(principal, paths):
+            info = await anyio.to_thread.run_sync(info_of, path, text)
+            pages.append(Told(path, "", 0, len(text), info))
+        return await anyio.to_thread.run_sync(graph_of, pages)

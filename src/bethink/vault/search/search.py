@@ -1,0 +1,178 @@
+"""Search in the vault: words, phrases and regular expressions, in what the principal may see.
+
+Tools, doors and the command line call it. The catalogue says which pages may
+hold what is sought, and in which order they are worth a look; only those that
+are shown are read. Nothing that a principal may not see is matched, counted or
+told, and nothing that only the catalogue says is shown.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+import anyio.to_thread
+
+from bethink.errors import BadInput
+from bethink.per_key import PerKey
+from bethink.vault.files.folder import version_of
+from bethink.vault.markdown.page_info import name_of
+from bethink.vault.search.catalogue import Catalogue, Looked, Row
+from bethink.vault.search.folding import folded
+from bethink.vault.search.query import Filters, Search
+from bethink.vault.search.ranking import Candidate, Found, Walk
+from bethink.vault.search.regexes import required
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from bethink.principal import Principal
+    from bethink.vault.files.folder import Folder
+    from bethink.vault.search.catalogue import Told
+    from bethink.vault.service import Vault
+
+FOLDER: Final = "vault-search"
+_NAME_CHARS: Final = 32
+_KEPT: Final = 4
+"""Owners of whom is at hand what the catalogue tells."""
+_FAR: Final = 1 << 62
+"""No change has this number: nothing came behind it."""
+
+
+class Eyes(Protocol):
+    """What readers see of the pages."""
+
+    async def rules(self, principal: Principal) -> Sequence[object]:
+        """What restrains a reader; nothing for who sees everything."""
+        ...
+
+    def texts(
+        self, principal: Principal, paths: Sequence[str] | None = None
+    ) -> AsyncGenerator[tuple[str, str]]:
+        """The pages that can be read, with their texts as the reader sees them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """Searches the vaults of all owners; every call acts for one principal."""
+
+    vault: Vault
+    eyes: Eyes
+    _told: OrderedDict[str, tuple[int, Sequence[Told]]] = field(
+        default_factory=OrderedDict[str, "tuple[int, Sequence[Told]]"], repr=False
+    )
+    _turns: PerKey[str, anyio.Lock] = field(
+        default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
+    )
+
+    async def search(self, principal: Principal, asked: Search) -> Found:
+        """The pages that say what is asked for, as the principal sees them, the best first.
+
+        Raises:
+            BadInput: it cannot be asked so; or a regular expression takes too long.
+        """
+        asked.checked()
+        filters = Filters.of(asked.filters)
+        literals = required(asked.query, case=asked.case) if asked.regex else []
+        await self.refresh(principal.owner)
+        catalogue = self.catalogue(principal.owner)
+        is_free = not await self.eyes.rules(principal)
+        terms = [folded(term) for term in asked.terms]
+        rows, met = await anyio.to_thread.run_sync(
+            catalogue.candidates, [*terms, *literals, *filters.literal]
+        )
+        needed = met[len(terms) :]
+        candidates = [
+            Candidate(
+                row if is_free else _bare(row), sum(row.number in numbers for numbers in met[: len(terms)])
+            )
+            for row in rows
+            if all(row.number in numbers for numbers in needed) and filters.pass_path(row.path)
+        ]
+        texts = partial(self._texts, principal, is_free=is_free)
+        return await Walk(asked, filters, texts, self.vault.shop.clock.now_us(), terms).found(candidates)
+
+    async def told(self, owner: str) -> Sequence[Told]:
+        """What the catalogue tells of all pages of an owner: everything, for code that filters behind it.
+
+        The very same object until a page changes.
+        """
+        # Asked before: what changes meanwhile may not be told yet, and is told the next time.
+        change, _ = await self.vault.changed_since(owner, _FAR)
+        await self.refresh(owner)
+        known = self._told.get(owner)
+        if known is None or known[0] != change:
+            known = change, await anyio.to_thread.run_sync(self.catalogue(owner).told)
+            self._told[owner] = known
+            if len(self._told) > _KEPT:
+                self._told.popitem(last=False)
+        return known[1]
+
+    async def refresh(self, owner: str) -> int:
+        """Bring the catalogue up to date; how many pages were looked at."""
+        catalogue = self.catalogue(owner)
+        async with self._turns[owner]:
+            change, _ = await self.vault.changed_since(owner, _FAR)
+            if await anyio.to_thread.run_sync(catalogue.is_at, change):
+                return 0
+            pages = await self.vault.pages(owner)
+            versions = {path: page.version for path, page in pages.items()}
+            look = partial(_looked, self.vault.shop.folder(owner), self.vault.settings.max_file_bytes)
+            return await anyio.to_thread.run_sync(catalogue.refresh, change, versions, look)
+
+    async def purge(self, owner: str) -> None:
+        """Have the catalogue tell nothing of what was forgotten: see `Vault.purge`."""
+        self._told.pop(owner, None)
+        if await anyio.to_thread.run_sync(self.catalogue(owner).path.exists):
+            await self.refresh(owner)
+
+    def catalogue(self, owner: str) -> Catalogue:
+        """The owner's catalogue; there may be none yet."""
+        name = sha256(owner.encode()).hexdigest()[:_NAME_CHARS]
+        return Catalogue(self.vault.shop.data_dir / FOLDER / f"{name}.sqlite3")
+
+    async def _texts(
+        self, principal: Principal, paths: Sequence[str], *, is_free: bool
+    ) -> list[tuple[str, str]]:
+        """The pages that can be read, with their texts as the principal sees them."""
+        if not is_free:
+            return [found async for found in self.eyes.texts(principal, paths)]
+        folder, most = self.vault.shop.folder(principal.owner), self.vault.settings.max_file_bytes
+
+        def read() -> list[tuple[str, str]]:
+            texts = ((path, _text(folder, most, path)) for path in paths)
+            return [(path, text) for path, text in texts if text is not None]
+
+        return await anyio.to_thread.run_sync(read)
+
+
+def _text(folder: Folder, most: int, path: str) -> str | None:
+    """What a page's file says now; None where it cannot be read."""
+    try:
+        content = folder.read(path, most)
+        return None if content is None else content.body.decode()
+    except (BadInput, UnicodeDecodeError):
+        return None
+
+
+def _looked(folder: Folder, most: int, path: str) -> Looked | None:
+    """A page as its file is now; None where it cannot be read."""
+    try:
+        content = folder.read(path, most)
+        if content is None:
+            return None
+        return Looked(
+            version_of(content.body), content.stat.mtime // 1_000, content.stat.size, content.body.decode()
+        )
+    except (BadInput, UnicodeDecodeError):
+        return None
+
+
+def _bare(row: Row) -> Row:
+    """A page as its path alone tells of it, for who may not see all: no order shall tell them more."""
+    return row._replace(names=folded(name_of(row.path)), headings="")

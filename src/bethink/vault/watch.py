@@ -1,0 +1,208 @@
+"""Watches the files of all vaults, so that what a person saves is recalled within a second. `serve` runs it.
+
+One process of those that share the data watches, by lease; another takes over
+when it ends. Where the system tells nothing of changes, the files are compared
+every few seconds instead, and that is said.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
+
+from bethink.errors import BethinkError
+from bethink.principal import LOCAL_OWNER
+from bethink.store.reading import owners_of
+from bethink.telemetry import log, recorded
+from bethink.vault.files.paths import is_page, normal
+from bethink.vault.files.records import VAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from anyio.abc import TaskGroup
+
+    from bethink.bus import Bus
+    from bethink.vault.service import Vault
+
+_LEASE: Final = "vault-watching"
+_LEASE_S: Final = 15.0
+_LOOK_S: Final = 2.0
+"""How often it is looked whether a vault was made or removed, and the lease renewed."""
+_STEP_MS: Final = 100
+_DEBOUNCE_MS: Final = 500
+"""Changes that follow one another are taken in together, for so long at most."""
+_COMPARE_S: Final = 5.0
+_SURE_S: Final = 300.0
+"""How often all files are compared all the same: a swamped system does not tell everything (inotify(7))."""
+_ANEW_S: Final = 0.2
+"""What follows a change that could not be told is waited for so long, then all is compared."""
+_MANY: Final = 1_000
+"""Of so many changes at once some may not have been told."""
+_log = log("vault")
+
+
+@dataclass(slots=True)
+class Watching:
+    """Keeps what is known of all vaults up with their files. `fault` says why changes are not told."""
+
+    vault: Vault
+    bus: Bus
+    fault: str | None = None
+    _roots: Mapping[Path, str] = field(default_factory=dict[Path, str])
+    _behind: set[str] = field(default_factory=set[str])
+
+    def watches(self, owner: str) -> bool:
+        """Whether this process watches the owner's files now."""
+        return owner in self._roots.values()
+
+    async def watch(self) -> None:
+        """Watch for ever; what fails is logged and tried again."""
+        if not (self.vault.settings.enabled and self.vault.settings.watch):
+            return
+        try:
+            while True:
+                await self._watch_once()
+                self._roots = {}
+                await anyio.sleep(_LOOK_S)
+        finally:
+            self._roots = {}
+            with anyio.CancelScope(shield=True):
+                await self.bus.release(_LEASE)
+
+    async def _watch_once(self) -> None:
+        """Watch the vaults that there are, until there are others or another process watches."""
+        with recorded(_log, "the vaults are not watched for a moment"):
+            roots = await self._there() if await self.bus.claim(_LEASE, _LEASE_S) else {}
+            if roots:
+                await self._take_in_all(roots)
+
+    async def _take_in_all(self, roots: Mapping[Path, str]) -> None:
+        # Heavy, and it looks at the disk.
+        await anyio.to_thread.run_sync(importlib.import_module, "watchfiles")
+        self._roots = roots
+        ended = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow, roots, ended, tasks)
+            tasks.start_soon(self._keep, roots, ended)
+
+    async def _keep(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
+        """Hold the lease, take in what could not be before, and end when others are to be watched."""
+        due = anyio.current_time() + _SURE_S
+        try:
+            while not ended.is_set():
+                await anyio.sleep(_LOOK_S)
+                if not await self.bus.claim(_LEASE, _LEASE_S) or await self._there() != roots:
+                    return
+                if anyio.current_time() >= due:
+                    self._behind.update(roots.values())
+                    due = anyio.current_time() + _SURE_S
+                for owner in sorted(self._behind):
+                    await self._sync(owner, None)
+        finally:
+            ended.set()
+
+    async def _follow(self, roots: Mapping[Path, str], ended: anyio.Event, tasks: TaskGroup) -> None:
+        """Take in what the system tells of."""
+        try:
+            while not ended.is_set():
+                # It begins when the watcher is made: no change falls in between.
+                tasks.start_soon(self._sync_all, roots)
+                await self._listen(roots, ended)
+        except (OSError, RuntimeError) as error:
+            # inotify's watches are used up, or the file system has none (inotify(7)).
+            self.fault = f"Changes of files are seen only every {_COMPARE_S:g} seconds: {error}"
+            _log.warning("%s", self.fault)
+            await self._compare(roots, ended)
+
+    async def _listen(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
+        """Take in what is told, until there is something that cannot be told: a name that is not UTF-8."""
+        from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] - names trio's types
+
+        changes = awatch(
+            *roots,
+            watch_filter=None,
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            stop_event=ended,
+            recursive=True,
+            ignore_permission_denied=True,
+        )
+        try:
+            async for some in changes:
+                self.fault = None
+                await self._take_in(roots, [path for _, path in some])
+        except ExceptionGroup as group:
+            if group.split(RuntimeError)[1] is not None:
+                raise
+            _log.info("a change of files could not be told, and all are compared: %s", group.exceptions[0])
+            await anyio.sleep(_ANEW_S)
+
+    async def _compare(self, roots: Mapping[Path, str], ended: anyio.Event) -> None:
+        while not ended.is_set():
+            await anyio.sleep(_COMPARE_S)
+            await self._sync_all(roots)
+
+    async def _sync_all(self, roots: Mapping[Path, str]) -> None:
+        for owner in roots.values():
+            await self._sync(owner, None)
+
+    async def _take_in(self, roots: Mapping[Path, str], changed: Iterable[str]) -> None:
+        told: defaultdict[Path, set[str]] = defaultdict(set)
+        for name in changed:
+            file = Path(name)
+            root = next((root for root in roots if file.is_relative_to(root)), None)
+            if root is None:
+                continue
+            inside = file.relative_to(root)
+            if not any(part.startswith(".") for part in inside.parts):
+                told[root].add(inside.as_posix())
+        for root, inside in told.items():
+            whole = len(inside) > _MANY or await self._has_folder(root, roots[root], inside)
+            pages = {normal(path) for path in inside if is_page(path.rpartition("/")[2])}
+            await self._sync(roots[root], None if whole else pages)
+
+    async def _has_folder(self, root: Path, owner: str, inside: Iterable[str]) -> bool:
+        """Whether one of these is a folder, or was one, whatever it is called: its pages come or go."""
+        is_any, gone = await anyio.to_thread.run_sync(_folders, root, inside)
+        if is_any or not gone:
+            return is_any
+        beginnings = tuple(f"{normal(path)}/" for path in gone)
+        return any(path.startswith(beginnings) for path in await self.vault.pages(owner))
+
+    async def _sync(self, owner: str, paths: set[str] | None) -> None:
+        if paths is not None and not paths:
+            return
+        try:
+            synced = await self.vault.sync(owner, paths)
+        except BethinkError as error:
+            _log.warning("a vault could not be read, and is tried again: %s", error)
+            self._behind.add(owner)
+        else:
+            if paths is None:
+                self._behind.discard(owner)
+            if synced.is_news:
+                _log.info("took in %d pages, %d moved, %d lost", synced.taken, synced.moved, synced.lost)
+
+    async def _there(self) -> dict[Path, str]:
+        """The folders that there are, with whose they are."""
+        owners = [LOCAL_OWNER, *[owner async for owner in owners_of(self.vault.shop.store, VAULTS)]]
+        roots = {self.vault.root(owner): owner for owner in owners}
+        return await anyio.to_thread.run_sync(_existing, roots)
+
+
+def _existing(roots: Mapping[Path, str]) -> dict[Path, str]:
+    return {root.resolve(): owner for root, owner in roots.items() if root.is_dir()}
+
+
+def _folders(root: Path, inside: Iterable[str]) -> tuple[bool, list[str]]:
+    """Whether one of them is a folder, and which are not there."""
+    return any((root / path).is_dir() for path in inside), [
+        path for path in inside if not (root / path).exists()
+    ]
