@@ -6,18 +6,18 @@ Elsewhere it is a child with the same limits and an environment of its own. What
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import tempfile
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import anyio
 import anyio.to_thread
 import msgspec
 
+from bethink.child_process import ChildProcess
 from bethink.documents.kinds import HEAD, kind_of, why_not
 from bethink.documents.messages import (
     MAX_CHARS,
@@ -34,7 +34,8 @@ from bethink.errors import DocumentError
 from bethink.sandbox import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import Iterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from bethink.documents.messages import Kind
@@ -160,24 +161,17 @@ def _tried() -> BinaryIO:
     return cast("BinaryIO", file)
 
 
-@asynccontextmanager
-async def _process(task: Task, content: BinaryIO) -> AsyncGenerator[asyncio.subprocess.Process]:
+def _process(task: Task, content: BinaryIO) -> AbstractAsyncContextManager[ChildProcess]:
     """The process, gone with the block whatever it is doing."""
-    process = await asyncio.create_subprocess_exec(
+    return ChildProcess.opened(
         sys.executable,
         *("-P", "-m", _MODULE, msgspec.json.encode(task).decode()),
         stdin=content,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stdout=PIPE,
+        stderr=DEVNULL,
         # None of this process' variables: they hold keys.
         env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"},
     )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 def _opened(path: Path) -> BinaryIO:

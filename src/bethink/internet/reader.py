@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bethink.child_process import ChildProcess
 from bethink.errors import WebError
 from bethink.internet.reading import MAX_CHARS, Reading, Task
 
@@ -26,7 +27,7 @@ _PART = 2**16
 class Reader:
     """A process that waits for its document; it has loaded its parsers by the time that this has come."""
 
-    process: asyncio.subprocess.Process
+    process: ChildProcess
 
     async def read(self, task: Task, content: bytes) -> Reading:
         """The document as Markdown.
@@ -52,7 +53,7 @@ class Reader:
 @asynccontextmanager
 async def opened_reader() -> AsyncGenerator[Reader]:
     """A reader, gone with the block whatever it is doing."""
-    process = await asyncio.create_subprocess_exec(
+    async with ChildProcess.opened(
         sys.executable,
         *("-P", "-m", "bethink.internet.reading"),
         stdin=asyncio.subprocess.PIPE,
@@ -60,13 +61,8 @@ async def opened_reader() -> AsyncGenerator[Reader]:
         stderr=asyncio.subprocess.DEVNULL,
         # None of this process' variables: they hold keys.
         env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"},
-    )
-    try:
+    ) as process:
         yield Reader(process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def _write(into: asyncio.StreamWriter, *parts: bytes) -> None:

@@ -25,6 +25,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, LlmError, Refused, Unreachable
 from bethink.llm.gguf import Header, read_header
 from bethink.llm.llamacpp_guest import GREETING, Orders
@@ -62,7 +63,7 @@ class Running:
 
 @dataclass(slots=True)
 class _Process:
-    process: asyncio.subprocess.Process
+    process: ChildProcess
     wire: OpenAiWire
     model: Llm
     start_s: float
@@ -169,7 +170,7 @@ class LlamaCppLlm:
         begun, key = perf_counter(), secrets.token_hex(16)
         window = min(self.context_tokens, header.context_tokens or self.context_tokens)
         orders = Orders(str(self._weights), window, self._threads, key)
-        process = await asyncio.create_subprocess_exec(
+        process = await ChildProcess.start(
             *(sys.executable, "-m", "bethink.llm.llamacpp_guest"),
             stdin=PIPE,
             stdout=PIPE,
@@ -204,7 +205,7 @@ class LlamaCppLlm:
         return _Process(process, wire, model, start_s, reading)
 
 
-async def _greeted(process: asyncio.subprocess.Process, orders: Orders) -> str | None:
+async def _greeted(process: ChildProcess, orders: Orders) -> str | None:
     """Give the orders; the address that it answers with. None where it ends or takes too long."""
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
@@ -236,7 +237,7 @@ async def _both(first: asyncio.Task[None], second: Coroutine[None, None, None]) 
     await asyncio.gather(first, second)
 
 
-async def _is_dead(process: asyncio.subprocess.Process) -> bool:
+async def _is_dead(process: ChildProcess) -> bool:
     """Whether it has ended; that is known a moment after it did."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_NOTICED_S):
@@ -244,17 +245,16 @@ async def _is_dead(process: asyncio.subprocess.Process) -> bool:
     return process.returncode is not None
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: ChildProcess) -> None:
     """End a process: it goes when its input ends, and is killed where it does not."""
     if process.stdin is not None:
         process.stdin.close()
     try:
-        async with asyncio.timeout(_STOP_S):
-            await process.wait()
-    except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_S):
+                await process.wait()
+    finally:
+        await process.end()
 
 
 def _memory_of(pid: int) -> int:

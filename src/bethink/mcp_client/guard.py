@@ -12,6 +12,8 @@ import asyncio
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 
+from bethink.child_process import ChildProcess
+
 _SCRIPT = """
 trap '' HUP INT TERM
 all=' '
@@ -34,7 +36,7 @@ class Guard:
     """The shell, started with the first server."""
 
     def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: ChildProcess | None = None
         self._groups: set[int] = set()
         self._starting = asyncio.Lock()
 
@@ -45,7 +47,7 @@ class Guard:
             if self._process is not None and self._process.returncode is None:
                 self._tell("+", group)
                 return
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await ChildProcess.start(
                 "/bin/sh", "-c", _SCRIPT, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
             )
             for known in self._groups:

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import signal
-from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
+from asyncio.subprocess import PIPE
 from collections import deque
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -24,6 +24,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
+from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, McpUnreachable
 from bethink.json_bounds import check_json
 from bethink.mcp_client import MAX_MESSAGE_VALUES
@@ -64,7 +65,7 @@ async def stdio_transport(
     Raises:
         McpUnreachable: the program cannot be started.
     """
-    transport, process = await _started(config)
+    process = await _started(config)
     child = _Child(config, hooks, process)
     try:
         await guard.watch(process.pid)
@@ -94,21 +95,15 @@ async def stdio_transport(
     finally:
         _kill(process, signal.SIGKILL)
         guard.forget(process.pid)
-        # A child that holds on to the pipes would keep them open.
-        transport.close()
-        # However early it was given up: it is nobody's child until somebody has waited for it.
-        with anyio.move_on_after(_GRACE_S, shield=True):
-            await process.wait()
+        await process.end()
 
 
-async def _started(config: ServerConfig) -> tuple[asyncio.SubprocessTransport, Process]:
-    program, *arguments = config.command
-    loop = asyncio.get_running_loop()
+async def _started(config: ServerConfig) -> ChildProcess:
+    program = config.command[0]
     try:
-        transport, protocol = await loop.subprocess_exec(
-            lambda: SubprocessStreamProtocol(limit=_IN_THREAD, loop=loop),
-            program,
-            *arguments,
+        return await ChildProcess.start(
+            *config.command,
+            limit=_IN_THREAD,
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
@@ -116,7 +111,6 @@ async def _started(config: ServerConfig) -> tuple[asyncio.SubprocessTransport, P
             cwd=config.cwd,
             start_new_session=True,
         )
-        return transport, Process(transport, protocol, loop)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise McpUnreachable(
@@ -127,7 +121,7 @@ async def _started(config: ServerConfig) -> tuple[asyncio.SubprocessTransport, P
 class _Child:
     """The traffic with one process."""
 
-    def __init__(self, config: ServerConfig, hooks: Hooks, process: Process) -> None:
+    def __init__(self, config: ServerConfig, hooks: Hooks, process: ChildProcess) -> None:
         self._config = config
         self._hooks = hooks
         self._process = process
@@ -241,7 +235,7 @@ def _message(line: bytes) -> JSONRPCMessage:
     return jsonrpc_message_adapter.validate_json(whole, by_name=False)
 
 
-async def _ended(process: Process) -> None:
+async def _ended(process: ChildProcess) -> None:
     """End the process as the specification asks: its input closed, then SIGTERM, then SIGKILL."""
     if process.stdin is not None:
         process.stdin.close()
@@ -254,7 +248,7 @@ async def _ended(process: Process) -> None:
             _kill(process, number)
 
 
-def _kill(process: Process, number: signal.Signals) -> None:
+def _kill(process: ChildProcess, number: signal.Signals) -> None:
     """Signal the process and its children: it leads their group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)

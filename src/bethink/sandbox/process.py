@@ -21,9 +21,9 @@ from subprocess import PIPE, STDOUT
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-import anyio
 import anyio.to_thread
 
+from bethink.child_process import ChildProcess, ended_if_cancelled, uncancelled
 from bethink.sandbox import MIB
 from bethink.sandbox.folder import BLOCK_BYTES, size_of
 
@@ -49,7 +49,7 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 class ConfinedProcess:
     """A job at work. Make one with `start`, and `end` it."""
 
-    def __init__(self, job: Job, process: asyncio.subprocess.Process, places: list[int]) -> None:
+    def __init__(self, job: Job, process: ChildProcess, places: list[int]) -> None:
         self.ending: Ending | None = None
         # By descriptor: a directory may be given another name meanwhile.
         self._places = places
@@ -73,18 +73,11 @@ class ConfinedProcess:
             OSError: it cannot be started.
         """
         command = await anyio.to_thread.run_sync(confinement.command, job)
-        # From here to where it is held nothing may come between, or nobody would end it.
-        starting = asyncio.create_task(cls._given_its_orders(job, command))
-        try:
-            return await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            with anyio.CancelScope(shield=True):
-                await (await starting).end("died")
-            raise
+        return await ended_if_cancelled(cls._given_its_orders(job, command), lambda made: made.end("died"))
 
     @classmethod
     async def _given_its_orders(cls, job: Job, command: Command) -> ConfinedProcess:
-        process = await asyncio.create_subprocess_exec(
+        process = await ChildProcess.start(
             *command.arguments,
             stdin=PIPE,
             stdout=PIPE,
@@ -94,7 +87,11 @@ class ConfinedProcess:
             start_new_session=True,
             pass_fds=() if job.source is None else (job.source,),
         )
-        started = cls(job, process, await anyio.to_thread.run_sync(_opened, job))
+        try:
+            started = cls(job, process, await anyio.to_thread.run_sync(_opened, job))
+        except BaseException:
+            await process.end()
+            raise
         stdin = process.stdin
         if stdin is not None:
             stdin.write(json.dumps(dict(command.orders)).encode())
@@ -126,7 +123,7 @@ class ConfinedProcess:
 
     async def ended(self) -> None:
         """Return once nothing of it runs any more: its output is closed by everybody who held it."""
-        await asyncio.shield(self._reading)
+        await asyncio.wait({self._reading})
         await self._process.wait()
         self._watching.cancel()
         await asyncio.wait({self._watching})
@@ -136,8 +133,12 @@ class ConfinedProcess:
     async def end(self, ending: Ending) -> None:
         """Kill it, and wait until it is gone. The first ending that is given is the one that holds."""
         self.kill(ending)
-        with anyio.CancelScope(shield=True):
-            await self.ended()
+        await uncancelled(self._end)
+
+    async def _end(self) -> None:
+        await asyncio.wait({self._reading})
+        await self._process.end()
+        await self.ended()
 
     def kill(self, ending: Ending) -> None:
         """Kill it at once."""

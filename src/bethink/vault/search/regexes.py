@@ -6,7 +6,6 @@ a pattern such as `(a+)+b` keeps it busy for years, and no thread can be stopped
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import re
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, BethinkError
 from bethink.vault.search.excerpts import MAX_HITS
 from bethink.vault.search.folding import LEAST_BYTES, folded
@@ -85,7 +85,7 @@ def _runs(parsed: Iterable[tuple[Any, Any]]) -> list[str]:
 class Trial:
     """An expression in its process. Made by `trying`."""
 
-    _process: asyncio.subprocess.Process
+    _process: ChildProcess
 
     async def spans(self, texts: Sequence[str], within_s: float) -> list[list[Span]]:
         """Where it matches in each text.
@@ -115,7 +115,7 @@ async def trying(pattern: str, *, case: bool) -> AsyncGenerator[Trial]:
         BethinkError: it cannot be started.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await ChildProcess.start(
             *(sys.executable, "-I", "-S", str(_GUEST)),
             stdin=PIPE,
             stdout=PIPE,
@@ -131,10 +131,4 @@ async def trying(pattern: str, *, case: bool) -> AsyncGenerator[Trial]:
             process.stdin.write(json.dumps(orders).encode() + b"\n")
         yield Trial(process)
     finally:
-        with anyio.CancelScope(shield=True):
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-            # Without this the pipe is closed by the garbage collector, perhaps behind the loop's end.
-            if process.stdin is not None:
-                process.stdin.close()
+        await process.end()
