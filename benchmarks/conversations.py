@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.meter import WARM_UP, Meter
 from bethink.clock import Ids, SystemClock
-from bethink.conversations import Conversations, Said
+from bethink.conversations import Conversations, PastMessage
 from bethink.engines.memory.bus import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, NotInstalled
@@ -72,11 +72,11 @@ def _program() -> str:
     raise BadInput(message)
 
 
-def _said(number: int) -> list[Said]:
+def _said(number: int) -> list[PastMessage]:
     """A turn of about the length of a real one."""
     return [
-        Said(f"Question {number}: {'what do you make of it ' * 4}", at=number),
-        Said(f"Answer {number}: {'one may think this of it ' * 12}", at=number, role="assistant"),
+        PastMessage(f"Question {number}: {'what do you make of it ' * 4}", at=number),
+        PastMessage(f"Answer {number}: {'one may think this of it ' * 12}", at=number, role="assistant"),
     ]
 
 
@@ -114,7 +114,7 @@ class _Naive:
         await self._redis.zadd(_LIST, {kept["id"]: at})
 
 
-def _json(said: Said) -> dict[str, str]:
+def _json(said: PastMessage) -> dict[str, str]:
     return {"role": said.role, "content": said.text}
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bethink.embeddings import Embeddings
     from bethink.llm.scripted import Answer
-    from bethink.memory import Changed, Fact
+    from bethink.memory import Fact, FactChange
     from bethink.principal import Principal
     from bethink.recall.service import Hit
     from bethink.tool import Tool
@@ -39,7 +39,7 @@ class Stage:
     clock: FakeClock
     conversation: str
 
-    async def tell(self, content: str, **more: Any) -> Changed:  # noqa: ANN401 - fields of a new fact
+    async def tell(self, content: str, **more: Any) -> FactChange:  # noqa: ANN401 - fields of a new fact
         """Keep what the owner says, a minute after what was said before."""
         self.clock.advance(60)
         source = Source(kind="conversation", id=self.conversation, message=f"m{self.clock.now_us()}")

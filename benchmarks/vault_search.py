@@ -15,7 +15,7 @@ from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.search.graph import graph_of
 from bethink.vault.search.query import Search
 from bethink.vault.search.search import Searching
-from bethink.visibility.service import Guarded
+from bethink.visibility.service import Visibility
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ _WORD: Final = "quillfeather"
 
 async def measure_vault_search(vault: Vault) -> list[dict[str, Any]]:
     """Rows for an owner's pages as they are."""
-    searching = Searching(vault, Guarded.over(vault).views)
+    searching = Searching(vault, Visibility.over(vault).views)
     rows = [await _made(searching)]
     paths = sorted(await vault.pages(LOCAL_OWNER))
     rows.append(await _edited(searching, paths))

@@ -40,16 +40,16 @@ from bethink.conversations import KIND as TURN_KIND
 from bethink.conversations import LOOKUP_KIND, Conversations
 from bethink.export import Portability
 from bethink.files import Files
-from bethink.forgetting.announcements import Forgettings
-from bethink.forgetting.occurrences import Traces
-from bethink.forgetting.selection import Choosing
+from bethink.forgetting.announcements import Announcements
+from bethink.forgetting.occurrences import OccurrenceFinder
+from bethink.forgetting.selection import Selector
 from bethink.forgetting.service import Forgetting
 from bethink.given import given_of
 from bethink.importing import Importing, Staging
 from bethink.maintenance.background import Background
 from bethink.maintenance.health import Health
-from bethink.maintenance.housekeeping import Tidying
-from bethink.maintenance.retention import Keep, Retention
+from bethink.maintenance.housekeeping import Housekeeping
+from bethink.maintenance.retention import Retention, RetentionPeriods
 from bethink.maintenance.statistics import Statistics
 from bethink.maintenance.vectors import Vectors
 from bethink.memory import KIND, PAST_KIND, Fact, Memory
@@ -57,7 +57,7 @@ from bethink.mirror import Mirror
 from bethink.mirror.occurrences import FactLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports
-from bethink.recall.message_search import Finding
+from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
 from bethink.recall.sources import Facts, Turns
@@ -72,20 +72,20 @@ from bethink.tools.people import people_tools
 from bethink.tools.vault_toolset import VaultTools
 from bethink.tools.web import web_tools
 from bethink.vault.watch import Watching
-from bethink.visibility.service import Guarded
+from bethink.visibility.service import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.agent.request import Turn
     from bethink.errands import Delegated, Errand
-    from bethink.given import Given
+    from bethink.given import SharedResources
     from bethink.llm.offered import Models
     from bethink.mcp_client.servers import Servers
     from bethink.principal import Principal
     from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import Sharing
-    from bethink.secrets_at_rest import Keeper
+    from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
     from bethink.tool import Tool, ToolContext
     from bethink.vault import Vault
@@ -104,7 +104,7 @@ class App:
     memory: Memory
     people: People
     vault: Vault
-    guarded: Guarded
+    visibility: Visibility
     watching: Watching
     mirror: Mirror
     vault_tools: VaultTools
@@ -115,7 +115,7 @@ class App:
     importing: Importing
     health: Health
     statistics: Statistics
-    tidying: Tidying
+    housekeeping: Housekeeping
     sharing: Sharing | None
     toolbox: Toolbox
     rules: Rules
@@ -125,10 +125,10 @@ class App:
     extraction: Extraction
     between_turns: BetweenTurns
     background: Background
-    keeper: Keeper
+    keeper: SecretBox
     mcp_servers: Servers
-    finding: Finding
-    given: Given = field(repr=False)
+    finding: MessageSearch
+    given: SharedResources = field(repr=False)
 
 
 @asynccontextmanager
@@ -165,8 +165,8 @@ async def open_app(
         supervise = ports.supervisor.supervise
         tasks.start_soon(supervise, "missing vectors", background.fill_vectors)
         tasks.start_soon(supervise, "traces of what was deleted", background.scrub_always)
-        tasks.start_soon(supervise, "tidying", app.tidying.keep_tidy)
-        tasks.start_soon(supervise, "pages by their filters", app.guarded.indexing.keep_up)
+        tasks.start_soon(supervise, "tidying", app.housekeeping.keep_tidy)
+        tasks.start_soon(supervise, "pages by their filters", app.visibility.indexing.keep_up)
         await stack.enter_async_context(sharing(app.sharing, supervise))
         await stack.enter_async_context(app.mirror.opened(supervise))
         await stack.enter_async_context(app.between_turns.opened())
@@ -177,7 +177,7 @@ async def open_app(
         yield app
 
 
-def _wire(settings: Settings, ports: Ports, background: Background, *, given: Given) -> App:
+def _wire(settings: Settings, ports: Ports, background: Background, *, given: SharedResources) -> App:
     new_id = Ids(ports.clock)
     conversations = Conversations(ports.store, ports.clock, new_id)
     accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
@@ -185,14 +185,16 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         conversations, ports.bus, acting=accounts.on_behalf_of, on_taken=background.ask_vectors
     )
 
-    guarded = Guarded.of(settings, ports.store, ports.clock, new_id=new_id)
+    visibility = Visibility.of(settings, ports.store, ports.clock, new_id=new_id)
 
     async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
         hits = await recall.search(principal, query, k, kinds={KIND})
         facts = await memory.get(principal, [hit.id for hit in hits])
-        return await guarded.veil.found(principal, facts, [hit.score for hit in hits])
+        return await visibility.reader_filters.found(principal, facts, [hit.score for hit in hits])
 
-    memory = Memory(ports.store, ports.index, ports.embeddings, ports.clock, new_id, find, guarded.veil.of)
+    memory = Memory(
+        ports.store, ports.index, ports.embeddings, ports.clock, new_id, find, visibility.reader_filters.of
+    )
 
     async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
         return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
@@ -202,28 +204,28 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         Rules(ports.store, ports.clock),
         Audit(ports.store, ports.clock, settings.tool_uses_days),
     )
-    vault_tools = VaultTools.of(settings, guarded.views, ports.interpreters)
+    vault_tools = VaultTools.of(settings, visibility.views, ports.interpreters)
     facts, turns = Facts(memory), Turns(conversations)
     recall = Recall(
         ports.index,
         ports.embeddings,
         ports.clock,
-        kinds=guarded.kinds({KIND: facts, PAST_KIND: facts, TURN_KIND: turns, LOOKUP_KIND: turns}),
+        kinds=visibility.kinds({KIND: facts, PAST_KIND: facts, TURN_KIND: turns, LOOKUP_KIND: turns}),
         past={KIND: PAST_KIND},
         lookups={TURN_KIND: LOOKUP_KIND},
-        own=guarded.own,
-        sees_all=guarded.pages.sees_all,
+        own=visibility.own,
+        sees_all=visibility.pages.sees_all,
         important=important,
         on_missing=background.ask_vectors,
     )
     people, passages = (
         People(ports.store, ports.clock, new_id),
-        passages_of(settings, ports.embeddings, ports.clock, veil=guarded.veil),
+        passages_of(settings, ports.embeddings, ports.clock, reader_filters=visibility.reader_filters),
     )
-    traces = Traces(ports.store)
-    forgettings = Forgettings(ports.store, traces)
+    traces = OccurrenceFinder(ports.store)
+    announcements = Announcements(ports.store, traces)
     importing = Importing(
-        *(ports.store, given.blobs, guarded.vault, ports.embeddings, ports.clock, new_id, ports.bus),
+        *(ports.store, given.blobs, visibility.vault, ports.embeddings, ports.clock, new_id, ports.bus),
         digest=given.keeper.digest,
         max_file_bytes=settings.max_file_bytes,
         staging=Staging(settings.data_dir / "imports"),
@@ -232,9 +234,9 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
     )
     forgetting = Forgetting(
         ports.store,
-        Choosing(ports.store, recall, settings.recall_min_score, guarded.vault),
+        Selector(ports.store, recall, settings.recall_min_score, visibility.vault),
         traces,
-        forgettings,
+        announcements,
         Spoken(
             lambda: runs,
             *(files, ports.interpreters, passages, importing, ports.index, ports.embeddings),
@@ -242,10 +244,10 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         ),
         FactLines(ports.store),
         memory,
-        guarded.views,
+        visibility.views,
         ports.clock,
         new_id,
-        (guarded.vault.forgettable, files.forgettable, people.forgettable),
+        (visibility.vault.forgettable, files.forgettable, people.forgettable),
         shared.left if shared else tuple,
     )
 
@@ -278,7 +280,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         most=settings.max_offered_tools,
         keeper=given.keeper,
         redacting=Redacting(settings.redaction.tool_results, settings.redaction.exceptions),
-        shades=guarded.veil.of,
+        shades=visibility.reader_filters.of,
         delegate=delegate,
     )
     context = Context.of(settings, memory, recall, clock=ports.clock, prompts=given.prompts)
@@ -291,7 +293,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         context,
         bounds,
         new_id,
-        forgettings,
+        announcements,
         audit,
         vault_tools.for_errands,
     )
@@ -326,7 +328,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
 
     runs = Runs(
         conversations,
-        forgettings,
+        announcements,
         ports.bus,
         Commands(toolbox, forgetting),
         rules,
@@ -344,11 +346,11 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         on_delete=gone,
         watched=accounts.watched,
         admit=accounts.admit,
-        shades=guarded.veil.of,
-        kept_back=guarded.views.told,
+        shades=visibility.reader_filters.of,
+        kept_back=visibility.views.told,
         tally=tally,
     )
-    retention = Retention(ports.store, memory, forgetting, ports.clock, Keep.of(settings))
+    retention = Retention(ports.store, memory, forgetting, ports.clock, RetentionPeriods.of(settings))
     return App(
         settings=settings,
         ports=ports,
@@ -358,10 +360,10 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         files=files,
         memory=memory,
         people=people,
-        vault=guarded.vault,
-        guarded=guarded,
-        watching=Watching(guarded.vault, ports.bus),
-        mirror=Mirror(memory, guarded.vault, ports.bus, accounts.on_behalf_of),
+        vault=visibility.vault,
+        visibility=visibility,
+        watching=Watching(visibility.vault, ports.bus),
+        mirror=Mirror(memory, visibility.vault, ports.bus, accounts.on_behalf_of),
         vault_tools=vault_tools,
         passages=passages,
         recall=recall,
@@ -370,9 +372,9 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         importing=importing,
         health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
         statistics=Statistics(memory, recall, settings.data_dir),
-        tidying=Tidying(
+        housekeeping=Housekeeping(
             *(memory, retention, forgetting, ports.bus, accounts),
-            vault=guarded.vault,
+            vault=visibility.vault,
             let_go=Passing(lambda: runs, given.keeper),
             merges=settings.memory_consolidation,
             also=(TOOL_USES,),
@@ -388,7 +390,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Gi
         background=background,
         keeper=given.keeper,
         mcp_servers=given.mcp.servers,
-        finding=Finding(ports.index, conversations, guarded.veil, recall.sifting),
+        finding=MessageSearch(ports.index, conversations, visibility.reader_filters, recall.visible_search),
         given=given,
     )
 

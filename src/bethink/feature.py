@@ -30,7 +30,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Memento:
+class Recallable:
     """What a feature tells of a candidate: enough to rank and to show it.
 
     Times are microseconds UTC; `valid_until` is None while it holds. `source`
@@ -62,14 +62,14 @@ class Memento:
         """What of it may be searched for."""
         return f"{self.below}\n{self.text}" if self.below else self.text
 
-    def saying(self, text: str) -> Memento:
+    def saying(self, text: str) -> Recallable:
         """The same, of which no more than a text is told."""
         return replace(self, text=text, is_part=True)
 
 
 class Resolve(Protocol):
-    """The mementos of one kind's ids, in their order; None for what is gone. One a kind."""
+    """The recallables of one kind's ids, in their order; None for what is gone. One a kind."""
 
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
-        """The mementos."""
+    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        """The recallables."""
         ...

@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, TooLarge, UnknownId
-from bethink.forgettable import Forgettable, Place, Taken
+from bethink.forgettable import Forgettable, Removal, TextPlace
 from bethink.messages import Attachment
 from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan
 from bethink.store.reading import records_of
@@ -218,22 +218,22 @@ class Files:
             take=self._taken,
         )
 
-    async def _holding(self, owner: str, holding: Holding) -> list[Place]:
+    async def _holding(self, owner: str, holding: Holding) -> list[TextPlace]:
         """Files whose text holds some words, and names that do."""
 
         def says(text: str) -> bool:
             return bool(holding(text))
 
-        places: list[Place] = []
+        places: list[TextPlace] = []
         async for file in records_of(self.store, owner, Scan(FILES)):
             path = self.blobs.path(owner, file.id)
             if await anyio.to_thread.run_sync(_says, path, says):
-                places.append(Place("files", file.id))
+                places.append(TextPlace("files", file.id))
             elif holding(file.name):
-                places.append(Place("files", file.id, "name"))
+                places.append(TextPlace("files", file.id, "name"))
         return places
 
-    async def _taken(self, owner: str, places: Sequence[Place]) -> Taken:
+    async def _taken(self, owner: str, places: Sequence[TextPlace]) -> Removal:
         """Files gone, or under a name that tells nothing."""
         changes: list[Change] = []
         gone: list[tuple[str, str]] = []
@@ -248,7 +248,7 @@ class Files:
             elif (unnamed := _unnamed(file.name)) != file.name:
                 changes.append(Put(FILES, msgspec.structs.replace(file, name=unnamed)))
                 gone.append(("name of a file", file.name))
-        return Taken(changes, gone)
+        return Removal(changes, gone)
 
     async def sweep(self, owner: str) -> None:
         """Remove the contents that no record names any more.

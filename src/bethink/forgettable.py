@@ -30,7 +30,7 @@ Holding: TypeAlias = "Callable[[str], Sequence[Span]]"
 """The sentences of a text that hold the words which are to be forgotten."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class TextPlace(msgspec.Struct, frozen=True):
     """What of a thing holds words that are to be forgotten: one `field` of it, or all of it if that is "".
 
     Of a field `spans` are the sentences that hold them, while it has the text of this `digest`.
@@ -44,7 +44,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Removal:
     """The changes by which places hold nothing any more, and what goes: what it is, and its text."""
 
     changes: Sequence[Change] = ()
@@ -56,14 +56,14 @@ async def _alone(owner: str) -> str:
     return ""
 
 
-async def _nowhere(owner: str, holding: Holding) -> Sequence[Place]:
+async def _nowhere(owner: str, holding: Holding) -> Sequence[TextPlace]:
     del owner, holding
     return ()
 
 
-async def _none_taken(owner: str, places: Sequence[Place]) -> Taken:
+async def _none_taken(owner: str, places: Sequence[TextPlace]) -> Removal:
     del owner, places
-    return Taken()
+    return Removal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Forgettable:
     lines: Callable[[str, int], Awaitable[Sequence[str]]]
     remove: Callable[[str], Awaitable[None]]
     shared: Callable[[str], Awaitable[str]] = _alone
-    find: Callable[[str, Holding], Awaitable[Sequence[Place]]] = _nowhere
-    take: Callable[[str, Sequence[Place]], Awaitable[Taken]] = _none_taken
+    find: Callable[[str, Holding], Awaitable[Sequence[TextPlace]]] = _nowhere
+    take: Callable[[str, Sequence[TextPlace]], Awaitable[Removal]] = _none_taken
 
 
 def without(text: str, spans: Sequence[Span]) -> Cut:
@@ -102,14 +102,14 @@ def without(text: str, spans: Sequence[Span]) -> Cut:
     return "".join((*kept, text[done:])), tuple(text[start:end] for start, end in spans)
 
 
-def places_in(kind: str, id: str, fields: Mapping[str, str], *, holding: Holding) -> list[Place]:
+def places_in(kind: str, id: str, fields: Mapping[str, str], *, holding: Holding) -> list[TextPlace]:
     """The fields of a record that hold the words."""
     found = ((name, text, tuple(holding(text))) for name, text in fields.items())
-    return [Place(kind, id, name, spans, _digest(text)) for name, text, spans in found if spans]
+    return [TextPlace(kind, id, name, spans, _digest(text)) for name, text, spans in found if spans]
 
 
 def left_of(
-    fields: Mapping[str, str], places: Sequence[Place]
+    fields: Mapping[str, str], places: Sequence[TextPlace]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """What becomes of the fields that places name, and the sentences that go, by their fields."""
     left: dict[str, str] = {}

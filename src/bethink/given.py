@@ -13,7 +13,7 @@ from bethink.llm.chosen import Chosen
 from bethink.llm.offered import Models
 from bethink.llm.probing import Probing
 from bethink.llm.settled import plain
-from bethink.secrets_at_rest import Keeper
+from bethink.secrets_at_rest import SecretBox
 from bethink.tools.mcp_setup import open_mcp
 
 if TYPE_CHECKING:
@@ -28,20 +28,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SharedResources:
     """What is opened and read before anything is wired; an app beside another one shares it."""
 
     blobs: Blobs
     prompts: Prompts
     tools: Sequence[Tool]
     plugged: Plugged
-    keeper: Keeper
+    keeper: SecretBox
     mcp: McpTools
     models: Models
     chosen: Chosen
 
 
-async def given_of(settings: Settings, ports: Ports, blobs: Blobs, *, stack: AsyncExitStack) -> Given:
+async def given_of(
+    settings: Settings, ports: Ports, blobs: Blobs, *, stack: AsyncExitStack
+) -> SharedResources:
     """What the settings name, opened; it is closed with the stack.
 
     Raises:
@@ -50,7 +52,7 @@ async def given_of(settings: Settings, ports: Ports, blobs: Blobs, *, stack: Asy
     prompts = await anyio.to_thread.run_sync(read_prompts)
     folder = settings.data_dir / FOLDER if settings.user_tools else None
     plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
-    keeper = Keeper(settings.data_dir, plain(settings.master_key))
+    keeper = SecretBox(settings.data_dir, plain(settings.master_key))
     mcp = await stack.enter_async_context(
         open_mcp(
             settings,
@@ -65,4 +67,4 @@ async def given_of(settings: Settings, ports: Ports, blobs: Blobs, *, stack: Asy
     stack.push_async_callback(models.close)
     chosen = Chosen(settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None))
     stack.push_async_callback(chosen.close)
-    return Given(blobs, prompts, (), plugged, keeper, mcp, models, chosen)
+    return SharedResources(blobs, prompts, (), plugged, keeper, mcp, models, chosen)

@@ -32,7 +32,7 @@ _DIGESTS = b"bethink digests"
 
 
 @dataclass(slots=True)
-class Keeper:
+class SecretBox:
     """Seals texts: AES-256-GCM with a nonce of its own for each (NIST SP 800-38D).
 
     With the `given` key, 32 bytes in base64 or a passphrase of 16 characters or

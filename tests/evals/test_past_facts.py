@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bethink.clock import to_datetime, to_us
-from bethink.conversations import Said
+from bethink.conversations import PastMessage
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.memory import NewFact
 from bethink.recall.service import Hit
@@ -154,7 +154,7 @@ async def test_what_was_said_before_something_comes_first(minilm: MiniLmEmbeddin
     async with open_house(ports=ports_of(embeddings=minilm)) as house:
         begun = house.clock.now_us()
         talk = await house.new()
-        turns = [Said(text, begun + place * MONTH_S * 1_000_000) for place, text in enumerate(said)]
+        turns = [PastMessage(text, begun + place * MONTH_S * 1_000_000) for place, text in enumerate(said)]
         await house.app.conversations.take_over(house.me, talk, turns)
         house.clock.advance(4 * MONTH_S)
         for question, answer in (

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.agent.erasing import Erasing
 from bethink.agent.forks import Fork
-from bethink.conversations import MESSAGES, Edit
+from bethink.conversations import MESSAGES, ConversationEdit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
@@ -171,7 +171,7 @@ async def test_only_the_active_line_is_in_the_value_and_every_line_beside_it(
         assert said(redis, conversation) == [*edited, ("assistant", "Hello to you.")]
         beside = redis.client().hkeys(f"conversation:{conversation}:x")
         assert len([name for name in beside if name.startswith("m:")]) == 6
-        await house.app.conversations.edit(house.me, conversation, Edit(branch=0))
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(branch=0))
         await brought(house)
         assert ("user", "Once more") in said(redis, conversation)
 

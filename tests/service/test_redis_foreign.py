@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.conversations import Edit
+from bethink.conversations import ConversationEdit
 from bethink.errors import StorageError
 from bethink.llm.scripted import ScriptedLlm
 from tests.door import called
@@ -157,7 +157,7 @@ async def test_a_lost_data_directory_comes_back_from_redis(redis: RedisServer, t
         conversation = await house.new()
         await house.say("The first", conversation)
         (first, _) = await house.messages(conversation)
-        await house.app.conversations.edit(house.me, conversation, Edit(archived=True))
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(archived=True))
         await looked(house)
         before = (await house.app.conversations.get(house.me, conversation)).record
         messages = await house.messages(conversation)
@@ -170,10 +170,10 @@ async def test_a_lost_data_directory_comes_back_from_redis(redis: RedisServer, t
 
 
 async def test_temporary_conversations_stay_out(redis: RedisServer, tmp_path: Path) -> None:
-    from bethink.conversations import Start
+    from bethink.conversations import ConversationStart
 
     async with shared_house(tmp_path, redis.url) as house:
-        held = await house.app.conversations.begin(house.me, Start(temporary=True))
+        held = await house.app.conversations.begin(house.me, ConversationStart(temporary=True))
         await house.say("Between us", held.id)
         await looked(house)
     assert redis.client().keys("*conversation*") == []

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from bethink.app import open_app
 from bethink.clock import to_us
-from bethink.conversations import Said
+from bethink.conversations import PastMessage
 from bethink.memory import NewFact
 from bethink.settings import load_settings
 from tests.command_line import CommandLine, masked
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(20)
 SPOKEN = to_us(datetime(2024, 5, 8, 10, tzinfo=UTC))
 
 
-def told(plain: CommandLine, *said: Said) -> str:
+def told(plain: CommandLine, *said: PastMessage) -> str:
     """The id of a conversation in which this was said."""
 
     async def keep() -> str:
@@ -35,7 +35,7 @@ def told(plain: CommandLine, *said: Said) -> str:
 
 def test_facts_and_what_was_said_are_found_together_with_date_and_source(plain: CommandLine) -> None:
     plain.added("User keeps bees on the roof")
-    conversation = told(plain, Said("The bees\nswarmed today", SPOKEN, speaker="Ben"))
+    conversation = told(plain, PastMessage("The bees\nswarmed today", SPOKEN, speaker="Ben"))
     found = plain("memory", "search", "bees", "--model", "")
     assert masked(found.out) == snapshot("""\
 0.85  fact  <date>  User keeps bees on the roof  (person, <1>)
@@ -74,7 +74,7 @@ def test_facts_and_what_was_said_are_found_together_with_date_and_source(plain: 
 )
 def test_bounds_are_kept(bounds: tuple[str, ...], found: set[str], plain: CommandLine) -> None:
     plain.added("User keeps bees")
-    told(plain, Said("The bees of the neighbour swarmed today", SPOKEN))
+    told(plain, PastMessage("The bees of the neighbour swarmed today", SPOKEN))
     hits = plain("memory", "search", "bees", "--json", *bounds).documents
     assert {hit["kind"] for hit in hits} == found
 

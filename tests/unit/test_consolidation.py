@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from bethink.errors import BadInput, UnknownId
-from bethink.memory import Consolidated, Fact, NewFact, Source
+from bethink.memory import ConsolidationReport, Fact, NewFact, Source
 from tests.facts import active, the
 from tests.house import House, open_house
 from tests.unit.test_portability import everything
@@ -42,7 +42,7 @@ async def put_back(house: House, *contents: str, **more: object) -> list[Fact]:
     return [await the(house, fact.id) for fact in facts]
 
 
-async def consolidated(house: House, **how: float) -> Consolidated:
+async def consolidated(house: House, **how: float) -> ConsolidationReport:
     return await house.app.memory.consolidate(house.me, **{"share": 1.0, "threshold": 0.3, **how})  # pyright: ignore[reportArgumentType] - by name
 
 

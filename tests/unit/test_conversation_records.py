@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from bethink.app import open_app
-from bethink.conversations import CONVERSATIONS, MESSAGES, Start
+from bethink.conversations import CONVERSATIONS, MESSAGES, ConversationStart
 from bethink.conversations.service import TEMPORARY_US
 from bethink.llm.scripted import ScriptedLlm
 from bethink.settings import Settings
@@ -80,11 +80,11 @@ async def test_a_temporary_conversation_is_gone_a_day_after_its_last_change() ->
         made = (await door.http.post("/conversations", json={"temporary": True})).json()
         kept = await door.new()
         await door.chat(made["id"], "Hi")
-        await app.tidying.tidy(me)
+        await app.housekeeping.tidy(me)
         assert await app.conversations.has(me, made["id"])
         door.house.clock.advance(TEMPORARY_US / 1_000_000 + 1)
         with anyio.fail_after(120):
-            await app.tidying.tidy_all()
+            await app.housekeeping.tidy_all()
         left = await app.ports.store.scan(me.owner, Scan(CONVERSATIONS))
         assert [item.record.id for item in left.items] == [kept]
         assert not (await app.ports.store.scan(me.owner, Scan(MESSAGES))).items
@@ -101,7 +101,7 @@ async def test_what_was_said_in_a_deleted_conversation_is_soon_in_no_file(tmp_pa
     settings = Settings(data_dir=data)
     async with open_app(settings) as app:
         me = await app.accounts.authenticate(audience="test")
-        held = await app.conversations.begin(me, Start(temporary=True))
+        held = await app.conversations.begin(me, ConversationStart(temporary=True))
         run = await app.runs.start(me, held.id, f"My name is {secret}")
         async for _ in app.runs.follow(me, run):
             pass

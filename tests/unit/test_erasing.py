@@ -11,7 +11,7 @@ import pytest
 
 import bethink
 from bethink.agent.erasing import ERASED, Erasing
-from bethink.conversations import Start
+from bethink.conversations import ConversationStart
 from bethink.events import TextDelta
 from bethink.llm import Delta, LlmRequest
 from bethink.llm.script import ScriptedCall
@@ -46,7 +46,7 @@ async def lives(house: House, who: Principal) -> str:
     """A conversation with a file in it, a memory and a page; the conversation's id."""
     app = house.app
     await app.memory.add(who, NewFact("The user likes tea"))
-    talk = await app.conversations.begin(who, Start(title="Tea"))
+    talk = await app.conversations.begin(who, ConversationStart(title="Tea"))
     file = await app.files.add(who, talk.id, NewFile("tea.txt", "text/plain", b"tea"))
     run = await app.runs.start(who, talk.id, "Do I like tea?", files=[file.id])
     async for _ in app.runs.follow(who, run):

@@ -12,9 +12,9 @@ from bethink.agent.records import JOURNAL, RUNS
 from bethink.clock import to_datetime
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.forgetting.announcements import INTENTS, Intent
+from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.forgetting.receipt import OUTSIDE
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.selection import ForgetRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import FACTS, NewFact
@@ -139,7 +139,7 @@ async def test_earlier_versions_go_and_later_ones_only_where_they_say_it_still()
         first = (await memory.add(house.me, NewFact("Works at Initech"))).fact
         second = (await memory.edit(house.me, first.id, NewFact("Worked at Initech until May"))).fact
         third = (await memory.edit(house.me, second.id, NewFact("Works at Globex"))).fact
-        preview = await forgetting.preview(house.me, Wanted(ids=[first.id]))
+        preview = await forgetting.preview(house.me, ForgetRequest(ids=[first.id]))
         assert ([fact.id for fact in preview.facts], [fact.id for fact in preview.versions]) == (
             [first.id],
             [second.id],
@@ -192,7 +192,7 @@ async def test_nothing_is_forgotten_before_its_preview_was_confirmed() -> None:
             (await memory.add(house.me, NewFact(content))).fact.id
             for content in ("Worked at Initech as a clerk", "The boss at Initech was Bill", "Likes tea")
         ]
-        wanted = Wanted(query="Initech")
+        wanted = ForgetRequest(query="Initech")
         preview = await forgetting.preview(house.me, wanted)
         assert {fact.id for fact in preview.facts} == {*ids[:2]}
         assert await memory.count(house.me) == 3
@@ -200,7 +200,7 @@ async def test_nothing_is_forgotten_before_its_preview_was_confirmed() -> None:
             with pytest.raises(BadInput, match="no preview's token"):
                 await forgetting.confirm(house.me, wanted, token)
         with pytest.raises(Conflict, match="has changed"):
-            await forgetting.confirm(house.me, Wanted(query="tea"), preview.token)
+            await forgetting.confirm(house.me, ForgetRequest(query="tea"), preview.token)
         receipt = await forgetting.confirm(house.me, wanted, preview.token)
         assert {*receipt.facts} == {*ids[:2]}
         assert "Initech" not in await everything(house)
@@ -215,28 +215,28 @@ async def test_what_was_learnt_in_a_time_can_be_forgotten() -> None:
             house.clock.advance(3600)
             moments.append(to_datetime(house.clock.now_us()))
             await house.app.memory.add(house.me, NewFact(content))
-        wanted = Wanted(since=moments[1], until=moments[1] + timedelta(minutes=1))
+        wanted = ForgetRequest(since=moments[1], until=moments[1] + timedelta(minutes=1))
         preview = await house.app.forgetting.preview(house.me, wanted)
         assert [fact.content for fact in preview.facts] == ["Two"]
-        later = await house.app.forgetting.preview(house.me, Wanted(since=moments[1]))
+        later = await house.app.forgetting.preview(house.me, ForgetRequest(since=moments[1]))
         assert [fact.content for fact in later.facts] == ["Two", "Three"]
         await house.app.forgetting.confirm(house.me, wanted, preview.token)
         assert await house.app.memory.count(house.me) == 2
         with pytest.raises(BadInput, match="no time zone"):
-            await house.app.forgetting.preview(house.me, Wanted(since=moments[0].replace(tzinfo=None)))
+            await house.app.forgetting.preview(house.me, ForgetRequest(since=moments[0].replace(tzinfo=None)))
 
 
 @pytest.mark.parametrize(
     "wanted",
     [
-        Wanted(),
-        Wanted(ids=["a"], everything=True),
-        Wanted(query=" "),
-        Wanted(query="a", k=0),
-        Wanted(query="a", k=999),
+        ForgetRequest(),
+        ForgetRequest(ids=["a"], everything=True),
+        ForgetRequest(query=" "),
+        ForgetRequest(query="a", k=0),
+        ForgetRequest(query="a", k=999),
     ],
 )
-async def test_what_names_nothing_or_two_things_is_refused(wanted: Wanted) -> None:
+async def test_what_names_nothing_or_two_things_is_refused(wanted: ForgetRequest) -> None:
     async with open_house() as house:
         with pytest.raises(BadInput):
             await house.app.forgetting.preview(house.me, wanted)
@@ -246,7 +246,7 @@ async def test_what_is_written_down_of_a_forgetting_goes_when_it_is_complete() -
     async with open_house() as house:
         store, owner = house.app.ports.store, house.me.owner
         fact = (await house.app.memory.add(house.me, NewFact("One"))).fact
-        earlier = Intent(id="from an earlier version", at=0, state="done", facts=(fact.id,))
+        earlier = ForgetIntent(id="from an earlier version", at=0, state="done", facts=(fact.id,))
         await store.commit(owner, [Put(INTENTS, earlier)])
         await house.app.forgetting.forget(house.me, [fact.id])
         assert not (await store.scan(owner, Scan(INTENTS))).items

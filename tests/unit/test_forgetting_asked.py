@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from tests.command_line import CommandLine
 from tests.door import open_door
@@ -20,7 +20,7 @@ async def added(house: House, content: str, *, suggested: bool = False) -> str:
 
 async def doomed(house: House, query: str) -> set[str]:
     """What a preview of the query names."""
-    preview = await house.app.forgetting.preview(house.me, Wanted(query=query))
+    preview = await house.app.forgetting.preview(house.me, ForgetRequest(query=query))
     return {fact.content for fact in (*preview.facts, *preview.versions)}
 
 
@@ -46,7 +46,7 @@ async def test_a_question_finds_what_is_out_of_use(became: str, query: str) -> N
         assert fact is not None
         assert fact.state == became
         assert await doomed(house, query) == {"User works at Initech"}
-        wanted = Wanted(query=query)
+        wanted = ForgetRequest(query=query)
         token = (await house.app.forgetting.preview(house.me, wanted)).token
         receipt = await house.app.forgetting.confirm(house.me, wanted, token)
         assert receipt.facts == (old,)
@@ -69,7 +69,7 @@ async def test_a_question_that_more_answers_than_may_go_says_so() -> None:
                 house.me, await added(house, f"Initech paid in week {place}{place}")
             )
         forgetting = house.app.forgetting
-        few, enough = Wanted(query="Initech", k=3), Wanted(query="Initech", k=5)
+        few, enough = ForgetRequest(query="Initech", k=3), ForgetRequest(query="Initech", k=5)
         preview = await forgetting.preview(house.me, few)
         assert (len(preview.facts), preview.has_more) == (3, True)
         assert "More than this answers" in preview.told()

@@ -19,8 +19,8 @@ from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict
 from bethink.events import Event, RunDone, TextDelta, ToolFinished
-from bethink.forgetting.announcements import INTENTS, Intent, expecting
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.announcements import INTENTS, ForgetIntent, expecting
+from bethink.forgetting.selection import ForgetRequest
 from bethink.llm import Llm
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -190,12 +190,12 @@ async def test_decisions_about_two_calls_at_once_are_both_kept() -> None:
 async def test_a_commit_that_expects_what_was_before_is_refused() -> None:
     async with two_processes(ScriptedLlm([])) as two:
         store, owner = two.answering.app.ports.store, two.answering.me.owner
-        forgettings = two.answering.app.forgetting.forgettings
-        before = await forgettings.announced(owner)
-        await forgettings.announce(owner, "an intent")
+        announcements = two.answering.app.forgetting.announcements
+        before = await announcements.announced(owner)
+        await announcements.announce(owner, "an intent")
         with pytest.raises(Conflict):
             await store.commit(owner, [expecting(before)])
-        await store.commit(owner, [expecting(await forgettings.announced(owner))])
+        await store.commit(owner, [expecting(await announcements.announced(owner))])
 
 
 async def test_what_a_search_of_the_model_quoted_from_another_conversation_is_forgotten_with_it() -> None:
@@ -208,7 +208,7 @@ async def test_what_a_search_of_the_model_quoted_from_another_conversation_is_fo
         events = await house.say("What do I think of?", talk)
         (found,) = [event for event in events if isinstance(event, ToolFinished)]
         assert SECRET in found.text
-        wanted = Wanted(query=f"think of {SECRET}")
+        wanted = ForgetRequest(query=f"think of {SECRET}")
         preview = await house.app.forgetting.preview(house.me, wanted)
         await house.app.forgetting.confirm(house.me, wanted, preview.token)
         assert SECRET not in await everything(house)
@@ -222,9 +222,9 @@ async def test_a_run_keeps_nothing_of_what_a_process_began_to_forget_and_died() 
         fact, conversation = await told(two)
         run = await house.app.runs.start(house.me, conversation, "What do I dream of?")
         await two.until_text(run)
-        forgettings, owner = other.app.forgetting.forgettings, other.me.owner
-        intent = Intent(id="cut short", at=0, state="open", facts=(fact,))
-        await forgettings.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
+        announcements, owner = other.app.forgetting.announcements, other.me.owner
+        intent = ForgetIntent(id="cut short", at=0, state="open", facts=(fact,))
+        await announcements.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
         gate.set()
         await house.events(run)
         assert (await texts(other, conversation))[-1] == "[forgotten] Good night."
@@ -232,4 +232,4 @@ async def test_a_run_keeps_nothing_of_what_a_process_began_to_forget_and_died() 
         assert SECRET not in str(llm.requests[-1].messages)
         await other.app.forgetting.finish_all()
         assert SECRET not in await two.kept()
-        assert (await forgettings.announced(owner)).record.under_way == ()
+        assert (await announcements.announced(owner)).record.under_way == ()

@@ -16,7 +16,7 @@ from bethink.errors import BadInput, StorageError
 from bethink.events import ApprovalNeeded, RunDone
 from bethink.files import FILES
 from bethink.forgetting.announcements import INTENTS
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.selection import ForgetRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
@@ -169,7 +169,7 @@ async def test_pages_that_other_programs_use_go_only_after_that_was_shown(tmp_pa
     (tmp_path / "notes" / "cat.md").write_text(PAGE)
     async with open_house(ScriptedLlm([]), vault={"path": tmp_path / "notes"}) as one:
         await one.app.vault.sync(one.me.owner)
-        wanted = Wanted(everything=True, kinds=("pages",))
+        wanted = ForgetRequest(everything=True, kinds=("pages",))
         preview = await one.app.forgetting.preview(one.me, wanted)
         assert str(tmp_path / "notes") in preview.told()
         with pytest.raises(BadInput, match="other programs"):
@@ -365,9 +365,9 @@ async def test_what_was_found_by_words_goes_after_the_process_died_that_began_it
         for what in KINDS:
             await placed(door, what)
         forgetting = house.app.forgetting
-        wanted = Wanted(query=SECRET)
+        wanted = ForgetRequest(query=SECRET)
         preview = await forgetting.preview(house.me, wanted)
-        forgettings = forgetting.forgettings
+        announcements = forgetting.announcements
         dying = replace(forgetting, store=DyingStore(forgetting.store, state))
         with pytest.raises(StorageError):
             await dying.confirm(house.me, wanted, preview.token)
@@ -377,5 +377,5 @@ async def test_what_was_found_by_words_goes_after_the_process_died_that_began_it
         assert SECRET in await stored_of(house)
         await forgetting.finish_all()
         assert SECRET not in await stored_of(house)
-        assert (await forgettings.announced(owner)).record.under_way == ()
+        assert (await announcements.announced(owner)).record.under_way == ()
         assert [item async for item in records_of(forgetting.store, owner, Scan(INTENTS))] == []

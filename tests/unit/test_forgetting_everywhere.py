@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bethink.conversations import Said
+from bethink.conversations import PastMessage
 from bethink.engines.memory.store import MemoryStore
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -24,7 +24,7 @@ FACT = f"User was a clerk at {SECRET} under Quillfeather"
 async def told(house: House, said: str, at: int = AT, title: str | None = None) -> str:
     """A conversation in which the owner says something."""
     conversation = (await house.app.conversations.create(house.me, title=title)).id
-    await house.app.conversations.take_over(house.me, conversation, [Said(said, at=at)])
+    await house.app.conversations.take_over(house.me, conversation, [PastMessage(said, at=at)])
     return conversation
 
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from bethink.agent.forks import Fork
-from bethink.conversations import Edit
+from bethink.conversations import ConversationEdit
 from bethink.errors import Busy, UnknownId
 from bethink.llm.scripted import ScriptedLlm
 from bethink.principal import Principal
@@ -116,12 +116,14 @@ async def test_another_branch_cannot_be_chosen_while_it_is_being_answered() -> N
         first = (await house.messages(conversation))[0].id
         run = await house.app.runs.start(house.me, Fork(conversation, first, "edit"), "Else")
         with pytest.raises(Busy):
-            await house.app.conversations.edit(house.me, conversation, Edit(branch=0))
+            await house.app.conversations.edit(house.me, conversation, ConversationEdit(branch=0))
         with pytest.raises(Busy):
             await house.app.conversations.part(house.me, conversation, first)
         with pytest.raises(Busy):
             await house.app.runs.start(house.me, Fork(conversation, first, "edit"), "Third")
-        await house.app.conversations.edit(house.me, conversation, Edit(title="Renamed meanwhile"))
+        await house.app.conversations.edit(
+            house.me, conversation, ConversationEdit(title="Renamed meanwhile")
+        )
         gate.set()
         await house.events(run)
         said = [message.message.content for message in await house.messages(conversation)]

@@ -14,7 +14,7 @@ import pytest
 from bethink.clock import to_datetime, to_us
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput
-from bethink.memory import Changed, Doubt, Fact, NewFact, Source
+from bethink.memory import Doubt, Fact, FactChange, NewFact, Source
 from tests.facts import PARIS, ROME, TEA, active, found, the
 from tests.house import House, open_house, ports_of
 
@@ -28,7 +28,7 @@ async def say(
     content: str,
     message: str = "m",
     **more: Any,  # noqa: ANN401 - what a new fact has
-) -> Changed:
+) -> FactChange:
     source = Source(kind="conversation", id="talk", message=message)
     return await house.app.memory.add(house.me, NewFact(content, source=source, **more))
 

@@ -128,9 +128,9 @@ async def test_what_was_said_here_since_stays_when_the_conversation_grows(tmp_pa
     async with open_house(data_dir=tmp_path / "data") as house:
         await house.app.importing.run(house.me, written(tmp_path, chatgpt_talk("T", nodes, id="t")), TALKS)
         (talk,) = await held(house)
-        from bethink.conversations import Said
+        from bethink.conversations import PastMessage
 
-        await house.app.conversations.take_over(house.me, talk.id, [Said("Said here", 1)])
+        await house.app.conversations.take_over(house.me, talk.id, [PastMessage("Said here", 1)])
         more = [
             node("q", None, "user", "One"),
             node("a", "q", "assistant", "Two"),

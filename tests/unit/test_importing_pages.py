@@ -187,9 +187,9 @@ async def test_an_import_is_taken_back_whole_but_for_what_was_changed_since(tmp_
         done = await house.app.importing.run(house.me, path, Choice(into="both", topics="none"))
         talks = [item.record for item in (await house.app.conversations.list(house.me)).items]
         first, *_ = sorted(await pages(house))
-        from bethink.conversations import Said
+        from bethink.conversations import PastMessage
 
-        await house.app.conversations.take_over(house.me, talks[0].id, [Said("More", 1)])
+        await house.app.conversations.take_over(house.me, talks[0].id, [PastMessage("More", 1)])
         await house.app.vault.write(house.me, first, "# Mine now", by="person")
         undone = await house.app.importing.undo(house.me, done.id)
         assert undone.state == "undone"

@@ -116,7 +116,7 @@ async def aged(house: House) -> None:
 async def test_nothing_expires_unless_it_is_set() -> None:
     async with open_house() as house:
         await aged(house)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert len(await active(house)) == 4
 
 
@@ -125,7 +125,7 @@ async def test_what_is_old_and_matters_little_is_retracted_and_comes_back() -> N
     async with open_house(memory_retention_days=30) as house:
         await aged(house)
         assert (await troubles(house))["expiring"] == 1
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert await active(house) == {"Has a dog", "Has a son", "Is called Ann"}
         step = (await house.app.memory.log(house.me)).items[0].record
         assert (step.change, len(step.facts)) == ("expired", 1)
@@ -137,25 +137,25 @@ async def test_what_is_old_and_matters_little_is_retracted_and_comes_back() -> N
 async def test_what_expired_is_forgotten_after_a_further_time() -> None:
     async with open_house(memory_retention_days=30, memory_retention_forget_days=10) as house:
         await aged(house)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         ((touched,),) = [item.record.facts for item in (await house.app.memory.log(house.me, limit=1)).items]
         house.clock.advance(9 * DAY_S)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert (await the(house, touched.id)).state == "retracted"
         house.clock.advance(2 * DAY_S)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert await house.app.memory.get(house.me, [touched.id]) == (None,)
 
 
 async def test_what_was_brought_back_is_not_forgotten() -> None:
     async with open_house(memory_retention_days=30, memory_retention_forget_days=10) as house:
         await aged(house)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         step = (await house.app.memory.log(house.me)).items[0].record
         await house.app.memory.undo(house.me, step.undo or "")
         await house.app.memory.retract(house.me, step.facts[0].id)
         house.clock.advance(20 * DAY_S)
-        assert await house.app.tidying.retention.forget(house.me) == 0
+        assert await house.app.housekeeping.retention.forget(house.me) == 0
 
 
 @pytest.mark.requirement("R59", "C4", "U4")
@@ -164,20 +164,20 @@ async def test_duplicates_are_merged_in_the_background_and_never_while_storing()
         await put_back(house, *(f"Knows the number {n}" for n in range(12)), *TEA)
         await house.app.memory.add(house.me, NewFact("Has a dog"))
         assert len(await active(house)) == 15, "storing merges nothing but what is stored"
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert len(await active(house)) == 14
         await put_back(house, *CAT)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert len(await active(house)) == 16, "once a day"
         house.clock.advance(DAY_S + 1)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert len(await active(house)) == 15
 
 
 async def test_merging_in_the_background_can_be_switched_off() -> None:
     async with open_house(memory_consolidation=False) as house:
         await put_back(house, *(f"Knows the number {n}" for n in range(12)), *TEA)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         assert len(await active(house)) == 14
 
 
@@ -187,7 +187,7 @@ async def test_the_log_of_changes_goes_back_a_year() -> None:
         house.clock.advance(360 * DAY_S)
         await house.app.memory.edit(house.me, old.id, NewFact("Has two dogs"))
         house.clock.advance(6 * DAY_S)
-        await house.app.tidying.tidy(house.me)
+        await house.app.housekeeping.tidy(house.me)
         steps = [item.record.change for item in (await house.app.memory.log(house.me)).items]
         assert steps == ["superseded"]
         assert len(await house.app.memory.history(house.me, old.id)) == 2
@@ -197,7 +197,7 @@ async def test_one_process_tidies_at_a_time() -> None:
     async with open_house() as house:
         await put_back(house, *(f"Knows the number {n}" for n in range(12)), *TEA)
         other = Other(house.app.ports)
-        tidying = replace(house.app.tidying, bus=other)
+        tidying = replace(house.app.housekeeping, bus=other)
         await tidying.tidy(house.me)
         assert len(await active(house)) == 14
         assert other.asked == [f"tidying:{house.me.owner}"]
@@ -232,7 +232,7 @@ async def test_the_background_goes_on_after_a_fault(caplog: pytest.LogCaptureFix
                 failed.set()
                 raise ValueError(name)
 
-        tidying = replace(house.app.tidying, bus=Broken(house.app.ports))
+        tidying = replace(house.app.housekeeping, bus=Broken(house.app.ports))
         await house.app.memory.add(house.me, NewFact("Has a dog"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lambda: tidying.keep_tidy(first_s=0))
@@ -259,14 +259,14 @@ async def test_however_long_it_takes_nobody_else_begins_it() -> None:
         async def slow(principal: Principal) -> None:
             begun.append(principal.owner)
             house.clock.advance(1_000)
-            await beside.app.tidying.tidy(beside.me)
+            await beside.app.housekeeping.tidy(beside.me)
 
         async def again(principal: Principal) -> None:
             begun.append(principal.owner)
 
-        at_first = replace(house.app.tidying, let_go=slow)
-        object.__setattr__(beside.app.tidying, "let_go", again)
+        at_first = replace(house.app.housekeeping, let_go=slow)
+        object.__setattr__(beside.app.housekeeping, "let_go", again)
         await at_first.tidy(house.me)
         assert len(begun) == 1
-        await beside.app.tidying.tidy(beside.me)
+        await beside.app.housekeeping.tidy(beside.me)
         assert len(begun) == 2

@@ -14,7 +14,7 @@ from bethink.events import ToolProgress
 from bethink.mcp_server.families import FAMILIES, families_of, offers
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
-from bethink.people import Sought
+from bethink.people import PersonQuery
 from bethink.tool import ToolContext, tool
 from tests.house import House, open_house
 from tests.mcp_clients import MODES, Mode, Person, text_of, token_in, told
@@ -62,7 +62,7 @@ async def test_a_client_that_can_ask_its_person_has_them_asked(mode: Mode, *, ag
         result = await client.call_tool("delete_user", {"id": ada.id})
         (asked,) = person.asked
         assert "Ada Lovelace, ada@example.org" in asked
-        left = (await house.app.people.search(house.me, Sought())).people
+        left = (await house.app.people.search(house.me, PersonQuery())).people
         assert (bool(left), result.is_error) == (not agrees, not agrees)
 
 
@@ -83,7 +83,7 @@ async def test_a_client_that_cannot_ask_gets_a_token_for_what_was_shown_and_for_
         await people.update(house.me, ada.id, {"surname": "Byron"})
         changed = await client.call_tool("delete_user", {"id": ada.id, "confirm": token})
         assert "Ada Byron" in text_of(changed)
-        assert len((await people.search(house.me, Sought())).people) == 2
+        assert len((await people.search(house.me, PersonQuery())).people) == 2
         done = await client.call_tool("delete_user", {"id": ada.id, "confirm": token_in(changed)})
         assert done.structured_content == {"deleted": ada.id}
 

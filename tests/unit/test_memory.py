@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput, TooLarge, UnknownId
-from bethink.memory import FACTS, Changed, Fact, NewFact, Source
+from bethink.memory import FACTS, Fact, FactChange, NewFact, Source
 from bethink.memory.facts import clean, digest
 from bethink.principal import Principal
 from tests.facts import PARIS, ROME, TEA, active, the
@@ -29,7 +29,7 @@ async def test_a_fact_is_kept_with_what_was_said_of_it() -> None:
         )
         fact = await the(house, changed.fact.id)
         now = house.clock.now_us()
-    assert changed == Changed(fact, "added", f"added:{fact.id}")
+    assert changed == FactChange(fact, "added", f"added:{fact.id}")
     assert fact == Fact(
         id=fact.id,
         content="Lives in Paris",

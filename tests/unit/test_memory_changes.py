@@ -12,8 +12,8 @@ import pytest
 
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.memory import Changed, Fact, Memory, NewFact, Source
-from bethink.memory.facts import Before
+from bethink.memory import Fact, FactChange, Memory, NewFact, Source
+from bethink.memory.facts import EarlierShape
 from bethink.principal import Principal
 from bethink.store import Change, Store
 from tests.facts import PARIS, ROME, TEA, active, found, the
@@ -58,7 +58,7 @@ async def test_changing_only_importance_or_topics_keeps_the_fact_and_can_be_take
 
 
 def kept_of(fact: Fact) -> tuple[object, ...]:
-    return (fact.id, fact.weight, *(getattr(fact, name) for name in Before.__struct_fields__))
+    return (fact.id, fact.weight, *(getattr(fact, name) for name in EarlierShape.__struct_fields__))
 
 
 async def test_a_merge_is_taken_back_unless_the_fact_was_changed_since() -> None:
@@ -220,7 +220,7 @@ def contest(house: House, store: Contested) -> None:
     store.meddle = say_again
 
 
-ACTS: dict[str, Callable[[Memory, Principal, str], Awaitable[Changed]]] = {
+ACTS: dict[str, Callable[[Memory, Principal, str], Awaitable[FactChange]]] = {
     "superseded": lambda memory, me, id: memory.edit(me, id, ROME),
     "retracted": lambda memory, me, id: memory.retract(me, id),
     "merged": lambda memory, me, id: memory.add(me, PARIS),

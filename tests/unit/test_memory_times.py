@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bethink.memory import Changed, Fact, NewFact, Source
+from bethink.memory import Fact, FactChange, NewFact, Source
 from bethink.memory.dates import dated
 from tests.facts import the
 from tests.house import House, open_house
@@ -30,7 +30,7 @@ def at(house: House, days: Mapping[str, int]) -> Days:
     return {name: house.clock.now_us() + count * DAY for name, count in days.items()}
 
 
-async def say(house: House, content: str, days: Mapping[str, int] | None = None) -> Changed:
+async def say(house: House, content: str, days: Mapping[str, int] | None = None) -> FactChange:
     return await house.app.memory.add(house.me, NewFact(content, **at(house, days or {})))  # pyright: ignore[reportArgumentType] - by name
 
 

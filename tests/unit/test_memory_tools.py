@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bethink.agent.toolbox import Prepared
-from bethink.conversations import Said
+from bethink.conversations import PastMessage
 from bethink.events import Event, MemoryChanged
 from bethink.llm import ToolSchema
 from bethink.llm.script import ScriptedCall
@@ -168,7 +168,7 @@ async def test_a_search_finds_what_was_said_too_with_its_date_speaker_and_conver
     async with open_house(ScriptedLlm(["Bees need water."])) as house:
         await house.app.memory.add(house.me, NewFact("Keeps bees", "preferences"))
         elsewhere = await house.new()
-        told = Said("My bees\nswarmed in the garden", 1_683_540_000_000_000, speaker="Ben")
+        told = PastMessage("My bees\nswarmed in the garden", 1_683_540_000_000_000, speaker="Ben")
         await house.app.conversations.take_over(house.me, elsewhere, [told])
         talk = await house.new()
         await house.say("What do bees drink? I have two hives with bees.", talk)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
 from bethink.vault.files.page_writer import How
@@ -33,8 +33,8 @@ async def test_forgetting_takes_the_line_too(tmp_path: Path) -> None:
         fact = await stored(house, "Was treated for zembrovitis in Lund")
         await stored(house, "Likes tea")
         assert "zembrovitis" in told(tmp_path)
-        preview = await house.app.forgetting.preview(house.me, Wanted(ids=[fact]))
-        await house.app.forgetting.confirm(house.me, Wanted(ids=[fact]), preview.token)
+        preview = await house.app.forgetting.preview(house.me, ForgetRequest(ids=[fact]))
+        await house.app.forgetting.confirm(house.me, ForgetRequest(ids=[fact]), preview.token)
         await house.app.vault.sync(LOCAL_OWNER)
         await house.app.mirror.settle(LOCAL_OWNER)
         text = told(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from bethink.app import App, open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BethinkError
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.mirror import Mirror
 from bethink.mirror.diff import Look, Looking
@@ -53,7 +53,7 @@ class Two:
 
     async def forget(self, fact: str) -> None:
         """In the other process, all of it."""
-        wanted = Wanted(ids=[fact]) if fact else Wanted(query=SAID)
+        wanted = ForgetRequest(ids=[fact]) if fact else ForgetRequest(query=SAID)
         preview = await self.forgetting.forgetting.preview(self.me, wanted)
         await self.forgetting.forgetting.confirm(self.me, wanted, preview.token)
 

@@ -7,9 +7,9 @@ import pytest
 
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
-from bethink.forgetting.announcements import INTENTS, Intent
+from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.memory import NewFact
-from bethink.memory.steps import STEPS, Step
+from bethink.memory.steps import STEPS, LogStep
 from bethink.principal import Principal
 from bethink.store import Put, Scan
 from bethink.store.reading import owners_of
@@ -39,9 +39,9 @@ async def test_every_owner_is_met_once_and_in_order(count: int) -> None:
     names = [f"{number:03}" for number in range(count)]
     for place, name in enumerate(names):
         if place % 2:
-            await store.commit(name, [Put(INTENTS, Intent(id="i", at=0, state="open"))])
+            await store.commit(name, [Put(INTENTS, ForgetIntent(id="i", at=0, state="open"))])
         if place % 3 != 1:
-            await store.commit(name, [Put(STEPS, Step(id="s", at=0, change="added"))])
+            await store.commit(name, [Put(STEPS, LogStep(id="s", at=0, change="added"))])
     expected = [name for place, name in enumerate(names) if place % 2 or place % 3 != 1]
     assert [owner async for owner in owners_of(store, STEPS, INTENTS)] == expected
 
@@ -51,7 +51,7 @@ async def test_a_forgetting_that_was_cut_short_is_finished_at_the_next_start_who
     async with open_house(ports=ports) as house:
         facts = await remembered(house)
         for owner in ("ann", "bob"):
-            intent = Intent(id="cut short", at=0, state="open", facts=(facts[owner],))
+            intent = ForgetIntent(id="cut short", at=0, state="open", facts=(facts[owner],))
             await ports.store.commit(owner, [Put(INTENTS, intent)])
     async with open_house(ports=ports) as house:
         for owner in OWNERS:
@@ -63,7 +63,7 @@ async def test_what_is_too_old_expires_for_everybody() -> None:
     async with open_house(memory_retention_days=30) as house:
         await remembered(house)
         house.clock.advance(31 * 86_400)
-        await house.app.tidying.tidy_all()
+        await house.app.housekeeping.tidy_all()
         for owner in OWNERS:
             assert await house.app.memory.count(acting(house, owner), {"state": "active"}) == 0
 

@@ -13,12 +13,12 @@ import pytest
 from bethink.agent.deciding import Choice
 from bethink.errors import BadInput, EmailTaken, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished, ToolRequested
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.selection import ForgetRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolCall, ToolMessage
-from bethink.people import Sought, shown
+from bethink.people import PersonQuery, shown
 from bethink.principal import Principal
 from tests.door import open_door
 from tests.house import open_house, ports_of
@@ -143,22 +143,22 @@ async def test_a_search_holds_every_filter_and_pages() -> None:
             await people.create(
                 house.me, ADA | {"name": f"Ann {place}", "email": f"p{place}@example.org", "gender": gender}
             )
-        women = await people.search(house.me, Sought(gender="female"), limit=50)
+        women = await people.search(house.me, PersonQuery(gender="female"), limit=50)
         assert len(women.people) == 10
         assert {person.gender for person in women.people} == {"female"}
-        (one,) = (await people.search(house.me, Sought(email="P7@"))).people
+        (one,) = (await people.search(house.me, PersonQuery(email="P7@"))).people
         assert one.name == "Ann 7"
-        assert not (await people.search(house.me, Sought(name="ann", surname="turing"))).people
+        assert not (await people.search(house.me, PersonQuery(name="ann", surname="turing"))).people
         names: list[str] = []
         cursor: str | None = None
         while True:
-            page = await people.search(house.me, Sought(name="ann"), limit=7, cursor=cursor)
+            page = await people.search(house.me, PersonQuery(name="ann"), limit=7, cursor=cursor)
             names += [person.name for person in page.people]
             if (cursor := page.cursor) is None:
                 break
         assert names == [f"Ann {place}" for place in range(30)]
         with pytest.raises(BadInput, match="cursor"):
-            await people.search(house.me, Sought(), cursor="x")
+            await people.search(house.me, PersonQuery(), cursor="x")
 
 
 @pytest.mark.requirement("R3")
@@ -166,7 +166,7 @@ async def test_nobody_reads_anothers_people() -> None:
     async with open_house() as house:
         ada = await house.app.people.create(house.me, ADA)
         other = Principal(owner="somebody else")
-        assert not (await house.app.people.search(other, Sought())).people
+        assert not (await house.app.people.search(other, PersonQuery())).people
         for call in (house.app.people.get, house.app.people.delete):
             with pytest.raises(UnknownId):
                 await call(other, ada.id)
@@ -215,7 +215,7 @@ async def test_a_card_goes_in_and_nothing_of_it_is_kept_sent_on_or_shown() -> No
         assert not any(holds_card(repr(message)) for message in await house.messages(talk))
         # What the model is asked next holds its own call as it is kept.
         assert not holds_card(repr(llm.requests[-1]))
-        (ada,) = (await house.app.people.search(house.me, Sought())).people
+        (ada,) = (await house.app.people.search(house.me, PersonQuery())).people
         assert ada.credit_card is not None
         assert ada.credit_card.last == "1111"
         assert not holds_card(repr(ada))
@@ -246,7 +246,7 @@ async def test_a_card_of_a_call_that_waits_is_sealed_until_it_is_made(how: str) 
         assert [event.error for event in events if isinstance(event, ToolFinished)] == [None]
         assert not holds_card(repr(events))
         assert not (await house.app.runs.stored.get(house.me, run)).waiting
-        (ada,) = (await house.app.people.search(house.me, Sought())).people
+        (ada,) = (await house.app.people.search(house.me, PersonQuery())).people
         assert ada.surname == ("King" if how == "edit" else "Lovelace")
         assert ada.credit_card is not None
         assert ada.credit_card.last == ("4444" if how == "edit-card" else "1111")
@@ -263,7 +263,7 @@ async def test_a_sealed_call_whose_key_is_gone_is_a_sentence_and_changes_nothing
         assert await house.app.runs.decide(house.me, run, call=asked.call, choice=Choice("approve"))
         (finished,) = [event for event in await house.events(run) if isinstance(event, ToolFinished)]
         assert "another master key" in finished.text
-        assert not (await house.app.people.search(house.me, Sought())).people
+        assert not (await house.app.people.search(house.me, PersonQuery())).people
 
 
 async def test_a_call_that_cannot_be_made_keeps_no_card_either() -> None:
@@ -341,9 +341,9 @@ async def test_forgetting_reaches_what_records_tell() -> None:
             (await house.app.memory.add(house.me, NewFact(content))).fact.id
             for content in ("Bob was a clerk at Initech under Quillfeather", "Ada Lovelace works at Globex")
         ]
-        shown_first = await house.app.forgetting.preview(house.me, Wanted(ids=facts))
+        shown_first = await house.app.forgetting.preview(house.me, ForgetRequest(ids=facts))
         assert {told.name for told in shown_first.people} == {"Bob Smith", "Ada Lovelace"}
-        receipt = await house.app.forgetting.confirm(house.me, Wanted(ids=facts), shown_first.token)
+        receipt = await house.app.forgetting.confirm(house.me, ForgetRequest(ids=facts), shown_first.token)
         assert set(receipt.people) == {bob.id, eve.id}
         assert (await people.get(house.me, bob.id)).about_me == "Met at a fair. [forgotten] Likes tea."
         assert (await people.get(house.me, eve.id)).company is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, Said
+from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, PastMessage
 from bethink.errors import BadInput
 from bethink.export import ImportReport
 from bethink.llm.script import ScriptedCall
@@ -43,7 +43,7 @@ async def lived_in(house: House) -> str:
     house.clock.advance(3600)
     other = await house.new()
     await house.app.conversations.take_over(
-        house.me, other, [Said("Ahoy from Oslo", house.clock.now_us(), speaker="Kim")]
+        house.me, other, [PastMessage("Ahoy from Oslo", house.clock.now_us(), speaker="Kim")]
     )
     await house.app.conversations.change(house.me, other, title="Kim", archived=True)
     return conversation

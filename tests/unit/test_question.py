@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bethink.recall.question import Asked, read_question
+from bethink.recall.question import ParsedQuestion, read_question
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def read(text: str) -> Asked:
+def read(text: str) -> ParsedQuestion:
     return read_question(text, NOW)
 
 

@@ -18,7 +18,7 @@ from bethink.clock import FakeClock, to_datetime
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, CorruptDatabase
 from bethink.events import MemoryRecalled, RunDone, Warned
-from bethink.feature import Memento
+from bethink.feature import Recallable
 from bethink.index import Candidate, Candidates, IndexQuery
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
@@ -68,11 +68,11 @@ def candidate(id: str, lexical: float | None, dense: float | None, kind: str = "
 def recall_over(
     index: Found, importance: dict[str, float] | None = None, gone: set[str] | None = None
 ) -> Recall:
-    async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
+    async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         return [
             None
             if id in (gone or set())
-            else Memento(f"text of {id}", int(id, 36), (importance or {}).get(id, 0.5), None)
+            else Recallable(f"text of {id}", int(id, 36), (importance or {}).get(id, 0.5), None)
             for id in ids
         ]
 

@@ -16,7 +16,7 @@ from bethink.conversations import Conversation
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.events import RunDone, TextDelta
-from bethink.forgetting.barrier import Hush
+from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Change, Scan
 from tests.house import House, open_house, ports_of
@@ -47,7 +47,7 @@ async def _recorder(house: House) -> Recorder:
         process="here",
         started_at=house.clock.now_us(),
     )
-    hush = await Hush.listening(house.me.owner, house.app.forgetting.forgettings)
+    hush = await ForgetBarrier.listening(house.me.owner, house.app.forgetting.announcements)
     recorder = Recorder(house.me, run, held, conversations, Journal(first=1), hush)
     await recorder.begin([UserMessage("Where to?")])
     return recorder

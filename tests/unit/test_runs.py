@@ -278,11 +278,11 @@ async def test_what_is_kept_for_a_time_only_goes_in_one_tidying_of_owners_who_sa
         await store.commit("guest", [Put(TOOL_USES, use(f"{n}", house.clock.now_us())) for n in range(1_200)])
         house.clock.advance(86_400 * 300)
         await store.commit("guest", [Put(TOOL_USES, use("new", house.clock.now_us()))])
-        await house.app.tidying.tidy_all()
+        await house.app.housekeeping.tidy_all()
         assert await store.count(owner, JOURNAL, {}) == 0
         assert await store.count("guest", TOOL_USES, {}) == 1_201
         house.clock.advance(86_400 * 66)
-        await house.app.tidying.tidy_all()
+        await house.app.housekeeping.tidy_all()
         assert await store.count("guest", TOOL_USES, {}) == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
-from bethink.memory.steps import STEPS, Step
+from bethink.memory.steps import STEPS, LogStep
 from bethink.store import Delete, Put, Scan
 from bethink.store.reading import items_of, pages_of, records_of
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 async def stored(count: int) -> MemoryStore:
     store = MemoryStore(MemoryIndex())
-    steps = [Put(STEPS, Step(id=f"{number:03}", at=-number, change="added")) for number in range(count)]
+    steps = [Put(STEPS, LogStep(id=f"{number:03}", at=-number, change="added")) for number in range(count)]
     await store.commit("ann", steps)
     return store
 

@@ -9,7 +9,7 @@ import pytest
 
 from bethink.agent.deciding import Choice
 from bethink.agent.forks import Fork
-from bethink.conversations import MESSAGES, SUMMARIES, Edit
+from bethink.conversations import MESSAGES, SUMMARIES, ConversationEdit
 from bethink.errors import LlmError
 from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned
 from bethink.llm import Delta, LlmRequest
@@ -107,7 +107,7 @@ async def test_an_edit_of_what_is_covered_goes_on_without_the_summary() -> None:
         run = await house.app.runs.start(house.me, Fork(conversation, first, "edit"), "Else")
         await house.events(run)
         assert [message.content for message in llm.requests[-1].messages] == ["Else"]
-        await house.app.conversations.edit(house.me, conversation, Edit(branch=0))
+        await house.app.conversations.edit(house.me, conversation, ConversationEdit(branch=0))
         await house.say("Q4", conversation)
     assert '"summary":"They greeted."' in llm.requests[-2].messages[0].content
     assert "They greeted more." in llm.requests[-1].messages[0].content
@@ -136,7 +136,7 @@ async def test_the_model_names_a_conversation_but_never_one_that_a_person_named(
         assert (held.title, held.named_by) == ("A trip to Lisbon", "model")
         assert {one.job for one in held.spent} == {"chat", "title"}
         await house.say("And in June?", first)
-        await house.app.conversations.edit(house.me, second, Edit(title="Mine"))
+        await house.app.conversations.edit(house.me, second, ConversationEdit(title="Mine"))
         await house.say("Hi", second)
         await house.app.between_turns.finished()
         assert (await house.app.conversations.get(house.me, second)).record.title == "Mine"

@@ -9,7 +9,7 @@ import pytest
 
 from bethink.agent.repeated import Told, said_by
 from bethink.agent.threads import THREADS, Thread, Threads
-from bethink.conversations import Start
+from bethink.conversations import ConversationStart
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.redaction import FORGOTTEN
@@ -77,15 +77,15 @@ async def test_forgetting_takes_the_digests_of_what_was_said_and_leaves_the_answ
 async def test_what_is_said_while_something_is_forgotten_leaves_no_digest() -> None:
     async with client_of(ScriptedLlm(["One.", "Two."])) as client:
         house = client.door.house
-        heard = await house.app.runs.forgettings.announced(house.me.owner)
+        heard = await house.app.runs.announcements.announced(house.me.owner)
         threads = Threads(house.app.conversations, house.app.keeper)
-        place = await threads.place(house.me, (), Start())
+        place = await threads.place(house.me, (), ConversationStart())
         run = await house.app.runs.start(house.me, place, ZEBRA)
         await house.events(run)
         await forget(client, "The user lives in Ljubljana")
         record = await house.app.runs.stored.get(house.me, run)
         await threads.remember(house.me, record, said_by((), ZEBRA), heard=heard)
         assert await kept(house) == []
-        heard = await house.app.runs.forgettings.announced(house.me.owner)
+        heard = await house.app.runs.announcements.announced(house.me.owner)
         await threads.remember(house.me, record, said_by((), ZEBRA), heard=heard)
         assert [thread.message for thread in await kept(house)] == [record.message]

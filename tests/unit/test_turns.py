@@ -7,13 +7,13 @@ import pytest
 
 from bethink.agent.selection import selected
 from bethink.clock import to_datetime
-from bethink.conversations import MESSAGES, Conversation, Said, StoredMessage, turn_of
+from bethink.conversations import MESSAGES, Conversation, PastMessage, StoredMessage, turn_of
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.events import MemoryRecalled
 from bethink.llm.script import Rule, ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from bethink.recall.service import Hit, Question
+from bethink.recall.service import Hit, RecallQuestion
 from bethink.settings import Settings
 from tests.house import House, open_house, ports_of
 
@@ -25,7 +25,7 @@ SURE: float = Settings.model_fields["recall_min_score"].default
 
 
 async def turns(house: House, query: str, conversation: str | None = None) -> list[str]:
-    asked = Question(query, kinds={"turn"}, conversation=conversation)
+    asked = RecallQuestion(query, kinds={"turn"}, conversation=conversation)
     answer = await house.app.recall.ask(house.me, asked)
     return [hit.text for hit in answer.hits if hit.score >= SURE]
 
@@ -128,7 +128,10 @@ async def test_a_conversation_from_elsewhere_is_taken_over_with_its_speakers_and
         await house.app.conversations.take_over(
             house.me,
             conversation,
-            [Said("We met in Lisbon", 1_000_000, speaker="Ann"), Said("I remember", 2_000_000, "assistant")],
+            [
+                PastMessage("We met in Lisbon", 1_000_000, speaker="Ann"),
+                PastMessage("I remember", 2_000_000, "assistant"),
+            ],
         )
         (hit,) = await house.app.recall.search(house.me, "Lisbon", 1)
         assert (hit.speaker, hit.at.year, hit.conversation) == ("Ann", 1970, conversation)

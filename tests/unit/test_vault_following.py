@@ -24,7 +24,7 @@ KEY = {"Authorization": "Bearer program"}
 
 async def hide(door: Door) -> None:
     me = replace(door.house.me, audience="web")
-    await door.house.app.guarded.filters.add(me, Rule(pattern="email", action="mask"))
+    await door.house.app.visibility.filters.add(me, Rule(pattern="email", action="mask"))
 
 
 async def test_a_response_streamed_again_says_no_more_than_its_filters_leave(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from bethink.app import App, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import NotAllowed, UnknownId
-from bethink.forgetting.selection import Wanted
+from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.memory.facts import mark_of
 from bethink.principal import LOCAL_OWNER, Principal
@@ -136,7 +136,7 @@ async def test_what_only_pages_say_is_forgotten_by_a_question(tmp_path: Path) ->
         page = "# Work\nI was a clerk at Zembrovia under Quillfeather.\n\nIt rained for weeks.\n"
         change = await vault.write(me, "notes/work.md", page, by="person")
         await vault.write(me, "notes/tea.md", "# Tea\nI like tea.\n", by="person")
-        wanted = Wanted(query="clerk at Zembrovia under Quillfeather")
+        wanted = ForgetRequest(query="clerk at Zembrovia under Quillfeather")
         preview = await app.forgetting.preview(me, wanted)
         assert [(told.path, told.parts) for told in preview.pages] == [
             ("notes/work.md", ("I was a clerk at Zembrovia under Quillfeather.",))
@@ -160,7 +160,7 @@ async def test_whoever_is_not_to_see_all_is_shown_no_preview(tmp_path: Path) -> 
         wanted = await app.forgetting.meant(me, fact.id)
         stranger = replace(me, audience="mcp-http:claude")
         assert len((await app.forgetting.preview(stranger, wanted)).pages) == 1
-        await app.guarded.filters.add(replace(me, audience="web"), Rule(path="notes/*"))
+        await app.visibility.filters.add(replace(me, audience="web"), Rule(path="notes/*"))
         with pytest.raises(NotAllowed):
             await app.forgetting.preview(stranger, wanted)
         assert len((await app.forgetting.preview(replace(me, audience="web"), wanted)).pages) == 1

@@ -42,7 +42,7 @@ async def masked(tmp_path: Path, hidden: str) -> AsyncGenerator[Door]:
             await app.memory.add(me, NewFact(fact.format(hidden)))
         for said in SAID:
             await door.house.events(await app.runs.start(me, await door.house.new(), said.format(hidden)))
-        await app.guarded.filters.add(me, Rule(pattern=r"codename is \w+", action="mask"))
+        await app.visibility.filters.add(me, Rule(pattern=r"codename is \w+", action="mask"))
         yield door
 
 

@@ -146,8 +146,8 @@ async def planted(directory: Path, llm: ScriptedLlm | None = None) -> AsyncGener
         run = await app.runs.start(me, conversation, OWN_WORDS)
         await house.events(run)
         for rule in RULES:
-            await app.guarded.filters.add(me, rule)
-        await app.guarded.indexing.catch_up(me.owner)
+            await app.visibility.filters.add(me, rule)
+        await app.visibility.indexing.catch_up(me.owner)
         yield Planted(house, http, conversation, run)
 
 
@@ -227,7 +227,7 @@ async def test_no_route_of_the_vault_tells_a_program_what_is_hidden(tmp_path: Pa
                     assert not found, (method, url, more, body, found, answer)
                     assert "500" not in answer[:3], (method, url, body, answer)
         me = replace(at.house.me, audience="web")
-        jane = (await at.house.app.guarded.views.read(me, "entities/jane.md")).text
+        jane = (await at.house.app.visibility.views.read(me, "entities/jane.md")).text
         assert "Zyxomatosis" in jane
         assert "91,234 EUR" in jane
 
@@ -387,7 +387,7 @@ for folder, _, names in os.walk("/"):
         places = Workplaces(tmp_path / "code")
         async with Interpreters(places, tmp_path, Options()).opened(Supervisor().supervise) as interpreters:
             code = VaultCode(
-                Desk(at.house.app.guarded.views), interpreters, timeout_s=20, output_chars=50_000
+                Desk(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=50_000
             )
             try:
                 output = await code.run(ToolContext(agent, "", "", ""), look)

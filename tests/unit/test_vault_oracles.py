@@ -84,7 +84,7 @@ async def world(directory: Path, number: str, word: str, llm: ScriptedLlm) -> As
         conversation = await door.house.new()
         await door.house.events(await app.runs.start(me, conversation, f"The codename is {word}: {number}."))
         for rule in RULES:
-            await app.guarded.filters.add(me, rule)
+            await app.visibility.filters.add(me, rule)
         yield door
 
 
@@ -239,11 +239,11 @@ async def test_what_was_looked_through_stays_so_until_what_is_hidden_changes(tmp
     async with world(tmp_path, *WORLDS[0], ScriptedLlm(["Noted."])) as door:
         app, me = door.house.app, replace(door.house.me, audience="web")
         reader = replace(me, audience="rest")
-        first = await app.guarded.veil.of(reader)
+        first = await app.visibility.reader_filters.of(reader)
         await app.vault.write(me, "tea.md", "# Tea\n\n- kind: green\n", by="person")
-        assert await app.guarded.veil.of(reader) is first
+        assert await app.visibility.reader_filters.of(reader) is first
         await app.vault.write(me, "tea.md", "# Tea\n\n- salary: 44556\n", by="person")
-        now = await app.guarded.veil.of(reader)
+        now = await app.visibility.reader_filters.of(reader)
         assert now is not None
         assert now is not first
         assert "44556" not in now.text("It costs 44556.")

@@ -26,7 +26,7 @@ from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
 from bethink.vault.markdown.links import Resolver, unlinked
 from bethink.vault.search.search import Searching
-from bethink.visibility.service import Guarded
+from bethink.visibility.service import Visibility
 from tests.vaults import Kept, kept_in
 
 pytestmark = pytest.mark.timeout(60)
@@ -71,7 +71,7 @@ def mender(
     kept = kept_in(directory, store=store, max_file_bytes=max_file_bytes)
     for path, text in pages.items():
         kept.file(path, text)
-    return Mender(kept, Checking(Searching(kept.vault, Guarded.over(kept.vault).views)))
+    return Mender(kept, Checking(Searching(kept.vault, Visibility.over(kept.vault).views)))
 
 
 LINKED = {

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from bethink.conversations import Edit
+from bethink.conversations import ConversationEdit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.tool import ToolContext, tool
@@ -45,7 +45,7 @@ async def told_before(
         own = replace(house, me=replace(house.me, audience="web"))
         conversation = await own.new()
         await own.say(f"Write down that Jane is {SECRET}, and likes tea.", conversation)
-        await house.app.guarded.filters.add(own.me, Rule(pattern="email", action="mask"))
+        await house.app.visibility.filters.add(own.me, Rule(pattern="email", action="mask"))
         yield own, llm, conversation
 
 
@@ -67,8 +67,8 @@ async def test_a_restricted_run_is_not_told_what_was_said_before_the_filter(tmp_
 async def test_who_is_not_restricted_is_told_the_very_same_messages(tmp_path: Path) -> None:
     async with told_before(tmp_path, "All.") as (house, llm, conversation):
         owner = house.me
-        await house.app.guarded.filters.reset(owner)
-        await house.app.guarded.filters.add(owner, Rule(pattern="email", audiences=("rest",)))
+        await house.app.visibility.filters.reset(owner)
+        await house.app.visibility.filters.add(owner, Rule(pattern="email", audiences=("rest",)))
         await house.say("What did you say before?", conversation)
         first, *_ = llm.requests[-1].messages
         assert first.content == f"Write down that Jane is {SECRET}, and likes tea."
@@ -84,7 +84,7 @@ async def test_history_is_told_in_the_same_words_turn_after_turn(tmp_path: Path)
 
 async def test_what_a_conversation_is_for_is_told_without_what_is_hidden(tmp_path: Path) -> None:
     async with told_before(tmp_path, "Nothing.") as (house, llm, conversation):
-        edit = Edit(system=f"You write to {SECRET} alone.")
+        edit = ConversationEdit(system=f"You write to {SECRET} alone.")
         await house.app.conversations.edit(house.me, conversation, edit)
         await house.say("What are you for?", conversation)
         assert "You write to" in llm.requests[-1].system
@@ -108,8 +108,8 @@ async def test_a_summary_made_for_a_restricted_run_is_told_to_that_run_alone(tmp
     ):
         agents = replace(house, me=replace(house.me, audience="rest"))
         owner = house.me
-        await house.app.guarded.filters.reset(owner)
-        await house.app.guarded.filters.add(owner, Rule(pattern="email", audiences=("rest",)))
+        await house.app.visibility.filters.reset(owner)
+        await house.app.visibility.filters.add(owner, Rule(pattern="email", audiences=("rest",)))
         await agents.say("Go on.", here)
         await agents.say("Go on.", here)
         assert SECRET not in str(llm.requests[-2])
@@ -124,7 +124,7 @@ async def test_a_model_is_asked_in_words_not_to_tell_where_the_words_are_for_its
 ) -> None:
     llm = ScriptedLlm(["Yes.", "No."])
     async with open_house(llm, data_dir=tmp_path) as house:
-        await house.app.guarded.filters.add(
+        await house.app.visibility.filters.add(
             replace(house.me, audience="web"), Rule(text="Do not tell\nmy salary.", audiences=("rest*",))
         )
         for audience in ("rest:phone", "web"):

@@ -23,7 +23,7 @@ from bethink.vault.search.literal import grams_of, packed, unpacked
 from bethink.vault.search.query import Search
 from bethink.vault.search.regexes import required
 from bethink.vault.search.search import Searching
-from bethink.visibility.service import Guarded
+from bethink.visibility.service import Visibility
 from tests.command_line import CommandLine, masked
 from tests.house import open_house
 from tests.sample_vaults import healthcare, lay_out
@@ -38,8 +38,8 @@ class Room:
 
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
-        self.guarded = Guarded.over(kept.vault)
-        self.searching = Searching(kept.vault, self.guarded.views)
+        self.visibility = Visibility.over(kept.vault)
+        self.searching = Searching(kept.vault, self.visibility.views)
 
     async def paths(self, query: str, *filters: str, regex: bool = False, case: bool = False) -> list[str]:
         """The paths that a search finds, the best first."""
@@ -317,7 +317,7 @@ async def test_who_may_not_see_something_finds_nothing_of_it(tmp_path: Path, *, 
         user="[[secret]] and Berlin",
     )
     for rule in (Rule(field="phone"), Rule(section="Zembrovia"), Rule(path="secret.md")):
-        await here.guarded.filters.add(CLI, rule)
+        await here.visibility.filters.add(CLI, rule)
 
     async def paths(who: Principal, query: str) -> set[str]:
         found = await here.searching.search(who, Search(query, regex=is_pattern))
@@ -364,6 +364,6 @@ async def test_what_changes_while_the_catalogue_is_brought_up_to_date_is_told_th
     tmp_path: Path,
 ) -> None:
     here = await room(tmp_path, early="# Early")
-    searching = Overtaken(here.kept.vault, here.guarded.views)
+    searching = Overtaken(here.kept.vault, here.visibility.views)
     assert [page.path for page in await searching.told(LOCAL_OWNER)] == ["early.md"]
     assert [page.path for page in await searching.told(LOCAL_OWNER)] == ["early.md", "late.md"]

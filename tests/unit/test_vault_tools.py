@@ -41,7 +41,7 @@ class Bench:
 
     async def call(self, name: str, **arguments: object) -> ToolOutput:
         """What a tool answers; an error is an answer, too."""
-        desk = Desk(self.house.app.guarded.views)
+        desk = Desk(self.house.app.visibility.views)
         tools = {tool.name: tool for tool in vault_tools(desk)}
         context = ToolContext(self.house.me, "", "", "", emit=self.events.append)
         try:
@@ -152,7 +152,7 @@ async def test_pages_are_made_written_and_deleted_and_all_of_it_taken_back(tmp_p
 async def coding(at: Bench, tmp_path: Path) -> AsyncGenerator[VaultCode]:
     places, options = Workplaces(tmp_path / "code"), Options()
     async with Interpreters(places, tmp_path, options).opened(Supervisor().supervise) as interpreters:
-        yield VaultCode(Desk(at.house.app.guarded.views), interpreters, timeout_s=20, output_chars=8_000)
+        yield VaultCode(Desk(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=8_000)
 
 
 async def ran(at: Bench, code: VaultCode, source: str) -> ToolOutput:
@@ -267,7 +267,7 @@ async def test_a_link_by_another_name_leads_to_its_page(tmp_path: Path) -> None:
         await at.house.app.vault.sync(at.house.me.owner)
         followed = await at.call("go_to_link", link="[[jay|her]]", from_path="user.md")
         assert followed.memories == ("entities/jane.md",)
-        owner, filters = replace(at.house.me, audience="web"), at.house.app.guarded.filters
+        owner, filters = replace(at.house.me, audience="web"), at.house.app.visibility.filters
         await filters.add(owner, Rule(path="private"))
         await filters.add(owner, Rule(field="aliases", path="entities/jane.md"))
         for hidden in ("[[Bobby]]", "[[Jay]]"):

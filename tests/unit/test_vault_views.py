@@ -13,7 +13,7 @@ from bethink.errors import Conflict, NoSuchPage, NotAllowed, UnknownId
 from bethink.principal import Principal
 from bethink.vault.files.page_writer import How
 from bethink.vault.filters.rules import Rule
-from bethink.visibility.service import Guarded
+from bethink.visibility.service import Visibility
 from tests.house import House, open_house
 from tests.vaults import ME, Kept, kept_in
 
@@ -27,10 +27,10 @@ JANE = "# Jane\n\n- salary: 91234 EUR\n- friend: [[bob]]\n- age: 64\n"
 @dataclass(frozen=True, slots=True)
 class Guard:
     kept: Kept
-    guarded: Guarded
+    visibility: Visibility
 
     async def hide(self, **what: object) -> Rule:
-        return await self.guarded.filters.add(OWN, Rule(**what))  # pyright: ignore[reportArgumentType] - by name
+        return await self.visibility.filters.add(OWN, Rule(**what))  # pyright: ignore[reportArgumentType] - by name
 
 
 async def guard(directory: Path) -> Guard:
@@ -42,13 +42,13 @@ async def guard(directory: Path) -> Guard:
         "index.md": "[[jane]] and [[bob]] and [[index]]\n",
     }.items():
         await kept.written(path, text)
-    return Guard(kept, Guarded.over(kept.vault))
+    return Guard(kept, Visibility.over(kept.vault))
 
 
 async def test_a_hidden_page_is_not_there_for_who_must_not_see_it(tmp_path: Path) -> None:
     one = await guard(tmp_path)
     await one.hide(path="private")
-    views = one.guarded.views
+    views = one.visibility.views
     assert await views.paths(AGENT) == ["entities/jane.md", "index.md"]
     assert [entry.path for entry in await views.listed(AGENT)] == ["entities", "index.md"]
     assert "private" in [entry.path for entry in await views.listed(OWN)]
@@ -78,7 +78,7 @@ async def _said(call: object, kind: type[Exception] = NoSuchPage) -> str:
 async def test_what_is_seen_can_be_changed_and_what_is_hidden_stays(tmp_path: Path) -> None:
     one = await guard(tmp_path)
     await one.hide(field="salary")
-    views = one.guarded.views
+    views = one.visibility.views
     seen = await views.read(AGENT, "entities/jane.md")
     assert "91234" not in seen.text
     assert seen.size == len(seen.text.encode())
@@ -101,7 +101,7 @@ async def test_what_is_seen_can_be_changed_and_what_is_hidden_stays(tmp_path: Pa
 async def test_a_change_of_the_hidden_alone_is_no_change_for_who_does_not_see_it(tmp_path: Path) -> None:
     one = await guard(tmp_path)
     await one.hide(field="salary", action="mask")
-    views = one.guarded.views
+    views = one.visibility.views
     before = await views.read(AGENT, "entities/jane.md")
     await one.kept.written("entities/jane.md", JANE.replace("91234", "97531"))
     assert (await views.read(AGENT, "entities/jane.md")).version == before.version
@@ -124,7 +124,7 @@ async def test_a_change_of_the_hidden_alone_is_no_change_for_who_does_not_see_it
 async def test_who_is_restrained_takes_back_only_what_hides_nothing(tmp_path: Path) -> None:
     one = await guard(tmp_path)
     await one.hide(field="salary")
-    views = one.guarded.views
+    views = one.visibility.views
     hidden = await one.kept.written("entities/jane.md", JANE.replace("91234", "97531"))
     assert "filter" in await _said(views.undo(AGENT, hidden), NotAllowed)
     seen = await views.read(AGENT, "entities/jane.md")
@@ -140,7 +140,7 @@ async def test_who_is_restrained_takes_back_only_what_hides_nothing(tmp_path: Pa
 async def test_an_edit_cannot_bring_the_hidden_to_light(tmp_path: Path) -> None:
     one = await guard(tmp_path)
     await one.hide(field="salary", action="mask")
-    views = one.guarded.views
+    views = one.visibility.views
     seen = await views.read(AGENT, "entities/jane.md")
     text = seen.text.replace("- salary:", "- income:")
     assert "filter" in await _said(views.put(AGENT, "entities/jane.md", text, how=How("agent")), NotAllowed)
@@ -152,14 +152,14 @@ async def test_a_town_becomes_the_region_that_the_vault_names(tmp_path: Path) ->
     await one.kept.written("ann.md", "- home: Lyon\n- work: [[lyon]]\n- born_in: Nowhere\n")
     for name in ("home", "work", "born_in"):
         await one.hide(field=name, action="generalise")
-    seen = await one.guarded.views.read(AGENT, "ann.md")
+    seen = await one.visibility.views.read(AGENT, "ann.md")
     assert seen.text == "- home: the south-east\n- work: the south-east\n- born_in: [hidden]\n"
 
 
 async def test_only_the_owner_sees_and_changes_filters(tmp_path: Path) -> None:
     one = await guard(tmp_path)
     rule = await one.hide(path="private")
-    filters = one.guarded.filters
+    filters = one.visibility.filters
     for refused in (
         filters.list(AGENT),
         filters.add(AGENT, Rule(path="x")),
@@ -190,22 +190,22 @@ async def found(house: House, me: Principal, query: str) -> list[str]:
 
 async def test_recall_finds_for_each_reader_what_they_may_see(tmp_path: Path) -> None:
     async with searched(tmp_path) as house:
-        guarded = house.app.guarded
+        visibility = house.app.visibility
         assert len(await found(house, AGENT, "91234")) == 1
-        await guarded.filters.add(OWN, Rule(field="salary"))
-        await guarded.filters.add(OWN, Rule(path="private"))
+        await visibility.filters.add(OWN, Rule(field="salary"))
+        await visibility.filters.add(OWN, Rule(path="private"))
         # Before the index has caught up nothing of it is found at all.
         assert not any(
             "Jane" in text or "Bob" in text for text in await found(house, AGENT, "Jane salary 91234 bees")
         )
         assert "91234" in str(await found(house, OWN, "91234"))
-        await guarded.indexing.catch_up(ME.owner)
+        await visibility.indexing.catch_up(ME.owner)
         assert await found(house, AGENT, "91234 salary") == []
         assert await found(house, AGENT, "planted bees") == []
         (text,) = await found(house, AGENT, "age of Jane")
         assert text == "- friend: \n- age: 64"
         assert len(await found(house, OWN, "age of Jane")) == 1
         assert "91234" in str(await found(house, OWN, "91234"))
-        await guarded.filters.reset(OWN)
-        await guarded.indexing.catch_up(ME.owner)
+        await visibility.filters.reset(OWN)
+        await visibility.indexing.catch_up(ME.owner)
         assert "91234" in str(await found(house, AGENT, "91234"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from bethink.conversations import Said
+from bethink.conversations import PastMessage
 from bethink.memory import NewFact
 from tests.door import Door, open_door
 
@@ -210,7 +210,7 @@ async def test_recall_is_bounded_by_conversation_project_and_budget_and_says_wha
         await kept(door, "Keeps bees", valid_from="2020-01-01T00:00:00Z")
         conversations = door.house.app.conversations
         hive = await conversations.create(door.house.me, project="hive")
-        told = Said("The bees swarmed", 1_700_000_000_000_000, speaker="Ben")
+        told = PastMessage("The bees swarmed", 1_700_000_000_000_000, speaker="Ben")
         await conversations.take_over(door.house.me, hive.id, [told])
 
         async def asked(**bounds: object) -> dict[str, Any]:

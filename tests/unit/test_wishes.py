@@ -11,7 +11,7 @@ import pytest
 from bethink.agent.deciding import Choice
 from bethink.agent.loops import MEMORY_TOOLS
 from bethink.agent.wishes import Brought, Wishes
-from bethink.conversations import Start
+from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ApprovalNeeded, MemoryRecalled, RunDone, RunStarted, ToolFinished, ToolRequested
 from bethink.llm import ToolSchema
@@ -117,7 +117,7 @@ async def test_a_temporary_conversation_has_no_memory_whatever_is_wished() -> No
     llm = ScriptedLlm(["ok"])
     async with open_house(llm) as house:
         await house.app.memory.add(house.me, NewFact("User likes green tea", importance=1.0))
-        held = await house.app.conversations.begin(house.me, Start(temporary=True))
+        held = await house.app.conversations.begin(house.me, ConversationStart(temporary=True))
         events = await ask(house, "Which tea do I like?", held.id)
     assert not [event for event in events if isinstance(event, MemoryRecalled)]
     assert not {schema.name for schema in llm.requests[0].tools} & MEMORY_TOOLS

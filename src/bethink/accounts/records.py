@@ -70,7 +70,7 @@ class KeyUse(Record, frozen=True, kw_only=True):
     at: int
 
 
-class State(Record, frozen=True, kw_only=True):
+class AccountsState(Record, frozen=True, kw_only=True):
     """One record, put with every change: its version says whether what a process knows is still so."""
 
 
@@ -78,7 +78,7 @@ USERS = Collection("users", User, searchable=False)
 KEYS = Collection("access_keys", Key, ("user",), searchable=False)
 SIGN_INS = Collection("sign_ins", SignIn, ("user", "expires_at"), searchable=False)
 KEY_USES = Collection("key_uses", KeyUse, searchable=False)
-STATES = Collection("accounts_state", State, searchable=False)
+STATES = Collection("accounts_state", AccountsState, searchable=False)
 
 
 def new_secret(prefix: str) -> str:

@@ -23,9 +23,9 @@ from bethink.accounts.records import (
     STATE,
     STATES,
     USERS,
+    AccountsState,
     Key,
     SignIn,
-    State,
     User,
     checked_label,
     checked_name,
@@ -58,7 +58,7 @@ _MAX_SIGN_INS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AccountsSnapshot:
     """All users and keys, as of one version of the state."""
 
     version: int
@@ -81,7 +81,7 @@ class Known:
         )
 
 
-_UNREAD = Known(-1, {}, {})
+_UNREAD = AccountsSnapshot(-1, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +101,18 @@ class Register:
     bus: Bus
     new_id: Callable[[], str]
     monotonic_s: Callable[[], float] = time.monotonic
-    _known: Known = _UNREAD
+    _known: AccountsSnapshot = _UNREAD
     _by_digest: dict[str, Key] = field(default_factory=dict[str, Key], repr=False)
     _sign_ins: dict[str, SignIn] = field(default_factory=dict[str, SignIn], repr=False)
     _checked_s: float = float("-inf")
     _lock: anyio.Lock = field(default_factory=anyio.Lock, repr=False)
 
     @property
-    def last_known(self) -> Known:
+    def last_known(self) -> AccountsSnapshot:
         """All users and keys, as they were when they could last be read."""
         return self._known
 
-    async def known(self) -> Known:
+    async def known(self) -> AccountsSnapshot:
         """All users and keys, as they were less than half a second ago.
 
         Raises:
@@ -122,7 +122,7 @@ class Register:
             return self._known
         return await self.refresh()
 
-    async def refresh(self) -> Known:
+    async def refresh(self) -> AccountsSnapshot:
         """All users and keys as they are now."""
         async with self._lock:
             now_s = self.monotonic_s()
@@ -132,7 +132,9 @@ class Register:
                 # Before the first change there is nothing to read.
                 users = await self._all(USERS) if version else []
                 keys = await self._all(KEYS) if version else []
-                self._known = Known(version, {user.id: user for user in users}, {key.id: key for key in keys})
+                self._known = AccountsSnapshot(
+                    version, {user.id: user for user in users}, {key.id: key for key in keys}
+                )
                 self._by_digest = {key.digest: key for key in keys}
                 self._sign_ins = {}
             self._checked_s = now_s
@@ -166,7 +168,7 @@ class Register:
         name = checked_name(name)
         made: User | None = None
 
-        def change(known: Known) -> Sequence[Change]:
+        def change(known: AccountsSnapshot) -> Sequence[Change]:
             nonlocal made
             if known.named(name) is not None:
                 message = f"There is a user {name} already."
@@ -199,7 +201,7 @@ class Register:
         """
         made: User | None = None
 
-        def change(known: Known) -> Sequence[Change]:
+        def change(known: AccountsSnapshot) -> Sequence[Change]:
             nonlocal made
             held = _user(known, user)
             values: dict[str, Any] = {}
@@ -224,7 +226,7 @@ class Register:
         """
         gone: User | None = None
 
-        def change(known: Known) -> Sequence[Change]:
+        def change(known: AccountsSnapshot) -> Sequence[Change]:
             nonlocal gone
             gone = _user(known, user)
             return [
@@ -254,7 +256,7 @@ class Register:
             raise BadInput(message)
         made: Key | None = None
 
-        def change(known: Known) -> Sequence[Change]:
+        def change(known: AccountsSnapshot) -> Sequence[Change]:
             nonlocal made
             held = _user(known, user)
             made = Key(
@@ -281,7 +283,7 @@ class Register:
         signed_in = [item for item in await self._all(SIGN_INS) if item.key == key]
         made: Key | None = None
 
-        def change(known: Known) -> Sequence[Change]:
+        def change(known: AccountsSnapshot) -> Sequence[Change]:
             nonlocal made
             held = known.keys.get(key)
             if held is None or user not in (None, held.user):
@@ -311,10 +313,12 @@ class Register:
         return count
 
     @retry_conflicts
-    async def _change(self, change: Callable[[Known], Sequence[Change]]) -> None:
+    async def _change(self, change: Callable[[AccountsSnapshot], Sequence[Change]]) -> None:
         known = await self.refresh()
         changes = change(known)
-        await self.store.commit(OWNER, [*changes, Put(STATES, State(id=STATE), if_version=known.version)])
+        await self.store.commit(
+            OWNER, [*changes, Put(STATES, AccountsState(id=STATE), if_version=known.version)]
+        )
         await self.refresh()
         await self.bus.publish(TOPIC)
 
@@ -322,7 +326,7 @@ class Register:
         return [one async for one in records_of(self.store, OWNER, Scan(collection, limit=_PAGE))]
 
 
-def _user(known: Known, id: str) -> User:
+def _user(known: AccountsSnapshot, id: str) -> User:
     if (found := known.users.get(id)) is None:
         message = "There is no such user."
         raise UnknownId(message)

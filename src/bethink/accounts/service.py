@@ -20,7 +20,7 @@ from bethink.accounts.records import (
 )
 from bethink.accounts.register import FRESH_S, TOPIC
 from bethink.accounts.rights import ADMIN, SCOPES
-from bethink.accounts.signing import Signing
+from bethink.accounts.signing import BrowserSignIns
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.store import Put
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from bethink.accounts.records import User
-    from bethink.accounts.register import Known, Register
+    from bethink.accounts.register import AccountsSnapshot, Register
     from bethink.settings import Settings
     from bethink.supervision import Supervise
 
@@ -57,7 +57,7 @@ class Accounts:
     per_owner: Buckets = field(default_factory=lambda: Buckets(0))
     runs_at_once: int = 0
     sign_in_days: int = 30
-    signing: Signing = field(init=False)
+    signing: BrowserSignIns = field(init=False)
     _visits: dict[int, tuple[Principal, Callable[[], None]]] = field(
         default_factory=dict[int, tuple[Principal, "Callable[[], None]"]], repr=False
     )
@@ -66,7 +66,7 @@ class Accounts:
     _count: int = 0
 
     def __post_init__(self) -> None:
-        self.signing = Signing(self.register, self.sign_in_days)
+        self.signing = BrowserSignIns(self.register, self.sign_in_days)
 
     async def authenticate(
         self, *, audience: str, peer: str | None = None, credential: str | None = None
@@ -227,7 +227,7 @@ class Accounts:
             raise BadInput(message)
         return Principal(user.id, audience, _ALL if user.is_admin else _ALL - {ADMIN}, self.time_zone)
 
-    def _by_key(self, known: Known, text: str, *, audience: str, peer: str | None) -> Principal:
+    def _by_key(self, known: AccountsSnapshot, text: str, *, audience: str, peer: str | None) -> Principal:
         key = self.register.key_of(text)
         if key is None:
             raise self._refused("nobody has it", peer)
@@ -238,7 +238,9 @@ class Accounts:
         self._uses[key.id] = now
         return Principal(user.id, audience, _rights(key.scopes, user), self.time_zone, key=key.id)
 
-    async def _by_sign_in(self, known: Known, text: str, *, audience: str, peer: str | None) -> Principal:
+    async def _by_sign_in(
+        self, known: AccountsSnapshot, text: str, *, audience: str, peer: str | None
+    ) -> Principal:
         sign_in = await self.register.sign_in(digest_of(text))
         now = self.register.clock.now_us()
         if sign_in is None or now >= sign_in.expires_at:
@@ -252,7 +254,7 @@ class Accounts:
         rights = _rights(sign_in.scopes, user)
         return Principal(user.id, audience, rights, self.time_zone, key=sign_in.key, sign_in=sign_in.id)
 
-    def _enabled(self, known: Known, id: str, peer: str | None) -> User:
+    def _enabled(self, known: AccountsSnapshot, id: str, peer: str | None) -> User:
         user = known.users.get(id)
         if user is None or user.disabled_at is not None:
             raise self._refused(f"its user {user.name if user else id} is disabled", peer)

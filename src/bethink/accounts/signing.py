@@ -44,7 +44,7 @@ _log = log("accounts")
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class NewSignIn:
     """A new sign-in. `text` is for the cookie alone, and so is `browser`, by which it is known again."""
 
     record: SignIn
@@ -54,7 +54,7 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
-class Signing:
+class BrowserSignIns:
     """Signs in and out; a sign-in lasts `days`."""
 
     register: Register
@@ -64,7 +64,7 @@ class Signing:
     _by_address: Buckets = field(default_factory=lambda: Buckets(_FAILURES_OF_ADDRESS, "failed sign-ins"))
     _queue: Queue = field(default_factory=lambda: Queue(Buckets(_TRIES_OF_ADDRESS, "sign-ins")))
 
-    async def with_key(self, text: str, *, peer: str) -> Signed:
+    async def with_key(self, text: str, *, peer: str) -> NewSignIn:
         """Sign in with a key: the browser may do what the key may, for as long as the key lives.
 
         Raises:
@@ -90,7 +90,7 @@ class Signing:
         peer: str,
         browser: str = "",
         is_gone: Callable[[], Awaitable[bool]] = never,
-    ) -> Signed:
+    ) -> NewSignIn:
         """Sign in with a password, with all rights of its user; `browser` is what a former sign-in gave.
 
         `is_gone` tells while they wait for their turn whether nobody waits for the answer any more.
@@ -126,7 +126,7 @@ class Signing:
 
     async def _signed(
         self, user: User, scopes: tuple[str, ...], *, key: str | None, end: int, peer: str
-    ) -> Signed:
+    ) -> NewSignIn:
         text = new_secret(SIGN_IN_PREFIX)
         now = self.register.clock.now_us()
         record = SignIn(
@@ -134,7 +134,7 @@ class Signing:
         )
         await self.register.keep_sign_in(record)
         _log.info("%s signed in from %s", user.name, peer)
-        return Signed(record, user, text)
+        return NewSignIn(record, user, text)
 
     def _knows(self, browser: str, user: User) -> bool:
         """Whether the user signed in with this browser, and has had the same password since."""

@@ -18,7 +18,7 @@ from bethink.agent.summaries import Keeping
 from bethink.agent.wishes import NOTHING
 from bethink.errors import Conflict
 from bethink.events import Place, RunStarted
-from bethink.forgetting.barrier import Hush
+from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
 from bethink.store.retry import retry_conflicts
@@ -93,7 +93,7 @@ class Beginning:
         shade = await self.shades(reader)
         wishes = wished(wished_in(found.record, opening.wishes, opening.brought), shade)
         loop = self.loops.of(wishes, opening.brought, await self.kept_back(reader))
-        hush = await Hush.listening(principal.owner, self.stored.forgettings)
+        hush = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
@@ -139,7 +139,7 @@ class Beginning:
             Conflict: it goes on elsewhere by now, or was ended.
         """
         conversations = self.stored.conversations
-        hush = await Hush.listening(principal.owner, self.stored.forgettings)
+        hush = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         found = await self.stored.versioned(principal, run)
         record = found.record
         if not record.is_decided:

@@ -32,7 +32,7 @@ from bethink.events import (
     Usage,
     Warned,
 )
-from bethink.forgetting.barrier import Hush
+from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import Message, UserMessage
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from bethink.errands import Errand
     from bethink.events import StopReason
     from bethink.files import Files
-    from bethink.forgetting.announcements import Forgettings
+    from bethink.forgetting.announcements import Announcements
     from bethink.llm import Llm
     from bethink.llm.settled import Way
     from bethink.principal import Principal
@@ -70,7 +70,7 @@ class Delegating:
     context: Context
     bounds: Bounds
     new_id: Callable[[], str]
-    forgettings: Forgettings
+    announcements: Announcements
     audit: Audit
     tools: Callable[[Principal], Sequence[Tool]] = lambda _principal: ()
 
@@ -137,7 +137,7 @@ class Delegating:
             outside=outside or errand.outside,
         )
         # What is forgotten meanwhile is neither told to the model nor written by it.
-        request.heed(await Hush.listening(principal.owner, self.forgettings))
+        request.heed(await ForgetBarrier.listening(principal.owner, self.announcements))
         async with aclosing(loop.run(request)) as events:
             async for event in events:
                 if isinstance(event, ToolFinished):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversations, StoredMessage
     from bethink.events import Usage
     from bethink.llm import Llm
-    from bethink.memory import Changed, Memory
+    from bethink.memory import FactChange, Memory
     from bethink.principal import Principal
     from bethink.store import Versioned
 
@@ -167,10 +167,10 @@ class Extraction:
         ids = (turn.said, turn.answered)
         return await self.conversations.store.get(MESSAGES, turn.principal.owner, ids)
 
-    async def _keep(self, turn: Turn, facts: Sequence[NewFact], *, was: tuple[int, int]) -> list[Changed]:
+    async def _keep(self, turn: Turn, facts: Sequence[NewFact], *, was: tuple[int, int]) -> list[FactChange]:
         if not facts or not await self._is_unchanged(turn, was):
             return []
-        changed: list[Changed] = []
+        changed: list[FactChange] = []
         for fact in facts:
             try:
                 changed.append(await self.memory.add(turn.principal, fact))

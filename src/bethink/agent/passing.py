@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bethink.agent.runs import Runs
     from bethink.principal import Principal
-    from bethink.secrets_at_rest import Keeper
+    from bethink.secrets_at_rest import SecretBox
 
 _STEPS = 1_000
 """Commits at once at most, each of some records; what is left then goes in the next hour."""
@@ -26,7 +26,7 @@ class Passing:
     """Lets go of what has passed; runs are made after what calls it."""
 
     runs: Callable[[], Runs]
-    keeper: Keeper
+    keeper: SecretBox
 
     async def __call__(self, principal: Principal) -> None:
         """Remove the owner's temporary conversations that have not changed for a day, and all said in them.

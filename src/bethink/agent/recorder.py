@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.conversations import Conversations
-    from bethink.forgetting.barrier import Hush
+    from bethink.forgetting.barrier import ForgetBarrier
     from bethink.principal import Principal
     from bethink.store import Change
 
@@ -85,7 +85,7 @@ class Recorder:
     conversation: Versioned[Conversation]
     conversations: Conversations
     journal: Journal
-    hush: Hush
+    hush: ForgetBarrier
     aside: bool = False
     wishes: Wishes = NO_WISHES
     lookup: bool = False

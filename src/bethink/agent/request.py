@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bethink.events import Event, Recalled
-    from bethink.forgetting.barrier import Hush
+    from bethink.forgetting.barrier import ForgetBarrier
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
     from bethink.redaction import Redaction
@@ -157,7 +157,7 @@ class RunRequest:
         """Whether a call says what was forgotten since the run began: it was asked for before that."""
         return any(gone.arguments(arguments, close=False)[1] for gone in self._gone)
 
-    def heed(self, hush: Hush) -> None:
+    def heed(self, hush: ForgetBarrier) -> None:
         """Tell the model nothing, and let no call store, what `hush` hears is forgotten."""
         self.forgotten = hush
         hush.tell(self.forget)

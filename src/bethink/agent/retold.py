@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from bethink.messages import Attachment, Message, ToolCall
     from bethink.principal import Principal
     from bethink.tool import Tool, ToolOutput
-    from bethink.visibility.reader_filter import Shade
+    from bethink.visibility.reader_filter import ReaderFilter
 
 _OWN_WORDS: Final = frozenset({"execute_code", "store_memory", "search_memory"})
 """Tools that say again what a call says, beside what is looked through already: by what the vault hides
 their answers are not looked through once more, or each number that code prints would be a guess answered."""
 
-Shades = Callable[["Principal"], Awaitable["Shade | None"]]
+Shades = Callable[["Principal"], Awaitable["ReaderFilter | None"]]
 """Gives what a reader is not told."""
 
 KeptBack = Callable[["Principal"], Awaitable["Sequence[str]"]]
@@ -49,14 +49,14 @@ async def nothing_kept_back(principal: Principal) -> Sequence[str]:
     return ()
 
 
-async def retold(earlier: Earlier, shade: Shade | None) -> Earlier:
+async def retold(earlier: Earlier, shade: ReaderFilter | None) -> Earlier:
     """The same messages at the same places, saying no more than their reader may know."""
     if shade is None or not (earlier.messages or earlier.summary):
         return earlier
     return await anyio.to_thread.run_sync(_retold, earlier, shade)
 
 
-async def veiled(output: ToolOutput, tool: Tool, shade: Shade | None) -> ToolOutput:
+async def veiled(output: ToolOutput, tool: Tool, shade: ReaderFilter | None) -> ToolOutput:
     """What a tool answers without what is hidden; what Bethink fetches from the net is not the owner's."""
     if shade is None or tool.name in SEEN or (tool.effect == "egress" and not tool.source):
         return output
@@ -65,20 +65,20 @@ async def veiled(output: ToolOutput, tool: Tool, shade: Shade | None) -> ToolOut
     return await anyio.to_thread.run_sync(shade.output, output)
 
 
-def wished(wishes: Wishes, shade: Shade | None) -> Wishes:
+def wished(wishes: Wishes, shade: ReaderFilter | None) -> Wishes:
     """The wishes without what filters hide of what the conversation is for."""
     if shade is None or not wishes.system:
         return wishes
     return msgspec.structs.replace(wishes, system=shade.text(wishes.system))
 
 
-def _retold(earlier: Earlier, shade: Shade) -> Earlier:
+def _retold(earlier: Earlier, shade: ReaderFilter) -> Earlier:
     messages = [_message(message, shade) for message in earlier.messages]
     summary = shade.text(earlier.summary) if earlier.summary else ""
     return replace(earlier, messages=messages, summary=summary)
 
 
-def _message(message: Message, shade: Shade) -> Message:
+def _message(message: Message, shade: ReaderFilter) -> Message:
     files = tuple(_file(file, shade) for file in getattr(message, "attachments", ()))
     match message:
         case UserMessage(content=content):
@@ -101,7 +101,7 @@ def _message(message: Message, shade: Shade) -> Message:
             )
 
 
-def _call(call: ToolCall, shade: Shade) -> ToolCall:
+def _call(call: ToolCall, shade: ReaderFilter) -> ToolCall:
     try:
         was = msgspec.json.decode(call.arguments)
     except msgspec.DecodeError:
@@ -110,5 +110,5 @@ def _call(call: ToolCall, shade: Shade) -> ToolCall:
     return call if now == was else msgspec.structs.replace(call, arguments=msgspec.json.encode(now).decode())
 
 
-def _file(file: Attachment, shade: Shade) -> Attachment:
+def _file(file: Attachment, shade: ReaderFilter) -> Attachment:
     return msgspec.structs.replace(file, name=shade.text(file.name))

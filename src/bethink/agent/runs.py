@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversations
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
-    from bethink.forgetting.announcements import Forgettings
+    from bethink.forgetting.announcements import Announcements
     from bethink.principal import Principal
     from bethink.supervision import Supervise
 
@@ -89,7 +89,7 @@ class Runs:
     """
 
     conversations: Conversations
-    forgettings: Forgettings
+    announcements: Announcements
     bus: Bus
     commands: Commands
     rules: Rules
@@ -119,7 +119,7 @@ class Runs:
 
     def __post_init__(self) -> None:
         stored = StoredRuns(
-            self.conversations, self.forgettings, self.bus, self._live.__contains__, self.max_wait_s
+            self.conversations, self.announcements, self.bus, self._live.__contains__, self.max_wait_s
         )
         deciding = Deciding(stored, self.loops.toolbox, self.rules, self._go_on)
         beginning = Beginning(stored, self.commands, self.loops, self.shades, self.kept_back)

@@ -10,7 +10,7 @@ import msgspec
 
 from bethink.agent.threads import without_digests
 from bethink.conversations import CONVERSATIONS, MESSAGES, NEW_TITLE, SUMMARIES
-from bethink.forgettable import Forgettable, Place, Taken, left_of, places_in
+from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
 from bethink.forgetting.occurrences import indexed, redacted
 from bethink.messages import UserMessage
 from bethink.redaction import redaction_of_everything
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bethink.embeddings import Embeddings
     from bethink.files import Files
     from bethink.forgettable import Holding
-    from bethink.forgetting.occurrences import Found
+    from bethink.forgetting.occurrences import Occurrences
     from bethink.importing import Importing
     from bethink.index import Index
     from bethink.principal import Principal
@@ -62,7 +62,7 @@ class Spoken:
         """See `Runs.hush`."""
         await self.runs().hush(owner)
 
-    async def forget(self, owner: str, found: Found) -> Sequence[Change]:
+    async def forget(self, owner: str, found: Occurrences) -> Sequence[Change]:
         """The changes by which nothing that was said or made says it any more, nor a digest of it is left."""
         gone, runs = found.redaction, self.runs()
         saying = await self.files.forget(owner, partial(gone.says_in, close=False))
@@ -98,7 +98,7 @@ class Spoken:
             _KIND, "conversation", _KIND, count, titles, kept, find=self._holding, take=self._taken
         )
 
-    async def _holding(self, owner: str, holding: Holding) -> list[Place]:
+    async def _holding(self, owner: str, holding: Holding) -> list[TextPlace]:
         """Titles, projects and system prompts that hold some words."""
         conversations = records_of(self.runs().conversations.store, owner, Scan(CONVERSATIONS, limit=_PAGE))
         return [
@@ -109,7 +109,7 @@ class Spoken:
             if not (place.field == "title" and held.named_by == "words")
         ]
 
-    async def _taken(self, owner: str, places: Sequence[Place]) -> Taken:
+    async def _taken(self, owner: str, places: Sequence[TextPlace]) -> Removal:
         """Conversations under other names, in no project."""
         store = self.runs().conversations.store
         changes: list[Change] = []
@@ -127,7 +127,7 @@ class Spoken:
                 )
                 changes.append(Put(CONVERSATIONS, now, item.version))
                 changes += await self._moved(owner, now) if "project" in left else []
-        return Taken(changes, gone)
+        return Removal(changes, gone)
 
     async def _moved(self, owner: str, held: Conversation) -> list[Change]:
         """What was said in a conversation that is in another project, to be found there."""

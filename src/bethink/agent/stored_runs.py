@@ -25,7 +25,7 @@ from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
-from bethink.forgetting.barrier import Hush
+from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.store import DeleteAll, Put, Scan
 from bethink.store.reading import items_of, owners_of, pages_of, records_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.conversations import Conversation, Conversations, StoredMessage
-    from bethink.forgetting.announcements import Forgettings
+    from bethink.forgetting.announcements import Announcements
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Versioned
@@ -60,7 +60,7 @@ class StoredRuns:
     """
 
     conversations: Conversations
-    forgettings: Forgettings
+    announcements: Announcements
     bus: Bus
     is_live: Callable[[str], bool]
     max_wait_s: float
@@ -300,7 +300,7 @@ class StoredRuns:
             await self.conversations.store.commit(principal.owner, [Put(RUNS, taken, found.version)])
         except Conflict as error:
             raise Busy from error
-        hush = await Hush.listening(principal.owner, self.forgettings)
+        hush = await ForgetBarrier.listening(principal.owner, self.announcements)
         recorder = Recorder(principal, taken, held, self.conversations, Journal(), hush)
         counted = run.state == "waiting"
         for numbered in await self.events(principal, run.id, Place(0)):

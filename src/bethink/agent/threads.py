@@ -21,7 +21,7 @@ from bethink.agent.repeated import answers_in, is_repeated, said_by, turn_behind
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
-    Start,
+    ConversationStart,
     StoredMessage,
     appended,
     continued,
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from bethink.agent.records import Run
     from bethink.agent.repeated import Told
     from bethink.conversations import Conversation, Conversations
-    from bethink.forgetting.announcements import Announced
+    from bethink.forgetting.announcements import AnnouncementState
     from bethink.principal import Principal
-    from bethink.secrets_at_rest import Keeper
+    from bethink.secrets_at_rest import SecretBox
     from bethink.store import Change, Store, Versioned
 
 _CANDIDATES: Final = 20
@@ -86,9 +86,9 @@ class Threads:
     """Finds and remembers conversations by what was said in them."""
 
     conversations: Conversations
-    keeper: Keeper
+    keeper: SecretBox
 
-    async def place(self, principal: Principal, history: Sequence[Told], start: Start) -> str:
+    async def place(self, principal: Principal, history: Sequence[Told], start: ConversationStart) -> str:
         """The conversation that goes on behind a history, which ends in an answer; else a new one.
 
         Only a temporary one, where a temporary one would `start`, and else none
@@ -144,7 +144,7 @@ class Threads:
         return await place_of(self.conversations, principal, conversation, calls=calls) or conversation
 
     async def remember(
-        self, principal: Principal, run: Run, said: str, *, heard: Versioned[Announced]
+        self, principal: Principal, run: Run, said: str, *, heard: Versioned[AnnouncementState]
     ) -> None:
         """Have a history that ends in the message of a run lead to its conversation; `said` is its `said_by`.
 

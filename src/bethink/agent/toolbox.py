@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bethink.events import Event
     from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
-    from bethink.secrets_at_rest import Keeper
+    from bethink.secrets_at_rest import SecretBox
     from bethink.tool import Effect
 
 ToolSource = Callable[[], Sequence[Tool]]
@@ -105,7 +105,7 @@ class Toolbox:
     sources: Sequence[ToolSource] = ()
     enabled: bool = True
     most: int = 30
-    keeper: Keeper | None = field(default=None, repr=False)
+    keeper: SecretBox | None = field(default=None, repr=False)
     redacting: Redacting = field(default_factory=Redacting)
     shades: Shades = field(default=no_shade, repr=False)
     delegate: Delegate | None = field(default=None, repr=False)

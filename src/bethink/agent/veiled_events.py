@@ -24,10 +24,10 @@ from bethink.events import (
 
 if TYPE_CHECKING:
     from bethink.events import Event
-    from bethink.visibility.reader_filter import Shade
+    from bethink.visibility.reader_filter import ReaderFilter
 
 
-def veiled(event: Event, shade: Shade) -> Event:
+def veiled(event: Event, shade: ReaderFilter) -> Event:
     """An event that tells no more than its reader may know."""
     replace = msgspec.structs.replace
     match event:

@@ -19,7 +19,7 @@ import msgspec
 
 from bethink.app import App, Ports, open_app
 from bethink.clock import SystemClock
-from bethink.conversations import KIND, Said
+from bethink.conversations import KIND, PastMessage
 from bethink.engines.memory.bus import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
@@ -158,7 +158,7 @@ async def _keep(app: App, principal: Principal, dialogue: Dialogue) -> dict[str,
         conversation = await app.conversations.create(principal, title=session)
         for start in range(0, len(places), _TAKEN_OVER_AT_ONCE):
             turns = [dialogue.turns[place] for place in places[start : start + _TAKEN_OVER_AT_ONCE]]
-            said = [Said(turn.text, turn.at, turn.role, turn.speaker) for turn in turns]
+            said = [PastMessage(turn.text, turn.at, turn.role, turn.speaker) for turn in turns]
             ids = await app.conversations.take_over(principal, conversation.id, said)
             names |= dict(zip(ids, (turn.id for turn in turns), strict=True))
     await Vectors(app.ports.store, app.ports.index, app.ports.embeddings).fill(principal.owner)

@@ -11,7 +11,7 @@ from bethink.cli.session import opened
 from bethink.errors import BethinkError
 
 if TYPE_CHECKING:
-    from bethink.accounts.register import Known
+    from bethink.accounts.register import AccountsSnapshot
     from bethink.settings import Settings
 
 _PART = "users and keys"
@@ -40,7 +40,7 @@ def users(options: Namespace, settings: Settings) -> Check:
     return ok(_PART, told)
 
 
-def _counted(known: Known, now_us: int) -> str:
+def _counted(known: AccountsSnapshot, now_us: int) -> str:
     keys = known.keys.values()
     live = sum(key.is_live(now_us) for key in keys)
     revoked = sum(key.revoked_at is not None for key in keys)
@@ -51,7 +51,7 @@ def _counted(known: Known, now_us: int) -> str:
     return f"{users}{shut}; {live} live {'key' if live == 1 else 'keys'}, {ended}"
 
 
-def _shut_out(known: Known, now_us: int) -> list[str]:
+def _shut_out(known: AccountsSnapshot, now_us: int) -> list[str]:
     """Enabled users with neither a live key nor a password, administrators said to be such."""
     return [
         f"{user.name} (administrator)" if user.is_admin else user.name

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.cli.terminal import Screen
-    from bethink.forgetting.receipt import Preview, Receipt, Said
-    from bethink.memory import Changed, Consolidated, Doubt, Fact, Merge, Step
+    from bethink.forgetting.receipt import MessageExcerpt, Preview, Receipt
+    from bethink.memory import ConsolidationReport, Doubt, Fact, FactChange, LogStep, Merge
 
 _FIRST = 20
 """Lines of all that would go, shown before it is agreed to."""
@@ -61,7 +61,7 @@ class FactLines:
             f"  {fact.content}"
         )
 
-    def changed(self, result: Changed, word: str | None = None) -> None:
+    def changed(self, result: FactChange, word: str | None = None) -> None:
         """What became of a fact, in a `word` or the usual one, and how to take it back."""
         if self.is_json:
             told: dict[str, Any] = {"change": result.change, "undo": result.undo, "count": result.count}
@@ -79,7 +79,7 @@ class FactLines:
         if result.undo is not None:
             self.screen.note(f"undo: bethink memory undo {result.undo}")
 
-    def step(self, step: Step, first: Fact | None) -> None:
+    def step(self, step: LogStep, first: Fact | None) -> None:
         """A change of the past; `first` of the facts that it changed, None where that is forgotten."""
         if self.is_json:
             told = {"id": step.id, "at": _rfc3339(step.at), "change": step.change, "undo": step.undo}
@@ -97,7 +97,7 @@ class FactLines:
         for fact in merge.gone:
             self.screen.line(f"  <- {fact.content}  ({fact.id})")
 
-    def consolidated(self, done: Consolidated) -> None:
+    def consolidated(self, done: ConsolidationReport) -> None:
         """What was merged, or would be, as one object."""
         merges = [
             {"kept": _document(merge.kept), "gone": [_document(fact) for fact in merge.gone]}
@@ -186,7 +186,7 @@ class FactLines:
             *(preview.whole.lines if preview.whole else ()),
         ]
 
-    def _said(self, said: Said) -> str:
+    def _said(self, said: MessageExcerpt) -> str:
         who = "you" if said.by_owner else "Bethink"
         return f"{who} said, {self._time(said.at)}: {' … '.join(said.sentences)}"
 

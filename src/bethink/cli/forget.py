@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
 from bethink.errors import BadInput, UnknownId
-from bethink.forgetting.selection import MAX_FOUND, Wanted
+from bethink.forgetting.selection import MAX_FOUND, ForgetRequest
 
 if TYPE_CHECKING:
     import argparse
@@ -48,8 +48,8 @@ def forget(session: Session, lines: FactLines, options: argparse.Namespace) -> i
     return Exit.OK
 
 
-def _wanted(options: argparse.Namespace, zone: ZoneInfo) -> Wanted:
-    wanted = Wanted(
+def _wanted(options: argparse.Namespace, zone: ZoneInfo) -> ForgetRequest:
+    wanted = ForgetRequest(
         ids=options.ids,
         query=options.query,
         since=moment(options.since, zone),

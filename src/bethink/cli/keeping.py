@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bethink.cli.fact_lines import FactLines
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.memory import Consolidated
+    from bethink.memory import ConsolidationReport
 
 _MOST = 10
 _MB = 1_000_000
@@ -104,7 +104,7 @@ def consolidate(session: Session, lines: FactLines, options: argparse.Namespace)
     return Exit.OK
 
 
-def _tell(done: Consolidated, screen: Screen, *, preview: bool) -> None:
+def _tell(done: ConsolidationReport, screen: Screen, *, preview: bool) -> None:
     word = "Would be merged" if preview else "Merged"
     screen.line(f"{word} into others: {done.gone:,} of {done.facts:,} memories")
     if done.waiting:

@@ -13,7 +13,7 @@ from bethink.cli.exits import Exit
 from bethink.cli.moments import moment
 from bethink.clock import shown_in
 from bethink.errors import BadInput
-from bethink.recall.service import Question
+from bethink.recall.service import RecallQuestion
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ _SHOWN_CHARS = 300
 def search(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
     """Print what answers the question, the best first; what has nothing to do with it only with `--all`."""
     zone = ZoneInfo(session.principal.time_zone)
-    question = Question(
+    question = RecallQuestion(
         " ".join(options.query),
         session.app.settings.memory_search_limit if options.k is None else options.k,
         kinds=_kinds(options.kinds),

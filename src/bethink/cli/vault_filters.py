@@ -75,7 +75,7 @@ def _add(session: Session, screen: Screen, options: argparse.Namespace) -> int:
 
     given = {name: getattr(options, name) for name in (*_NAMES, "action", "note")}
     asked = Rule(**given, audiences=tuple(options.audiences))
-    rule = session.call(session.app.guarded.filters.add, session.principal, asked)
+    rule = session.call(session.app.visibility.filters.add, session.principal, asked)
     _caught_up(session)
     _show(screen, rule, is_json=options.json)
     if rule.text and not options.json:
@@ -84,7 +84,7 @@ def _add(session: Session, screen: Screen, options: argparse.Namespace) -> int:
 
 
 def _list(session: Session, screen: Screen, options: argparse.Namespace) -> int:
-    rules = session.call(session.app.guarded.filters.list, session.principal)
+    rules = session.call(session.app.visibility.filters.list, session.principal)
     for rule in rules:
         _show(screen, rule, is_json=options.json)
     if not rules and not options.json:
@@ -93,14 +93,14 @@ def _list(session: Session, screen: Screen, options: argparse.Namespace) -> int:
 
 
 def _remove(session: Session, screen: Screen, options: argparse.Namespace) -> int:
-    rule = session.call(session.app.guarded.filters.remove, session.principal, options.id)
+    rule = session.call(session.app.visibility.filters.remove, session.principal, options.id)
     _caught_up(session)
     _show(screen, rule, is_json=options.json)
     return Exit.OK
 
 
 def _reset(session: Session, screen: Screen, options: argparse.Namespace) -> int:
-    count = session.call(session.app.guarded.filters.reset, session.principal)
+    count = session.call(session.app.visibility.filters.reset, session.principal)
     _caught_up(session)
     if options.json:
         _json(screen, {"removed": count})
@@ -111,7 +111,7 @@ def _reset(session: Session, screen: Screen, options: argparse.Namespace) -> int
 
 def _test(session: Session, screen: Screen, options: argparse.Namespace) -> int:
     reader = replace(session.principal, audience=options.audience)
-    seen = session.call(session.app.guarded.views.tried, reader, options.path)
+    seen = session.call(session.app.visibility.views.tried, reader, options.path)
     if options.json:
         import msgspec
 
@@ -132,7 +132,7 @@ def _test(session: Session, screen: Screen, options: argparse.Namespace) -> int:
 def _caught_up(session: Session) -> None:
     """Have what is searched follow the filters before the command ends: no other process may be there to."""
     session.call(session.app.vault.sync, session.principal.owner)
-    session.call(session.app.guarded.indexing.catch_up, session.principal.owner)
+    session.call(session.app.visibility.indexing.catch_up, session.principal.owner)
 
 
 def _show(screen: Screen, rule: Rule, *, is_json: bool) -> None:

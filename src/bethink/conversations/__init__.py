@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bethink.conversations.branches import (
     MAX_BRANCHES,
+    MessageRange,
     Siblings,
-    Stretch,
     appended,
     branch_of,
     continued,
@@ -49,7 +49,7 @@ from bethink.conversations.records import (
     title_from,
     turn_of,
 )
-from bethink.conversations.service import Conversations, Edit, Said, Start
+from bethink.conversations.service import ConversationEdit, Conversations, ConversationStart, PastMessage
 from bethink.conversations.spending import charged
 
 __all__ = [
@@ -67,16 +67,16 @@ __all__ = [
     "Branch",
     "ChangedRef",
     "Conversation",
+    "ConversationEdit",
+    "ConversationStart",
     "Conversations",
-    "Edit",
+    "MessageRange",
+    "PastMessage",
     "RecalledRef",
-    "Said",
     "Siblings",
     "Sighting",
     "Spending",
-    "Start",
     "StoredMessage",
-    "Stretch",
     "UnbackedRef",
     "appended",
     "branch_of",

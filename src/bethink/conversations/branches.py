@@ -29,7 +29,7 @@ MAX_BRANCHES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class MessageRange:
     """Messages of one branch that follow one another: positions `start` (inclusive) to `end` (exclusive)."""
 
     branch: int
@@ -45,16 +45,16 @@ class Siblings:
     index: int
 
 
-def line(held: Conversation, branch: int | None = None) -> list[Stretch]:
+def line(held: Conversation, branch: int | None = None) -> list[MessageRange]:
     """The stretches of a branch's line, the active one's by default, from its end to its beginning."""
     here: int | None = held.branch if branch is None else branch
-    stretches: list[Stretch] = []
+    stretches: list[MessageRange] = []
     end: int | None = None
     while here is not None:
         one = branch_of(held, here)
         last = one.count if end is None else min(end, one.count)
         if last > one.start:
-            stretches.append(Stretch(here, one.start, last))
+            stretches.append(MessageRange(here, one.start, last))
         here, end = one.parent, one.start
     return stretches
 

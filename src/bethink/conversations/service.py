@@ -36,7 +36,7 @@ _POSITION_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PastMessage:
     """A message of a conversation that took place elsewhere. `at` is microseconds UTC.
 
     `speaker` is a person's name, or None for the owner and the assistant.
@@ -48,7 +48,7 @@ class Said:
     speaker: str | None = None
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class ConversationStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a conversation begins with. `model` is `provider:name`; the settings' own where it is None."""
 
     title: str | None = None
@@ -58,7 +58,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     temporary: bool = False
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True):
+class ConversationEdit(msgspec.Struct, frozen=True, kw_only=True):
     """What changes of a conversation's record; what is UNSET stays. A `branch` is made the active one."""
 
     title: str | msgspec.UnsetType = msgspec.UNSET
@@ -108,9 +108,9 @@ class Conversations:
         Raises:
             BadInput: the title is empty or longer than 200 characters.
         """
-        return await self.begin(principal, Start(title=title, project=project))
+        return await self.begin(principal, ConversationStart(title=title, project=project))
 
-    async def begin(self, principal: Principal, start: Start) -> Conversation:
+    async def begin(self, principal: Principal, start: ConversationStart) -> Conversation:
         """A new, empty conversation with all that it may begin with.
 
         Raises:
@@ -252,7 +252,9 @@ class Conversations:
             for stored in found
         ]
 
-    async def take_over(self, principal: Principal, conversation: str, said: Sequence[Said]) -> Sequence[str]:
+    async def take_over(
+        self, principal: Principal, conversation: str, said: Sequence[PastMessage]
+    ) -> Sequence[str]:
         """Add what was said elsewhere behind the last message, recallable at once; the messages' ids.
 
         Raises:
@@ -294,10 +296,12 @@ class Conversations:
     ) -> Conversation:
         """Rename, archive or bring back; what is None stays. See `edit`."""
         unset = msgspec.UNSET
-        edit = Edit(title=unset if title is None else title, archived=unset if archived is None else archived)
+        edit = ConversationEdit(
+            title=unset if title is None else title, archived=unset if archived is None else archived
+        )
         return await self.edit(principal, conversation, edit)
 
-    async def edit(self, principal: Principal, conversation: str, edit: Edit) -> Conversation:
+    async def edit(self, principal: Principal, conversation: str, edit: ConversationEdit) -> Conversation:
         """Change what belongs to the record.
 
         Raises:

@@ -16,7 +16,7 @@ import msgspec
 from bethink.agent.deciding import Choice as Decision
 from bethink.agent.loops import MEMORY_TOOLS
 from bethink.agent.wishes import Brought
-from bethink.conversations import CONVERSATIONS, MESSAGES, Start, StoredMessage
+from bethink.conversations import CONVERSATIONS, MESSAGES, ConversationStart, StoredMessage
 from bethink.dial.attached import Attached
 from bethink.dial.decisions import Decided, decided
 from bethink.dial.leaving import left_to_client
@@ -244,7 +244,7 @@ class Answering:
         """Have the conversation hold what the client says was said, and its files; those of the message."""
         principal, conversations = self.room.principal, self.house.conversations
         if self.room.conversation is None:
-            new = await conversations.begin(principal, Start(title="DIAL", temporary=True))
+            new = await conversations.begin(principal, ConversationStart(title="DIAL", temporary=True))
             self.room.conversation = new.id
         self.room.waiting = None
         held = await self.house.runs.stored.settle(principal, self._conversation, rejecting=True)

@@ -18,7 +18,7 @@ from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput
 from bethink.memory import Fact, NewFact, Source
 from bethink.memory.dates import check_span
-from bethink.memory.facts import Before
+from bethink.memory.facts import EarlierShape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversation, StoredMessage
     from bethink.people import Person
 
-_Known = TypeVar("_Known", Fact, Before)
+_Known = TypeVar("_Known", Fact, EarlierShape)
 SCHEMA = 1
 """Of export files; a file with a greater one is refused."""
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
     from bethink.export.records import Line
-    from bethink.memory import Changed, Fact, Memory
+    from bethink.memory import Fact, FactChange, Memory
     from bethink.principal import Principal
     from bethink.store import Key, Store
 
@@ -224,14 +224,16 @@ class Portability:
         changed, bad = await self._add(principal, new)
         return outcomes + ["merged" if one.change == "merged" else "added" for one in changed], bad
 
-    async def _add(self, principal: Principal, stated: Sequence[Stated]) -> tuple[list[Changed], list[Bad]]:
+    async def _add(
+        self, principal: Principal, stated: Sequence[Stated]
+    ) -> tuple[list[FactChange], list[Bad]]:
         """Add them; where one is refused, one by one, so that only that one is left out."""
         try:
             return await self.memory.add_many(principal, [one.fact for one in stated]), []
         except BadInput as error:
             if len(stated) == 1:
                 return [], [Bad(stated[0].line, error.message)]
-        added: list[Changed] = []
+        added: list[FactChange] = []
         bad: list[Bad] = []
         for one in stated:
             changed, refused = await self._add(principal, [one])

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from bethink.conversations import MESSAGES
 from bethink.errors import Conflict
-from bethink.forgettable import Place
+from bethink.forgettable import TextPlace
 from bethink.forgetting.erasure import PageCut, cut_out
 from bethink.forgetting.occurrences import MessageCut, names_of, texts_of
 from bethink.redaction import redaction_of
@@ -25,14 +25,14 @@ from bethink.store.retry import retry_conflicts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.forgetting.occurrences import Traces
+    from bethink.forgetting.occurrences import OccurrenceFinder
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
 
 _ONE = "forgettings"
 
 
-class Intent(Record, frozen=True, kw_only=True):
+class ForgetIntent(Record, frozen=True, kw_only=True):
     """What is being forgotten, by ids and places alone.
 
     `open` until it is gone from the records, `traces` until the files are clean;
@@ -50,31 +50,31 @@ class Intent(Record, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     conversations: Literal["", "keep", "remove"] = ""
     asked_in: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[TextPlace, ...] = ()
 
 
-class Announced(Record, frozen=True, kw_only=True):
+class AnnouncementState(Record, frozen=True, kw_only=True):
     """One an owner: the intents `under_way`, and how many have `ended`."""
 
     under_way: tuple[str, ...] = ()
     ended: int = 0
 
 
-INTENTS = Collection("forgettings", Intent, ("state", "at"), searchable=False)
-ANNOUNCED = Collection("meta", Announced, searchable=False)
+INTENTS = Collection("forgettings", ForgetIntent, ("state", "at"), searchable=False)
+ANNOUNCED = Collection("meta", AnnouncementState, searchable=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Forgettings:
+class Announcements:
     """The forgettings of all owners."""
 
     store: Store
-    traces: Traces
+    traces: OccurrenceFinder
 
-    async def announced(self, owner: str) -> Versioned[Announced]:
+    async def announced(self, owner: str) -> Versioned[AnnouncementState]:
         """What is announced now; of version 0 where nothing ever was."""
         (found,) = await self.store.get(ANNOUNCED, owner, [_ONE])
-        return found or Versioned(Announced(id=_ONE), 0)
+        return found or Versioned(AnnouncementState(id=_ONE), 0)
 
     @retry_conflicts
     async def announce(self, owner: str, intent: str, changes: Sequence[Change] = ()) -> None:
@@ -82,7 +82,9 @@ class Forgettings:
         now = await self.announced(owner)
         if intent in now.record.under_way:
             return
-        announced = Announced(id=_ONE, under_way=(*now.record.under_way, intent), ended=now.record.ended)
+        announced = AnnouncementState(
+            id=_ONE, under_way=(*now.record.under_way, intent), ended=now.record.ended
+        )
         await self.store.commit(owner, [*changes, Put(ANNOUNCED, announced, now.version)])
 
     async def end(self, owner: str, intent: str) -> Change:
@@ -90,7 +92,7 @@ class Forgettings:
         now = await self.announced(owner)
         left = tuple(id for id in now.record.under_way if id != intent)
         ended = now.record.ended + len(now.record.under_way) - len(left)
-        return Put(ANNOUNCED, Announced(id=_ONE, under_way=left, ended=ended), now.version)
+        return Put(ANNOUNCED, AnnouncementState(id=_ONE, under_way=left, ended=ended), now.version)
 
     async def redaction(self, owner: str, intent: str) -> Redaction | None:
         """What an intent takes out of texts; None where nobody can tell any more: it is gone."""
@@ -112,7 +114,7 @@ class Forgettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
+class StableRead:
     """What was read holds while nothing was announced, nor has ended, since.
 
     Whoever writes from it expects that in the commit, and looks once more before a file is written.
@@ -123,7 +125,7 @@ class Unchanged:
     since: int
 
     @classmethod
-    async def now(cls, store: Store, owner: str) -> Unchanged:
+    async def now(cls, store: Store, owner: str) -> StableRead:
         """Made before anything is read."""
         return cls(store, owner, await announcements(store, owner))
 
@@ -159,6 +161,6 @@ async def ended(store: Store, owner: str) -> int:
     return found.record.ended if found else 0
 
 
-def expecting(announced: Versioned[Announced]) -> Expect[Announced]:
+def expecting(announced: Versioned[AnnouncementState]) -> Expect[AnnouncementState]:
     """Refuses a commit if something was announced, or has ended, since this was read."""
     return Expect(ANNOUNCED, _ONE, announced.version)

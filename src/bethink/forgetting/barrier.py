@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bethink.conversations import StoredMessage
-    from bethink.forgetting.announcements import Announced, Forgettings
+    from bethink.forgetting.announcements import Announcements, AnnouncementState
     from bethink.redaction import Redaction
     from bethink.store import Change, Versioned
 
 
 @dataclass(slots=True)
-class Hush:
+class ForgetBarrier:
     """What a run of the owner has heard of forgettings."""
 
     owner: str
-    forgettings: Forgettings
+    announcements: Announcements
     gone: tuple[Redaction, ...] = ()
-    _known: Versioned[Announced] | None = None
+    _known: Versioned[AnnouncementState] | None = None
     _tell: Callable[[Redaction], None] = lambda _gone: None
     _heard: set[str] = field(default_factory=set[str])
     _listening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     @classmethod
-    async def listening(cls, owner: str, forgettings: Forgettings) -> Hush:
+    async def listening(cls, owner: str, announcements: Announcements) -> ForgetBarrier:
         """One that has listened: made before anything is read for the run."""
-        hush = cls(owner, forgettings)
-        await hush.listen()
-        return hush
+        barrier = cls(owner, announcements)
+        await barrier.listen()
+        return barrier
 
     async def listen(self) -> None:
         """Hear what was announced since the last time.
@@ -51,12 +51,12 @@ class Hush:
         nothing at all that the run says is kept.
         """
         async with self._listening:
-            known, now = self._known, await self.forgettings.announced(self.owner)
+            known, now = self._known, await self.announcements.announced(self.owner)
             if known is not None and known.version == now.version:
                 return
             under_way = set(now.record.under_way)
             for intent in under_way - self._heard:
-                gone = await self.forgettings.redaction(self.owner, intent)
+                gone = await self.announcements.redaction(self.owner, intent)
                 if gone is not None or known is not None:
                     self._take(gone or redaction_of_everything())
             ended = self._heard - under_way

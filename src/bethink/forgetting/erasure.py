@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.forgetting.page_lines import Sieves
+from bethink.forgetting.page_lines import LineMatchers
 from bethink.redaction import Span, without
 from bethink.vault import USER_PAGE, title_of
 from bethink.vault.files.erasure import Said
@@ -68,7 +68,7 @@ def erase_of(gone: Redaction, lines: Collection[str]) -> Erase:
 
     It keeps what it looked at: one for many pages, in one thread at a time.
     """
-    sieves = Sieves(gone, frozenset(lines))
+    sieves = LineMatchers(gone, frozenset(lines))
 
     def erase(path: str, text: str) -> Cut:
         name = "" if path == USER_PAGE else title_of(path)

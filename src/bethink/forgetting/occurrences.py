@@ -48,7 +48,7 @@ class MessageCut(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class RedactedMessage:
     """A message, what becomes of it, and the sentences that go."""
 
     was: Versioned[StoredMessage]
@@ -62,11 +62,11 @@ class Redacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Occurrences:
     """All that is kept of some facts."""
 
     facts: tuple[Versioned[Fact], ...]
-    messages: tuple[Redacted, ...]
+    messages: tuple[RedactedMessage, ...]
     conversations: Mapping[str, Versioned[Conversation]]
     renamed: tuple[Conversation, ...]
     redaction: Redaction
@@ -90,7 +90,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownHere:
     """What of the facts was known in one conversation, and the messages that told them."""
 
     redaction: Redaction
@@ -98,17 +98,17 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sought:
+class _MessageSearch:
     """What is looked for in messages: by conversation what was known there, and everything anywhere."""
 
     facts: Mapping[str, Fact]
     everything: Redaction
-    known: Mapping[str, _Known]
+    known: Mapping[str, _KnownHere]
     cuts: Mapping[str, MessageCut]
 
-    def among(self, page: Iterable[Versioned[StoredMessage]]) -> list[Redacted]:
+    def among(self, page: Iterable[Versioned[StoredMessage]]) -> list[RedactedMessage]:
         """Those of the messages that say it. Called in a thread: texts may be long."""
-        found: list[Redacted] = []
+        found: list[RedactedMessage] = []
         for was in page:
             now, gone = _cut(was, self.cuts.get(was.record.id))
             now, more = redacted(now, self.everything, close=False)
@@ -121,12 +121,12 @@ class _Sought:
                 gone = (now.message.content,)
                 now = _saying(now, FORGOTTEN)
             if gone:
-                found.append(Redacted(was, now, gone))
+                found.append(RedactedMessage(was, now, gone))
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Traces:
+class OccurrenceFinder:
     """Finds what is kept of facts."""
 
     store: Store
@@ -171,11 +171,11 @@ class Traces:
         cuts: Sequence[MessageCut],
         *,
         also: Sequence[str] = (),
-    ) -> Found:
+    ) -> Occurrences:
         """All that is kept of these facts, and what the `cuts` name; what says `also` one of these texts."""
         by_id = {fact.record.id: fact.record for fact in facts}
         said = await self.said(owner, cuts)
-        sought = _Sought(
+        sought = _MessageSearch(
             facts=by_id,
             everything=redaction_of([*(text for fact in by_id.values() for text in texts_of(fact)), *also]),
             known=await self._known(owner, by_id, said),
@@ -196,19 +196,19 @@ class Traces:
         places |= {one.id for one in renamed}
         kept = {id: one for id, one in held.items() if id in places}
         people = await retold(self.store, owner, sought.everything)
-        return Found(tuple(facts), messages, kept, renamed, sought.everything, people, retold_in)
+        return Occurrences(tuple(facts), messages, kept, renamed, sought.everything, people, retold_in)
 
     async def _more_known(
         self,
         owner: str,
-        sought: _Sought,
-        found: Mapping[str, Redacted],
+        sought: _MessageSearch,
+        found: Mapping[str, RedactedMessage],
         *,
         said: Mapping[str, Sequence[str]],
-    ) -> dict[str, _Known]:
+    ) -> dict[str, _KnownHere]:
         """Where messages just `found` were recalled, and the conversations in which one says it in full."""
         facts = [*sought.facts.values()]
-        more: dict[str, _Known] = {}
+        more: dict[str, _KnownHere] = {}
         for place in await self._shown_in(owner, found) - sought.known.keys():
             # What was said when it was recalled there may tell of it, too.
             stays = await self._staying(owner, place, sought.facts)
@@ -218,7 +218,7 @@ class Traces:
             here = sought.everything.said_in(item.gone)
             if here.sayings and place not in sought.known and place not in more:
                 stays = await self._staying(owner, place, sought.facts)
-                more[place] = _Known(_sparing(here, stays), frozenset())
+                more[place] = _KnownHere(_sparing(here, stays), frozenset())
         return more
 
     async def said(self, owner: str, cuts: Sequence[MessageCut]) -> dict[str, list[str]]:
@@ -232,7 +232,7 @@ class Traces:
 
     async def _known(
         self, owner: str, going: Mapping[str, Fact], said: Mapping[str, Sequence[str]]
-    ) -> dict[str, _Known]:
+    ) -> dict[str, _KnownHere]:
         """What of the facts, and of what was `said`, was known in which conversation."""
         places: defaultdict[str, set[str]] = defaultdict(set)
         for fact in going.values():
@@ -280,8 +280,8 @@ class Traces:
 
 
 async def _among(
-    sought: _Sought, pages: AsyncGenerator[Sequence[Versioned[StoredMessage]]]
-) -> dict[str, Redacted]:
+    sought: _MessageSearch, pages: AsyncGenerator[Sequence[Versioned[StoredMessage]]]
+) -> dict[str, RedactedMessage]:
     """The messages that say it, by their ids."""
     return {
         item.now.id: item
@@ -307,14 +307,14 @@ def redacted(
     return msgspec.structs.replace(kept, note=note or None), (*gone, *noted)
 
 
-def _known(facts: Sequence[Fact], stays: Sequence[Fact], said: Iterable[str]) -> _Known:
+def _known(facts: Sequence[Fact], stays: Sequence[Fact], said: Iterable[str]) -> _KnownHere:
     """Words that facts use which stay are no marks of those that go."""
     told_in = {source.message for fact in facts for source in fact.sources if source.message}
     of_others = {source.message for fact in stays for source in fact.sources}
     redaction = redaction_of(
         [*(text for fact in facts for text in (*texts_of(fact), *names_of(fact))), *said]
     )
-    return _Known(_sparing(redaction, stays), frozenset(told_in - of_others))
+    return _KnownHere(_sparing(redaction, stays), frozenset(told_in - of_others))
 
 
 def _sparing(redaction: Redaction, stays: Iterable[Fact]) -> Redaction:
@@ -339,10 +339,10 @@ def _with(stored: StoredMessage, message: Message) -> StoredMessage:
 
 
 def _renamed(
-    held: Sequence[Conversation], sought: _Sought, messages: Sequence[Redacted]
+    held: Sequence[Conversation], sought: _MessageSearch, messages: Sequence[RedactedMessage]
 ) -> tuple[Conversation, ...]:
     """The conversations whose title, or whose system prompt, says what goes, without it."""
-    first: defaultdict[str, list[Redacted]] = defaultdict(list)
+    first: defaultdict[str, list[RedactedMessage]] = defaultdict(list)
     for item in messages:
         if item.now.position == 0:
             first[item.now.conversation].append(item)
@@ -359,7 +359,7 @@ def _renamed(
     return tuple(changed)
 
 
-def _title(held: Conversation, first: Sequence[Redacted], redaction: Redaction) -> str:
+def _title(held: Conversation, first: Sequence[RedactedMessage], redaction: Redaction) -> str:
     """A conversation's name without it: made anew where it came from the first message of a branch."""
     for item in first:
         was, now = item.was.record.message, item.now.message

@@ -35,14 +35,14 @@ Named = tuple[frozenset[str], bool]
 
 
 @dataclass(slots=True)
-class Sieves:
+class LineMatchers:
     """Those of all pages, for what is `gone` and the facts' lines with these `ids`."""
 
     gone: Redaction
     ids: frozenset[str]
-    _made: dict[Named | None, Sieve] = field(default_factory=dict["Named | None", "Sieve"])
+    _made: dict[Named | None, LineMatcher] = field(default_factory=dict["Named | None", "LineMatcher"])
 
-    def of(self, name: str) -> list[Sieve]:
+    def of(self, name: str) -> list[LineMatcher]:
         """Those of a page of this name, which needs not be said in it; "" for what is said of the owner."""
         if not name:
             return [self._sieve((frozenset(), True))]
@@ -50,21 +50,23 @@ class Sieves:
         named = frozenset(word for word in words if self.gone.sayings_with(word))
         return [self._sieve(None), *([self._sieve((named, named == words))] if named else ())]
 
-    def _sieve(self, named: Named | None) -> Sieve:
+    def _sieve(self, named: Named | None) -> LineMatcher:
         if (sieve := self._made.get(named)) is not None:
             return sieve
         if named is None or not named[0]:
             # Where a page's name says nothing of it; there no line tells it by name and value alone.
-            made = Sieve(self.gone, self.ids, _fields(self.gone, frozenset()) if named else {})
+            made = LineMatcher(self.gone, self.ids, _fields(self.gone, frozenset()) if named else {})
         else:
             words, has_all = named
-            made = Sieve(self.gone.naming(words), frozenset(), _fields(self.gone, words) if has_all else {})
+            made = LineMatcher(
+                self.gone.naming(words), frozenset(), _fields(self.gone, words) if has_all else {}
+            )
         self._made[named] = made
         return made
 
 
 @dataclass(slots=True)
-class Sieve:
+class LineMatcher:
     """Finds what says it in texts: sentences, views of facts by their `ids`, and lines `- name: value`.
 
     `fields` are the words that give a fact away in such a line, by the rarest of them; by "" those without.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bethink.forgetting.selection import Whole
+    from bethink.forgetting.selection import FullSelection
     from bethink.memory import Fact
 
 OUTSIDE = (
@@ -27,7 +27,7 @@ _TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageExcerpt:
     """What would go out of one message: its sentences, as they were said. `at` is microseconds UTC."""
 
     message: str
@@ -38,7 +38,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RecordExcerpt:
     """What would go out of one person's record."""
 
     person: str
@@ -47,7 +47,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldPage:
+class PageExcerpt:
     """What would go out of one page of the vault."""
 
     path: str
@@ -55,7 +55,7 @@ class ToldPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class KindExcerpt:
     """How many things of one kind hold the words, under what a person calls them, and what goes of these."""
 
     kind: str
@@ -80,13 +80,13 @@ class Preview:
     token: str
     facts: tuple[Fact, ...]
     versions: tuple[Fact, ...]
-    said: tuple[Said, ...]
+    said: tuple[MessageExcerpt, ...]
     titles: tuple[str, ...]
     has_more: bool = False
-    people: tuple[Told, ...] = ()
-    pages: tuple[ToldPage, ...] = ()
-    whole: Whole | None = None
-    held: tuple[Held, ...] = ()
+    people: tuple[RecordExcerpt, ...] = ()
+    pages: tuple[PageExcerpt, ...] = ()
+    whole: FullSelection | None = None
+    held: tuple[KindExcerpt, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -137,8 +137,8 @@ class Receipt:
     has_more: bool = False
     people: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
-    whole: Whole | None = None
-    held: tuple[Held, ...] = ()
+    whole: FullSelection | None = None
+    held: tuple[KindExcerpt, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is gone."""

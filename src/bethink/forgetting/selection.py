@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from bethink.forgettable import Holding, Place
+    from bethink.forgettable import Holding, TextPlace
     from bethink.memory import Fact
     from bethink.memory.facts import State
     from bethink.principal import Principal
@@ -52,7 +52,7 @@ _TOKEN = re.compile(r"([0-9a-f]{1,16})-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ForgetRequest:
     """What to forget, in one way.
 
     The facts with these `ids`; or what answers `query`, the best `k` of it; or
@@ -91,7 +91,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class KindCount:
     """How many things of one kind go, under what a person calls them, with its first lines."""
 
     kind: str
@@ -103,7 +103,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class FullSelection:
     """What goes beside facts if everything does: these `kinds`, and what was said in conversations.
 
     `others` are the kinds that nobody ticked: they stay.
@@ -112,8 +112,8 @@ class Whole:
     kinds: tuple[str, ...]
     conversations: Kept
     asked_in: str | None
-    counts: tuple[Counted, ...] = ()
-    others: tuple[Counted, ...] = ()
+    counts: tuple[KindCount, ...] = ()
+    others: tuple[KindCount, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -143,7 +143,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Selection:
     """What is wanted, as it is kept: ids of facts, parts of messages and of pages, other `places`.
 
     `has_more` tells of a query that more answers than the best `k`, `whole` what goes with everything.
@@ -153,8 +153,8 @@ class Chosen:
     cuts: tuple[MessageCut, ...] = ()
     has_more: bool = False
     pages: tuple[PageCut, ...] = ()
-    whole: Whole | None = None
-    places: tuple[Place, ...] = ()
+    whole: FullSelection | None = None
+    places: tuple[TextPlace, ...] = ()
 
     def token(self, at: int) -> str:
         """Stands for exactly this, chosen at a moment; tells nothing of it."""
@@ -185,7 +185,7 @@ def moment_of(token: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Choosing:
+class Selector:
     """Finds what is wanted; a question finds what scores `min_score` and more."""
 
     store: Store
@@ -193,7 +193,7 @@ class Choosing:
     min_score: float
     vault: Vault
 
-    async def chosen(self, principal: Principal, wanted: Wanted, at: int) -> Chosen:
+    async def chosen(self, principal: Principal, wanted: ForgetRequest, at: int) -> Selection:
         """What is wanted of all that was there at a moment.
 
         Raises:
@@ -204,13 +204,13 @@ class Choosing:
             return await self._answering(principal, wanted.query, k=wanted.k, at=at)
         if wanted.ids:
             found = await self.store.get(FACTS, principal.owner, list(dict.fromkeys(wanted.ids)))
-            return Chosen(tuple(fact.record.id for fact in found if fact is not None))
+            return Selection(tuple(fact.record.id for fact in found if fact is not None))
         since = 0 if wanted.since is None else _us(wanted.since)
         until = at + 1 if wanted.until is None else min(_us(wanted.until), at + 1)
         learnt = self._facts(principal.owner, since=since, until=until)
-        return Chosen(tuple([fact.id async for fact in learnt]))
+        return Selection(tuple([fact.id async for fact in learnt]))
 
-    async def _answering(self, principal: Principal, query: str, *, k: int, at: int) -> Chosen:
+    async def _answering(self, principal: Principal, query: str, *, k: int, at: int) -> Selection:
         """The best `k` that recall finds, past facts too; then facts out of use by their words."""
         kinds = {KIND, PAST_KIND, TURN, PAGE} & set(self.recall.kinds)
         hits = await self.recall.search(principal, query, k + 1, kinds=kinds, until=to_datetime(at + 1))
@@ -225,7 +225,7 @@ class Choosing:
         cuts = await self._cuts(principal.owner, told, texts)
         on_pages = [hit.id for hit in sure[:k] if hit.kind == PAGE]
         pages = await self._page_cuts(principal.owner, on_pages, texts)
-        return Chosen(tuple(sorted(facts)), cuts, len(sure) + len(unused) > k, pages)
+        return Selection(tuple(sorted(facts)), cuts, len(sure) + len(unused) > k, pages)
 
     async def _contents(self, owner: str, ids: Iterable[str]) -> list[str]:
         found = await self.store.get(FACTS, owner, sorted(ids))

@@ -17,11 +17,27 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict, NotAllowed
-from bethink.forgetting.announcements import INTENTS, Intent
+from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.forgetting.erasure import cut_out, erase_of, rename_of, told_to
 from bethink.forgetting.occurrences import texts_of
-from bethink.forgetting.receipt import Held, Preview, Receipt, Said, Told, ToldPage, outside
-from bethink.forgetting.selection import CONVERSATIONS, Chosen, Counted, Wanted, Whole, holding, moment_of
+from bethink.forgetting.receipt import (
+    KindExcerpt,
+    MessageExcerpt,
+    PageExcerpt,
+    Preview,
+    Receipt,
+    RecordExcerpt,
+    outside,
+)
+from bethink.forgetting.selection import (
+    CONVERSATIONS,
+    ForgetRequest,
+    FullSelection,
+    KindCount,
+    Selection,
+    holding,
+    moment_of,
+)
 from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.principal import OWN_EYES
@@ -36,10 +52,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection as Some
 
     from bethink.clock import Clock, Ids
-    from bethink.forgettable import Forgettable, Place, Taken
-    from bethink.forgetting.announcements import Forgettings
-    from bethink.forgetting.occurrences import Found, Traces
-    from bethink.forgetting.selection import Choosing
+    from bethink.forgettable import Forgettable, Removal, TextPlace
+    from bethink.forgetting.announcements import Announcements
+    from bethink.forgetting.occurrences import OccurrenceFinder, Occurrences
+    from bethink.forgetting.selection import Selector
     from bethink.memory import Memory
     from bethink.principal import Principal
     from bethink.redaction import Redaction
@@ -63,7 +79,7 @@ _NOT_WHOLE = (
 _log = log("forgetting")
 
 
-class SpokenNow(Protocol):
+class RunRecords(Protocol):
     """What is being said now, and what is kept of runs; `app` wires `agent/runs`."""
 
     async def write(self, owner: str) -> None:
@@ -74,7 +90,7 @@ class SpokenNow(Protocol):
         """Have no run of the owner keep what is announced from now on, in whichever process it lives."""
         ...
 
-    async def forget(self, owner: str, found: Found) -> Sequence[Change]:
+    async def forget(self, owner: str, found: Occurrences) -> Sequence[Change]:
         """The changes by which nothing of it is left in what is kept of runs and requests, and in files."""
         ...
 
@@ -113,10 +129,10 @@ class Forgetting:
     """
 
     store: Store
-    choosing: Choosing
-    traces: Traces
-    forgettings: Forgettings
-    spoken: SpokenNow = field(repr=False)
+    choosing: Selector
+    traces: OccurrenceFinder
+    announcements: Announcements
+    spoken: RunRecords = field(repr=False)
     fact_lines: FactLines = field(repr=False)
     memory: Memory = field(repr=False)
     views: Views = field(repr=False)
@@ -125,7 +141,7 @@ class Forgetting:
     forgettable: Sequence[Forgettable] = ()
     left: Callable[[], tuple[str, ...]] = tuple
 
-    async def meant(self, principal: Principal, query_or_id: str) -> Wanted:
+    async def meant(self, principal: Principal, query_or_id: str) -> ForgetRequest:
         """What a person or a model names in one word or more: a fact's id, everything, else a question.
 
         Raises:
@@ -134,10 +150,10 @@ class Forgetting:
         await self._check_sees_all(principal)
         (fact,) = await self.store.get(FACTS, principal.owner, [query_or_id.strip()])
         if fact is not None:
-            return Wanted(ids=[fact.record.id])
-        return Wanted(everything=True) if _means_all(query_or_id) else Wanted(query=query_or_id)
+            return ForgetRequest(ids=[fact.record.id])
+        return ForgetRequest(everything=True) if _means_all(query_or_id) else ForgetRequest(query=query_or_id)
 
-    async def preview(self, principal: Principal, wanted: Wanted) -> Preview:
+    async def preview(self, principal: Principal, wanted: ForgetRequest) -> Preview:
         """What would go; nothing changes.
 
         Raises:
@@ -159,7 +175,7 @@ class Forgetting:
             facts=tuple(fact for fact in facts if fact.id in named),
             versions=tuple(fact for fact in facts if fact.id not in named),
             said=tuple(
-                Said(
+                MessageExcerpt(
                     message=item.now.id,
                     conversation=item.now.conversation,
                     by_owner=isinstance(item.now.message, UserMessage),
@@ -172,13 +188,15 @@ class Forgetting:
             held=self._held(chosen.places, taken),
             has_more=chosen.has_more,
             people=tuple(
-                Told(one.now.id, one.name, one.gone) for one in found.people if one.now.id not in held
+                RecordExcerpt(one.now.id, one.name, one.gone)
+                for one in found.people
+                if one.now.id not in held
             ),
-            pages=tuple(ToldPage(one.path, one.parts) for one in pages),
+            pages=tuple(PageExcerpt(one.path, one.parts) for one in pages),
             whole=chosen.whole,
         )
 
-    async def confirm(self, principal: Principal, wanted: Wanted, token: str) -> Receipt:
+    async def confirm(self, principal: Principal, wanted: ForgetRequest, token: str) -> Receipt:
         """Forget what a preview of the same showed; `token` is the preview's.
 
         Raises:
@@ -203,10 +221,10 @@ class Forgetting:
             StorageError: they are gone from every record, but other readers keep
                 traces in the files; the next forgetting or start removes those too.
         """
-        return await self._begin(principal.owner, Chosen(tuple(ids)))
+        return await self._begin(principal.owner, Selection(tuple(ids)))
 
     async def forget_all(
-        self, principal: Principal, wanted: Wanted | None = None, *, is_shown: bool = False
+        self, principal: Principal, wanted: ForgetRequest | None = None, *, is_shown: bool = False
     ) -> Receipt:
         """Forget everything: each fact, whatever its state, and what else is `wanted`.
 
@@ -217,14 +235,14 @@ class Forgetting:
             NotAllowed: see `meant`.
         """
         await self._check_sees_all(principal)
-        chosen = await self._chosen(principal, wanted or Wanted(everything=True), self.clock.now_us())
+        chosen = await self._chosen(principal, wanted or ForgetRequest(everything=True), self.clock.now_us())
         shared = [one.shared for one in chosen.whole.counts if one.shared] if chosen.whole else []
         if shared and not is_shown:
             message = f"{' '.join(shared)} Look at a preview of this, and confirm that."
             raise BadInput(message)
         return await self._begin(principal.owner, chosen)
 
-    async def _chosen(self, principal: Principal, wanted: Wanted, at: int) -> Chosen:
+    async def _chosen(self, principal: Principal, wanted: ForgetRequest, at: int) -> Selection:
         """What is wanted of all that was there at a moment.
 
         Raises:
@@ -244,7 +262,7 @@ class Forgetting:
             raise BadInput(message)
         owner = principal.owner
         counts = [
-            Counted(
+            KindCount(
                 *(one.kind, one.one, one.many, count := await one.count(owner)),
                 lines=tuple(await one.lines(owner, _LINES)) if count else (),
                 shared=await one.shared(owner),
@@ -252,7 +270,7 @@ class Forgetting:
             for one in self._kinds
         ]
         goes = {CONVERSATIONS, *ticked}
-        whole = Whole(
+        whole = FullSelection(
             kinds=tuple(one.kind for one in self.forgettable if one.kind in ticked),
             conversations=wanted.conversations or "keep",
             asked_in=wanted.asked_in,
@@ -263,10 +281,10 @@ class Forgetting:
 
     @property
     def _kinds(self) -> Sequence[Forgettable]:
-        """All kinds; conversations go by `SpokenNow.clear` if everything does."""
+        """All kinds; conversations go by `RunRecords.clear` if everything does."""
         return (self.spoken.forgettable, *self.forgettable)
 
-    async def _taken(self, owner: str, places: Sequence[Place]) -> dict[str, Taken]:
+    async def _taken(self, owner: str, places: Sequence[TextPlace]) -> dict[str, Removal]:
         """What goes of places, by kind."""
         taken = {
             one.kind: await one.take(owner, [place for place in places if place.kind == one.kind])
@@ -274,10 +292,10 @@ class Forgetting:
         }
         return {kind: one for kind, one in taken.items() if one.gone}
 
-    def _held(self, places: Sequence[Place], taken: Mapping[str, Taken]) -> tuple[Held, ...]:
+    def _held(self, places: Sequence[TextPlace], taken: Mapping[str, Removal]) -> tuple[KindExcerpt, ...]:
         """What goes of places, as it is told."""
         return tuple(
-            Held(
+            KindExcerpt(
                 *(one.kind, one.one, one.many, len({place.id for place in places if place.kind == one.kind})),
                 lines=tuple(f"{what}: {text}" for what, text in taken[one.kind].gone),
             )
@@ -286,7 +304,7 @@ class Forgetting:
         )
 
     @retry_conflicts
-    async def _empty(self, owner: str, places: Sequence[Place]) -> None:
+    async def _empty(self, owner: str, places: Sequence[TextPlace]) -> None:
         """Have places hold nothing any more; done again, it finds less."""
         taken = await self._taken(owner, places)
         await self.store.commit(owner, [change for one in taken.values() for change in one.changes])
@@ -325,7 +343,7 @@ class Forgetting:
         if principal.door not in OWN_EYES and await self.views.rules(principal):
             raise NotAllowed(_NOT_WHOLE)
 
-    async def _begin(self, owner: str, chosen: Chosen) -> Receipt:
+    async def _begin(self, owner: str, chosen: Selection) -> Receipt:
         await self.finish(owner)
         facts = await self.traces.versions(owner, chosen.facts)
         now = self.clock.now_us()
@@ -334,7 +352,7 @@ class Forgetting:
         if not (facts or chosen.cuts or chosen.pages or held or (whole and not whole.is_empty)):
             return Receipt(now)
         ids = tuple(fact.record.id for fact in facts)
-        intent = Intent(
+        intent = ForgetIntent(
             id=self.new_id(),
             at=now,
             state="open",
@@ -347,13 +365,13 @@ class Forgetting:
             intent = msgspec.structs.replace(
                 intent, kinds=whole.kinds, conversations=whole.conversations, asked_in=whole.asked_in
             )
-        await self.forgettings.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
+        await self.announcements.announce(owner, intent.id, [Put(INTENTS, intent, if_version=0)])
         # A receipt quotes nothing.
         held = tuple(replace(one, lines=()) for one in held)
         done = await self._complete(owner, intent)
         return replace(done, has_more=chosen.has_more, whole=whole, held=held)
 
-    async def _complete(self, owner: str, intent: Intent) -> Receipt:
+    async def _complete(self, owner: str, intent: ForgetIntent) -> Receipt:
         """Do what is left to be done; again where another writer came between."""
         receipt = Receipt(intent.at)
         if intent.state == "open":
@@ -366,7 +384,7 @@ class Forgetting:
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
         return replace(receipt, outside=(*receipt.outside, *self.left()))
 
-    async def _clear(self, owner: str, intent: Intent) -> None:
+    async def _clear(self, owner: str, intent: ForgetIntent) -> None:
         """What goes beside facts, if everything does; done again, it finds less."""
         if not intent.conversations:
             return
@@ -376,28 +394,28 @@ class Forgetting:
             if one.kind in intent.kinds:
                 await one.remove(owner)
 
-    async def _remove_alone(self, owner: str, intent: Intent) -> Receipt:
+    async def _remove_alone(self, owner: str, intent: ForgetIntent) -> Receipt:
         async with self.memory.alone(owner):
-            await self.forgettings.announce(owner, intent.id)
+            await self.announcements.announce(owner, intent.id)
             await self.spoken.hush(owner)
             return await self._remove(owner, intent)
 
     @retry_conflicts
-    async def _remove(self, owner: str, intent: Intent) -> Receipt:
+    async def _remove(self, owner: str, intent: ForgetIntent) -> Receipt:
         """One commit; no run that is live says it again."""
-        found = await self._found(owner, Chosen(intent.facts, intent.cuts, places=intent.places))
+        found = await self._found(owner, Selection(intent.facts, intent.cuts, places=intent.places))
         going = {fact.record.id for fact in found.facts}
         parting = await self.memory.parting(owner, going)
         lines = await self.fact_lines.of(owner, going)
         changes: list[Change] = [
             *self.fact_lines.without(lines),
             Put(INTENTS, msgspec.structs.replace(intent, state="traces")),
-            await self.forgettings.end(owner, intent.id),
+            await self.announcements.end(owner, intent.id),
             *found.changes(),
             *await self.spoken.forget(owner, found),
             *parting,
         ]
-        chosen = Chosen(intent.facts, intent.cuts, pages=intent.pages)
+        chosen = Selection(intent.facts, intent.cuts, pages=intent.pages)
         of_pages = await self._of_pages(owner, found, chosen)
         rename = cache(partial(rename_of, of_pages))
         async with self.views.vault.erasing(owner, erase_of(of_pages, lines), rename) as erased:
@@ -414,19 +432,19 @@ class Forgetting:
             outside=outside(has_pages=bool(erased.changes), unreached=len(erased.unreached)),
         )
 
-    async def _of_pages(self, owner: str, found: Found, chosen: Chosen) -> Redaction:
+    async def _of_pages(self, owner: str, found: Occurrences, chosen: Selection) -> Redaction:
         """What goes out of pages: the facts, and what was said of it in messages and on pages."""
         said = await self.traces.said(owner, chosen.cuts)
         on_pages = await cut_out(self.store, owner, chosen.pages)
         texts = [text for fact in found.facts for text in texts_of(fact.record)]
         return redaction_of([*texts, *on_pages, *(text for parts in said.values() for text in parts)])
 
-    async def _found(self, owner: str, chosen: Chosen) -> Found:
+    async def _found(self, owner: str, chosen: Selection) -> Occurrences:
         await self.spoken.write(owner)
         facts = await self.traces.versions(owner, chosen.facts)
         return await self.traces.of(owner, facts, chosen.cuts, also=await self._texts(owner, chosen.places))
 
-    async def _texts(self, owner: str, places: Sequence[Place]) -> list[str]:
+    async def _texts(self, owner: str, places: Sequence[TextPlace]) -> list[str]:
         """What goes of places: what says it elsewhere goes, too."""
         taken = await self._taken(owner, places)
         return [text for one in taken.values() for _, text in one.gone]

@@ -56,7 +56,7 @@ _TOLD: dict[Trouble, tuple[str, str]] = {
 }
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class HealthFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of trouble: how many facts have it, the ids of some, and what mends it."""
 
     trouble: Trouble
@@ -79,9 +79,9 @@ class _Tally:
         self.counts[trouble] += len(ids)
         self.examples[trouble] += list(ids)[: _EXAMPLES - len(self.examples[trouble])]
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[HealthFinding]:
         return [
-            Finding(
+            HealthFinding(
                 trouble=trouble,
                 count=self.counts[trouble],
                 about=about,
@@ -104,7 +104,7 @@ class Health:
     memory: Memory
     retention: Retention
 
-    async def check(self, principal: Principal) -> list[Finding]:
+    async def check(self, principal: Principal) -> list[HealthFinding]:
         """What needs a look, nothing where all is well."""
         tally = _Tally()
         now = self.clock.now_us()

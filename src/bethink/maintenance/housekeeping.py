@@ -41,7 +41,7 @@ _log = log("tidying")
 
 
 @dataclass(frozen=True, slots=True)
-class Tidying:
+class Housekeeping:
     """Puts the memory of all owners in order. `merges` where duplicates are merged by itself.
 
     `let_go` removes what is kept for a time only, of those too who have records in `also`.

@@ -1,4 +1,4 @@
-"""Facts that are old and matter little go by themselves, where their owner has set so. `tidying` runs it.
+"""Old facts of little importance go by themselves, if their owner has set so. `housekeeping` runs it.
 
 First they are retracted, which is undone with one token; after a further time,
 if that is set too, they are forgotten for good. Pinned ones stay. The log of
@@ -31,7 +31,7 @@ _LOG_DAYS = 365
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class RetentionPeriods:
     """How long facts are kept: `days` since they were last said, if less important than `importance`.
 
     `forget_days` later they are forgotten. None is for ever.
@@ -42,7 +42,7 @@ class Keep:
     forget_days: int | None = None
 
     @classmethod
-    def of(cls, settings: Settings) -> Keep:
+    def of(cls, settings: Settings) -> RetentionPeriods:
         """As the settings want it."""
         return cls(
             settings.memory_retention_days,
@@ -59,7 +59,7 @@ class Retention:
     memory: Memory
     forgetting: Forgetting
     clock: Clock
-    keep: Keep
+    keep: RetentionPeriods
 
     async def expiring(self, principal: Principal) -> AsyncGenerator[list[Fact]]:
         """The facts that the next sweep retracts, oldest first, by the page."""

@@ -29,7 +29,7 @@ from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from bethink.app import App
-    from bethink.memory import Changed
+    from bethink.memory import FactChange
     from bethink.tool import Tool
 
 Query = Annotated[str, Field(min_length=1, max_length=2000, description="A question or words")]
@@ -75,9 +75,9 @@ def memory_tools(app: App) -> list[Tool]:
         new = NewFact(content, category, importance, tuple(topics), source)
         return _json(change_of(await app.memory.add(context.principal, new)))
 
-    async def changed(context: ToolContext, change: Changed) -> ToolOutput:
+    async def changed(context: ToolContext, change: FactChange) -> ToolOutput:
         # Whose words they are is known behind this, when the answer is looked through.
-        await app.guarded.veil.facts(context.principal, [change.fact, *change.others])
+        await app.visibility.reader_filters.facts(context.principal, [change.fact, *change.others])
         return _json(change_of(change))
 
     @tool(effect="read", label="Look through memory: {query}")
@@ -90,7 +90,7 @@ def memory_tools(app: App) -> list[Tool]:
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
         """Give what a memory was before its corrections and what it became, oldest first."""
         facts = await app.memory.history(context.principal, memory)
-        facts = await app.guarded.veil.facts(context.principal, facts)
+        facts = await app.visibility.reader_filters.facts(context.principal, facts)
         return _json(History(memories=[memory_of(fact) for fact in facts]))
 
     @tool(effect="write", label="Take back a memory")

@@ -38,7 +38,7 @@ class Shelf:
 
 async def _fact(app: App, principal: Principal, id: str) -> str:
     found = await app.memory.get(principal, [id])
-    facts = await app.guarded.veil.facts(principal, [*filter(None, found)])
+    facts = await app.visibility.reader_filters.facts(principal, [*filter(None, found)])
     if not facts:
         raise UnknownId("No such memory: it may have been forgotten.")
     return memory_of(facts[0]).model_dump_json()
@@ -78,7 +78,7 @@ async def listed(app: App, principal: Principal, cursor: str | None) -> types.Li
     """
     check_reads(principal)
     page = await app.memory.list(principal, limit=_PAGE, cursor=cursor, where={"state": "active"})
-    facts = await app.guarded.veil.facts(principal, [item.record for item in page.items])
+    facts = await app.visibility.reader_filters.facts(principal, [item.record for item in page.items])
     found = [
         types.Resource(
             uri=f"memory://facts/{fact.id}",
@@ -119,7 +119,7 @@ async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceRe
         id = uri.removeprefix(shelf.uri)
         if uri.startswith(shelf.uri) and (bool(id) != (shelf is PROFILE)):
             text: str | None = await shelf.read(app, principal, id)
-            if (shade := await app.guarded.veil.of(principal)) is not None:
+            if (shade := await app.visibility.reader_filters.of(principal)) is not None:
                 text = shade.document(text)
             if text is not None:
                 return _contents(uri, shelf, text)

@@ -172,7 +172,7 @@ class Door:
         output = await self.calls.make(prepared, call, progress, token=token)
         if isinstance(output, Asked):
             return output
-        return await veiled(output, prepared.tool, await self.app.guarded.veil.of(principal))
+        return await veiled(output, prepared.tool, await self.app.visibility.reader_filters.of(principal))
 
     async def _ask(
         self, context: Context, tool: Tool, asked: Asked

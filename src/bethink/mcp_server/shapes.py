@@ -11,7 +11,7 @@ from bethink.clock import to_datetime
 
 if TYPE_CHECKING:
     from bethink.conversations import StoredMessage
-    from bethink.memory import Changed, Fact
+    from bethink.memory import Fact, FactChange
     from bethink.recall.service import Hit
 
 
@@ -108,7 +108,7 @@ def found_of(fact: Fact, score: float) -> FoundMemory:
     return FoundMemory(**_fields(fact), score=round(score, 4))
 
 
-def change_of(changed: Changed) -> MemoryChange:
+def change_of(changed: FactChange) -> MemoryChange:
     """A change as programs read it."""
     return MemoryChange(
         change=changed.change,

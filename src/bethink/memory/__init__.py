@@ -7,11 +7,11 @@ taken back, and only `forget` removes for good.
 
 from __future__ import annotations
 
-from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated, Merge
-from bethink.memory.facts import CATEGORIES, FACTS, Changed, Doubt, Fact, NewFact, Source
+from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, ConsolidationReport, Merge
+from bethink.memory.facts import CATEGORIES, FACTS, Doubt, Fact, FactChange, NewFact, Source
 from bethink.memory.secrets import secret_in
 from bethink.memory.service import Find, Memory
-from bethink.memory.steps import STEPS, Step, import_token
+from bethink.memory.steps import STEPS, LogStep, import_token
 from bethink.memory.writing import KIND, PAST_KIND
 
 __all__ = [
@@ -22,16 +22,16 @@ __all__ = [
     "PAST_KIND",
     "STEPS",
     "THRESHOLD",
-    "Changed",
-    "Consolidated",
+    "ConsolidationReport",
     "Doubt",
     "Fact",
+    "FactChange",
     "Find",
+    "LogStep",
     "Memory",
     "Merge",
     "NewFact",
     "Source",
-    "Step",
     "import_token",
     "secret_in",
 ]

@@ -39,7 +39,7 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Reading:
+class FactReading:
     """A fact's sentence, read: made once, compared with many."""
 
     content: str
@@ -59,18 +59,18 @@ _LEAST_COSINE = 0.3
 _DIFFERENT = Relation("different", "they speak of different things")
 
 
-def reading(content: str) -> Reading:
+def reading(content: str) -> FactReading:
     """What `compared` needs of a fact."""
-    return Reading(content, read(content))
+    return FactReading(content, read(content))
 
 
-class Readings:
+class FactReadings:
     """Readings made lately: a fact that is near many others is read once for all of them."""
 
     def __init__(self) -> None:
         self._of = lru_cache(_READINGS_KEPT)(reading)
 
-    def of(self, content: str) -> Reading:
+    def of(self, content: str) -> FactReading:
         """As `reading`."""
         return self._of(content)
 
@@ -84,7 +84,7 @@ def relation(old: str, new: str, cosine: float | None = None) -> Relation:
     return compared(reading(old), reading(new), cosine)
 
 
-def compared(old: Reading, new: Reading, cosine: float | None = None) -> Relation:
+def compared(old: FactReading, new: FactReading, cosine: float | None = None) -> Relation:
     """As `relation`, of what was read before."""
     if old.content == new.content:
         return Relation("same", "the very same words")

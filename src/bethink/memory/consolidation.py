@@ -18,7 +18,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.memory.compare import Reading, compared, reading
+from bethink.memory.compare import FactReading, compared, reading
 from bethink.memory.facts import FACTS, MAX_TOPICS, Fact, anew, holds, said_at
 from bethink.memory.steps import STEPS
 from bethink.store import Scan
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bethink.memory.draft import Draft
-    from bethink.memory.writing import Vector, Writing
+    from bethink.memory.writing import FactWriter, Vector
     from bethink.principal import Principal
     from bethink.store import Versioned
 
@@ -56,7 +56,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidated:
+class ConsolidationReport:
     """What was merged, or would be in a preview.
 
     Of `facts` in use, `merges` in order of importance; `waiting` duplicates
@@ -78,7 +78,7 @@ class Consolidated:
 class Consolidation:
     """Finds duplicates off the event loop, and merges them within a draft."""
 
-    writing: Writing
+    writing: FactWriter
 
     async def is_due(self, principal: Principal) -> bool:
         """Whether there are more than ten facts and the last time is more than a day ago."""
@@ -94,7 +94,7 @@ class Consolidation:
 
     async def consolidate(
         self, principal: Principal, *, threshold: float, share: float, preview: bool
-    ) -> Consolidated:
+    ) -> ConsolidationReport:
         """Merge duplicates, all in one commit or none; see `Memory.consolidate`."""
         if not (0 < threshold <= 1 and 0 < share <= 1):
             message = "threshold and share are numbers above 0 and up to 1."
@@ -105,14 +105,14 @@ class Consolidation:
         pairs = await anyio.to_thread.run_sync(partial(_duplicates, records, vectors, threshold))
         most = min(max(1, int(share * len(facts))), _AT_ONCE)
         merges = _merges({id: one.record for id, one in facts.items()}, pairs[:most])
-        planned = Consolidated(len(facts), merges, waiting=len(pairs[most:]))
+        planned = ConsolidationReport(len(facts), merges, waiting=len(pairs[most:]))
         if preview:
             return planned
         return await self.writing.repeated(principal, partial(self._apply, planned, facts))
 
     async def _apply(
-        self, planned: Consolidated, facts: dict[str, Versioned[Fact]], draft: Draft
-    ) -> Consolidated:
+        self, planned: ConsolidationReport, facts: dict[str, Versioned[Fact]], draft: Draft
+    ) -> ConsolidationReport:
         await draft.read(fact.id for merge in planned.merges for fact in (merge.kept, *merge.gone))
         # What was changed since it was looked at is left for the next time.
         merges = tuple(
@@ -131,7 +131,7 @@ class Consolidation:
         # Also where nothing was merged: it tells when the next one is due.
         self.writing.note(draft, "consolidated", undo=undo)
         await self.writing.commit(draft)
-        return Consolidated(planned.facts, merges, planned.waiting, undo if merges else None)
+        return ConsolidationReport(planned.facts, merges, planned.waiting, undo if merges else None)
 
     async def _active(self, owner: str) -> dict[str, Versioned[Fact]]:
         scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
@@ -158,7 +158,7 @@ def _duplicates(facts: Sequence[Fact], vectors: dict[str, Vector], threshold: fl
     """What may be merged: no fact goes twice, and none goes into one that goes itself."""
     by_id = {fact.id: fact for fact in facts}
     rested_on = {id for fact in facts for id in fact.depends_on}
-    readings: dict[str, Reading] = {}
+    readings: dict[str, FactReading] = {}
     found: list[_Duplicate] = []
     for (one, other), cosine in _candidates(facts, vectors, threshold).items():
         pair = _judged(by_id[one], by_id[other], cosine, readings=readings)
@@ -201,7 +201,7 @@ def _candidates(
 
 
 def _judged(
-    one: Fact, other: Fact, cosine: float | None, *, readings: dict[str, Reading]
+    one: Fact, other: Fact, cosine: float | None, *, readings: dict[str, FactReading]
 ) -> _Duplicate | None:
     older, newer = sorted((one, other), key=lambda fact: (fact.created_at, fact.id))
     if not _of_one_time(older, newer):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from bethink.memory.facts import FACTS, Doubt, Fact
-from bethink.memory.steps import STEPS, Step, Touched
+from bethink.memory.steps import STEPS, FactStep, LogStep
 from bethink.store import Collection, Put, Record, Scan
 from bethink.store.reading import pages_of
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bethink.index import IndexItem
     from bethink.memory.facts import NewFact
-    from bethink.memory.seeing import Sight
+    from bethink.memory.seeing import FactFilter
     from bethink.store import Change, Store, Versioned
 
 _PAGE = 500
@@ -44,13 +44,13 @@ class Draft:
     owner: str
     at: int
     revision: int
-    sight: Sight | None = None
+    sight: FactFilter | None = None
     """What their writer sees of facts; None is all. By the rest nothing is decided that they are told."""
     _facts: dict[str, Fact] = field(default_factory=dict[str, Fact])
     _versions: dict[str, int] = field(default_factory=dict[str, int])
     _changed: dict[str, None] = field(default_factory=dict[str, None])
     _originals: dict[str, Fact | None] = field(default_factory=dict[str, "Fact | None"])
-    _steps: list[Step] = field(default_factory=list[Step])
+    _steps: list[LogStep] = field(default_factory=list[LogStep])
     _derived: set[str] = field(default_factory=set[str])
     _knows_derived: bool = False
 
@@ -116,14 +116,14 @@ class Draft:
         steps = [Put(STEPS, step, 0) for step in self._steps]
         return [*puts, *steps, Put(REVISIONS, Revision(id=REVISION), self.revision)]
 
-    def note(self, step: Step) -> None:
+    def note(self, step: LogStep) -> None:
         """Have the commit keep what it was, for the log."""
         self._steps.append(step)
 
-    def touched(self) -> list[Touched]:
+    def touched(self) -> list[FactStep]:
         """What the commit does to facts, their doubts apart: those follow what is done to others."""
         return [
-            Touched(
+            FactStep(
                 id=fact.id,
                 version=self._versions[fact.id] + 1,
                 was=None if was is None else was.state,

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.memory.draft import Draft
-    from bethink.memory.writing import Writing
+    from bethink.memory.writing import FactWriter
 
 
-async def expire(writing: Writing, ids: Sequence[str], draft: Draft) -> int:
+async def expire(writing: FactWriter, ids: Sequence[str], draft: Draft) -> int:
     """Retract those of these facts that are in use; how many. The log has the token that undoes it."""
     old = [fact for fact in await draft.read(ids) if fact.state == "active"]
     for fact in old:

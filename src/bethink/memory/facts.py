@@ -61,7 +61,7 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     at: int = 0
 
 
-class Before(msgspec.Struct, frozen=True, kw_only=True):
+class EarlierShape(msgspec.Struct, frozen=True, kw_only=True):
     """What a fact was before it was put anew, so that this can be taken back."""
 
     content: str
@@ -106,7 +106,7 @@ class Fact(Record, frozen=True, kw_only=True):
     project: str | None = None
     pinned: bool = False
     legacy_id: int | None = None
-    before: Before | None = None
+    before: EarlierShape | None = None
     doubts: tuple[Doubt, ...] = ()
     slot: str | None = None
     merges: tuple[str, ...] = ()
@@ -195,7 +195,7 @@ class NewFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class FactChange:
     """What became of a fact. `undo` is the token that takes the change back.
 
     `others` are facts that the change superseded or put in doubt, as they are
@@ -296,8 +296,8 @@ def corrected(known: Fact, correction: NewFact) -> NewFact:
 
 
 def anew(known: Fact, **changes: object) -> Fact:
-    """The fact with changes of what `Before` keeps, and what it was."""
-    was = Before(**{name: getattr(known, name) for name in Before.__struct_fields__})
+    """The fact with changes of what `EarlierShape` keeps, and what it was."""
+    was = EarlierShape(**{name: getattr(known, name) for name in EarlierShape.__struct_fields__})
     changed = msgspec.structs.replace(known, **changes, before=was)
     return msgspec.structs.replace(
         changed,

@@ -18,12 +18,12 @@ import msgspec
 
 from bethink.errors import BadInput
 from bethink.index import IndexQuery
-from bethink.memory.compare import Reading, Relation, compared
+from bethink.memory.compare import FactReading, Relation, compared
 from bethink.memory.facts import (
     FACTS,
-    Changed,
     ChangeKind,
     Fact,
+    FactChange,
     NewFact,
     anew,
     digest,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from bethink.index import Candidates
     from bethink.memory.draft import Draft
-    from bethink.memory.writing import Vector, Writing
+    from bethink.memory.writing import FactWriter, Vector
 
 _CANDIDATES = 6
 _SEARCHED_CHARS = 500
@@ -60,12 +60,12 @@ _LIVING = frozenset(("active", "suggested"))
 
 
 @dataclass(slots=True)
-class Asked:
+class GateRequest:
     """A new fact at the gate. `near` are ids of facts to compare it with, each with its cosine if known."""
 
     new: NewFact
     vector: Vector | None
-    reading: Reading
+    reading: FactReading
     roots: frozenset[str]
     near: dict[str, float | None] = field(default_factory=dict[str, "float | None"])
 
@@ -80,7 +80,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GateVerdict:
     """What the facts nearby say: which says the same, and which say something else of the same."""
 
     same: tuple[Fact, Relation] | None = None
@@ -88,8 +88,8 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class Result:
-    """A `Changed` in the making: the facts are those of the finished draft."""
+class GateOutcome:
+    """A `FactChange` in the making: the facts are those of the finished draft."""
 
     fact: str
     change: ChangeKind
@@ -101,16 +101,16 @@ class Result:
 class Gate:
     """Decides about new facts, within a draft."""
 
-    writing: Writing
+    writing: FactWriter
 
-    def asked(self, new: NewFact, vector: Vector | None) -> Asked:
+    def asked(self, new: NewFact, vector: Vector | None) -> GateRequest:
         """A new fact, read."""
-        return Asked(new, vector, self.writing.readings.of(new.content), _roots(new.content))
+        return GateRequest(new, vector, self.writing.readings.of(new.content), _roots(new.content))
 
-    async def add(self, draft: Draft, batch: Sequence[Asked]) -> list[Changed]:
+    async def add(self, draft: Draft, batch: Sequence[GateRequest]) -> list[FactChange]:
         """Take in new facts, in order; those of one batch see each other. Nothing is committed yet."""
         await self.look_around(draft, batch)
-        results: list[Result] = []
+        results: list[GateOutcome] = []
         earlier: defaultdict[object, list[str]] = defaultdict(list)
         for asked in batch:
             heads = [*_heads(asked.reading)]
@@ -122,7 +122,7 @@ class Gate:
             await asyncio.sleep(0)
         return [changed(draft, result) for result in results]
 
-    def judge(self, draft: Draft, asked: Asked, *, but: str | None = None) -> Verdict:
+    def judge(self, draft: Draft, asked: GateRequest, *, but: str | None = None) -> GateVerdict:
         """How a new fact stands to those around it, the fact `but` apart."""
         same: tuple[Fact, Relation] | None = None
         contradicted: list[tuple[Fact, Relation]] = []
@@ -139,9 +139,9 @@ class Gate:
                 contradicted.append((fact, told))
             elif told.verdict != "different" and speaks_of(fact, asked.new, draft.at):
                 same = min(same or (fact, told), (fact, told), key=lambda one: _rank(*one))
-        return Verdict(same, tuple(contradicted))
+        return GateVerdict(same, tuple(contradicted))
 
-    async def look_around(self, draft: Draft, batch: Sequence[Asked]) -> None:
+    async def look_around(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
         """Find what each new fact is to be compared with."""
         await self._find_near(draft, batch)
         rests_on = {id for asked in batch for id in asked.new.depends_on}
@@ -154,7 +154,7 @@ class Gate:
             message = f"depends_on names {unknown[0][:40]!r}: there is no memory with that id."
             raise BadInput(message)
 
-    async def _find_near(self, draft: Draft, batch: Sequence[Asked]) -> None:
+    async def _find_near(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
         """The very same words, the same slot, and what is nearest in words and in meaning."""
         scans = [(asked, scan) for asked in batch for scan in _same(asked)]
         pages = await self.writing.store.scan_many(draft.owner, [scan for _, scan in scans])
@@ -167,7 +167,7 @@ class Gate:
                 asked, await self.writing.index.search(self._query(draft.owner, asked))
             )
 
-    def _query(self, owner: str, asked: Asked) -> IndexQuery:
+    def _query(self, owner: str, asked: GateRequest) -> IndexQuery:
         return IndexQuery(
             owner=owner,
             text=_OWNER.sub(" ", asked.new.content[:_SEARCHED_CHARS]),
@@ -177,7 +177,7 @@ class Gate:
             limit=_CANDIDATES,
         )
 
-    async def _admit(self, draft: Draft, asked: Asked, verdict: Verdict) -> Result:
+    async def _admit(self, draft: Draft, asked: GateRequest, verdict: GateVerdict) -> GateOutcome:
         new = asked.new
         if verdict.same is not None:
             known, told = verdict.same
@@ -186,25 +186,25 @@ class Gate:
             draft.put(self._restated(known, new, told, at=draft.at))
             return await self.promote(draft, known.id, verdict)
         if new.is_suggested and (refused := _refused(draft, asked)) is not None:
-            return Result(refused.id, "retracted")
+            return GateOutcome(refused.id, "retracted")
         fact = self.writing.fact(new, draft.at, slot=asked.reading.slot)
         draft.put(fact)
         draft.doubt_what_it_rests_on(fact)
         if fact.state == "suggested":
             for other, _ in verdict.contradicted:
                 draft.object_to(fact, other)
-            return Result(fact.id, "suggested", f"suggested:{fact.id}")
+            return GateOutcome(fact.id, "suggested", f"suggested:{fact.id}")
         return await self.settle(draft, fact.id, verdict)
 
-    def _merge(self, draft: Draft, known: Fact, new: NewFact, *, told: Relation) -> Result:
+    def _merge(self, draft: Draft, known: Fact, new: NewFact, *, told: Relation) -> GateOutcome:
         draft.put(self._restated(known, new, told, at=draft.at))
-        return Result(known.id, "merged", merge_token(known.id, draft.version(known.id)))
+        return GateOutcome(known.id, "merged", merge_token(known.id, draft.version(known.id)))
 
     def _restated(self, known: Fact, new: NewFact, told: Relation, *, at: int) -> Fact:
         now = merged(known, new, at, is_fuller=told.fuller == "new")
         return now if now.content == known.content else self.writing.in_its_slot(now)
 
-    async def promote(self, draft: Draft, id: str, verdict: Verdict) -> Result:
+    async def promote(self, draft: Draft, id: str, verdict: GateVerdict) -> GateOutcome:
         """Make a suggestion the owner's own fact."""
         known = draft.get(id)
         own = known if known.trust == "owner" else anew(known, trust="owner")
@@ -213,9 +213,9 @@ class Gate:
         result.undo = f"accepted:{id}"
         return result
 
-    async def settle(self, draft: Draft, id: str, verdict: Verdict) -> Result:
+    async def settle(self, draft: Draft, id: str, verdict: GateVerdict) -> GateOutcome:
         """Let a fact that is now active supersede what it corrects, and doubt what it contradicts."""
-        result = Result(id, "added", f"added:{id}")
+        result = GateOutcome(id, "added", f"added:{id}")
         for other, told in verdict.contradicted:
             fact = draft.get(id)
             result.others.append(other.id)
@@ -247,20 +247,20 @@ def merge_token(fact: str, version: int) -> str:
     return f"merged:{fact}:{version + 1}"
 
 
-def changed(draft: Draft, result: Result) -> Changed:
+def changed(draft: Draft, result: GateOutcome) -> FactChange:
     """The result, with the facts as the draft leaves them."""
     others = tuple(draft.get(id) for id in result.others)
-    return Changed(draft.get(result.fact), result.change, result.undo, others)
+    return FactChange(draft.get(result.fact), result.change, result.undo, others)
 
 
-def _same(asked: Asked) -> Iterator[Scan[Fact]]:
+def _same(asked: GateRequest) -> Iterator[Scan[Fact]]:
     """What finds facts that say the very same, and those that fill the same slot."""
     yield Scan(FACTS, where={"digest": digest(asked.new.content)})
     if asked.reading.slot is not None:
         yield Scan(FACTS, where={"slot": asked.reading.slot.key, "state": "active"}, limit=_CANDIDATES)
 
 
-def _near_enough(asked: Asked, found: Candidates) -> dict[str, float | None]:
+def _near_enough(asked: GateRequest, found: Candidates) -> dict[str, float | None]:
     """The cosines of what is worth reading."""
     least = _READ_WORDS * found.lexical_ideal
     return {
@@ -287,7 +287,7 @@ def _roots(content: str) -> frozenset[str]:
     return frozenset(word[:_ROOT_CHARS] for word in words if word not in STOP_WORDS and word != "user")
 
 
-def _heads(read: Reading) -> Iterator[object]:
+def _heads(read: FactReading) -> Iterator[object]:
     """What two facts of one batch share if one of them can be the same as the other or contradict it."""
     keys = read.statement.keys
     yield frozenset(keys)
@@ -298,7 +298,7 @@ def _heads(read: Reading) -> Iterator[object]:
         yield read.slot.key
 
 
-def _refused(draft: Draft, asked: Asked) -> Fact | None:
+def _refused(draft: Draft, asked: GateRequest) -> Fact | None:
     """What the owner took back before in the very same words."""
     said = digest(asked.new.content)
     near = (draft.get(id) for id in asked.near if id in draft)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import UnknownId
-from bethink.memory.facts import Changed, Fact, anew
-from bethink.memory.steps import STEPS, Step, Touched
+from bethink.memory.facts import Fact, FactChange, anew
+from bethink.memory.steps import STEPS, FactStep, LogStep
 from bethink.store import Scan
 from bethink.store.reading import records_of
 
 if TYPE_CHECKING:
     from bethink.memory.draft import Draft
-    from bethink.memory.writing import Writing
+    from bethink.memory.writing import FactWriter
     from bethink.principal import Principal
 
 _KINDS = ("import:", "consolidated:", "expired:", "undone:")
@@ -36,9 +36,9 @@ def takes_back_many(token: str) -> bool:
 class Reversal:
     """Works in one commit for each step: a consolidation has one, an import one for each batch."""
 
-    writing: Writing
+    writing: FactWriter
 
-    async def undo(self, principal: Principal, token: str) -> Changed:
+    async def undo(self, principal: Principal, token: str) -> FactChange:
         """Take back what the token names; what cannot be taken back any more stays.
 
         Raises:
@@ -59,9 +59,9 @@ class Reversal:
             )
             raise UnknownId(message)
         change = "retracted" if shown[0].state == "retracted" else "restored"
-        return Changed(shown[0], change, undone, tuple(shown[1:]), count)
+        return FactChange(shown[0], change, undone, tuple(shown[1:]), count)
 
-    async def _reversed(self, step: Step, undone: str, draft: Draft) -> list[Fact]:
+    async def _reversed(self, step: LogStep, undone: str, draft: Draft) -> list[Fact]:
         await draft.read(touched.id for touched in step.facts)
         back = [touched.id for touched in step.facts if await self._back(draft, touched)]
         if back:
@@ -69,7 +69,7 @@ class Reversal:
             await self.writing.commit(draft)
         return [draft.get(id) for id in back]
 
-    async def _back(self, draft: Draft, touched: Touched) -> bool:
+    async def _back(self, draft: Draft, touched: FactStep) -> bool:
         """Make the fact what it was, if it still is what the step made of it, and nobody says it again."""
         if touched.id not in draft or draft.version(touched.id) != touched.version:
             return False

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
 
 
-class Sight(Protocol):
+class FactFilter(Protocol):
     """What somebody sees of facts who may not see all."""
 
     def fact(self, fact: Fact) -> Fact | None:
@@ -21,10 +21,10 @@ class Sight(Protocol):
         ...
 
 
-class See(Protocol):
+class FactFilterOf(Protocol):
     """What a principal sees of facts, None for who sees all; `app` wires the vault's filters."""
 
-    async def __call__(self, principal: Principal) -> Sight | None:
+    async def __call__(self, principal: Principal) -> FactFilter | None:
         """Their sight."""
         ...
 

@@ -11,19 +11,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from bethink.errors import JustForgotten
-from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidated, Consolidation
+from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidation, ConsolidationReport
 from bethink.memory.dates import dated
 from bethink.memory.draft import Draft
 from bethink.memory.expiry import expire
-from bethink.memory.facts import FACTS, Changed, Fact, NewFact, digest
+from bethink.memory.facts import FACTS, Fact, FactChange, NewFact, digest
 from bethink.memory.gate import Gate
 from bethink.memory.history import history_of
 from bethink.memory.restoring import Restored, sorted_out
 from bethink.memory.reversal import Reversal, takes_back_many
-from bethink.memory.seeing import See, sees_all
-from bethink.memory.steps import STEPS, Step, StepKind, import_token
-from bethink.memory.undoing import Undoing
-from bethink.memory.writing import Writing, text_of
+from bethink.memory.seeing import FactFilterOf, sees_all
+from bethink.memory.steps import STEPS, LogStep, StepKind, import_token
+from bethink.memory.undoing import FactUndo
+from bethink.memory.writing import FactWriter, text_of
 from bethink.store import Page, Scan
 from bethink.store.reading import pages_of
 
@@ -65,20 +65,20 @@ class Memory:
     clock: Clock
     new_id: Ids
     find: Find = field(repr=False)
-    sight: See = field(default=sees_all, repr=False)
-    _writing: Writing = field(init=False, repr=False)
+    sight: FactFilterOf = field(default=sees_all, repr=False)
+    _writing: FactWriter = field(init=False, repr=False)
     _gate: Gate = field(init=False, repr=False)
-    _undoing: Undoing = field(init=False, repr=False)
+    _undoing: FactUndo = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         set_once = object.__setattr__
         set_once(
             self,
             "_writing",
-            Writing(self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight),
+            FactWriter(self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight),
         )
         set_once(self, "_gate", Gate(self._writing))
-        set_once(self, "_undoing", Undoing(self._writing, self._gate))
+        set_once(self, "_undoing", FactUndo(self._writing, self._gate))
 
     @property
     def heard(self) -> list[Callable[[str], None]]:
@@ -87,12 +87,12 @@ class Memory:
 
     async def add(
         self, principal: Principal, fact: NewFact, *, forgotten: Forgotten | None = None
-    ) -> Changed:
+    ) -> FactChange:
         """Let a fact through the gate; durable when it returns.
 
         What is known already is merged, with the sources of both; what it
         corrects is superseded, what it contradicts is put in doubt with it;
-        what is not the owner's own word waits for review. See `Changed`.
+        what is not the owner's own word waits for review. See `FactChange`.
         What is `forgotten` by the time of the commit is not kept.
 
         Raises:
@@ -105,7 +105,7 @@ class Memory:
 
     async def add_many(
         self, principal: Principal, facts: Sequence[NewFact], *, forgotten: Forgotten | None = None
-    ) -> list[Changed]:
+    ) -> list[FactChange]:
         """Let facts through the gate, in order; each batch of 256 is durable before the next is judged.
 
         Raises:
@@ -116,7 +116,7 @@ class Memory:
         now = self.clock.now_us()
         checked = [dated(fact.checked(), principal.time_zone, now) for fact in facts]
         batches = [checked[start : start + _BATCH] for start in range(0, len(checked), _BATCH)]
-        results: list[Changed] = []
+        results: list[FactChange] = []
         vectors = await self._vectors(batches[0] if batches else ())
         for place, batch in enumerate(batches):
             following = batches[place + 1] if place + 1 < len(batches) else ()
@@ -222,7 +222,7 @@ class Memory:
 
     async def edit(
         self, principal: Principal, fact: str, correction: NewFact, *, expected: Sequence[Change] = ()
-    ) -> Changed:
+    ) -> FactChange:
         """Supersede a fact with its correction; the old one keeps its time.
 
         Where it still says the same the fact itself is put anew. Refused unless what is `expected` stays so.
@@ -235,7 +235,7 @@ class Memory:
         checked = dated(correction.checked(), principal.time_zone, self.clock.now_us())
         return await self._commit(principal, lambda draft: self._undoing.edit(draft, fact, checked), expected)
 
-    async def retract(self, principal: Principal, fact: str) -> Changed:
+    async def retract(self, principal: Principal, fact: str) -> FactChange:
         """Take a fact out of recall, or a suggestion away; it can be restored.
 
         Raises:
@@ -246,7 +246,7 @@ class Memory:
             principal, lambda draft: self._undoing.retract(draft, fact, "active", "suggested")
         )
 
-    async def accept(self, principal: Principal, fact: str) -> Changed:
+    async def accept(self, principal: Principal, fact: str) -> FactChange:
         """Make a suggestion the owner's own: it passes the gate as if they had said it.
 
         Raises:
@@ -255,7 +255,7 @@ class Memory:
         """
         return await self._commit(principal, lambda draft: self._undoing.accept(draft, fact))
 
-    async def reject(self, principal: Principal, fact: str) -> Changed:
+    async def reject(self, principal: Principal, fact: str) -> FactChange:
         """Take a suggestion away; the same words are not suggested again.
 
         Raises:
@@ -264,7 +264,7 @@ class Memory:
         """
         return await self._commit(principal, lambda draft: self._undoing.retract(draft, fact, "suggested"))
 
-    async def undo(self, principal: Principal, token: str) -> Changed:
+    async def undo(self, principal: Principal, token: str) -> FactChange:
         """Take back the change that a token names, of one fact or of many.
 
         Raises:
@@ -287,7 +287,7 @@ class Memory:
         threshold: float = THRESHOLD,
         share: float = LARGEST_SHARE,
         preview: bool = False,
-    ) -> Consolidated:
+    ) -> ConsolidationReport:
         """Merge facts that say the same, in one commit; at most a `share` of all goes.
 
         `threshold` is the least cosine of two facts that are compared for it.
@@ -316,7 +316,7 @@ class Memory:
         """
         return await self._writing.repeated(principal, partial(expire, self._writing, ids))
 
-    async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[Step]:
+    async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[LogStep]:
         """One page of what was changed, by ids, the newest first."""
         scan = Scan(STEPS, order="at", reverse=True, limit=limit, after=cursor)
         return await self.store.scan(principal.owner, scan)
@@ -343,7 +343,7 @@ class Memory:
         draft: Draft,
         *,
         forgotten: Forgotten | None,
-    ) -> list[Changed]:
+    ) -> list[FactChange]:
         if forgotten is not None:
             await forgotten.listen()
             if any(forgotten.says(_told(new)) for new in batch):
@@ -362,10 +362,10 @@ class Memory:
     async def _commit(
         self,
         principal: Principal,
-        change: Callable[[Draft], Awaitable[Changed]],
+        change: Callable[[Draft], Awaitable[FactChange]],
         expected: Sequence[Change] = (),
-    ) -> Changed:
-        async def committed(draft: Draft) -> Changed:
+    ) -> FactChange:
+        async def committed(draft: Draft) -> FactChange:
             result = await change(draft)
             self._writing.note(draft, result.change, undo=result.undo)
             await self._writing.commit(draft, expected=expected)
@@ -384,7 +384,7 @@ def _told(new: NewFact) -> str:
 
 
 def _steps(
-    batch: Sequence[NewFact], results: Sequence[Changed]
+    batch: Sequence[NewFact], results: Sequence[FactChange]
 ) -> list[tuple[StepKind, str | None, set[str] | None]]:
     """What the log says of a batch: an import is one step, else each fact has its own."""
     sources = {(new.source.kind, new.source.id) for new in batch}

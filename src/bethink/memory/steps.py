@@ -16,7 +16,7 @@ from bethink.store import Collection, Record
 StepKind = ChangeKind | Literal["imported", "consolidated", "expired", "undone"]
 
 
-class Touched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FactStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a step did to one fact.
 
     `version` is what it made. Before it the fact was in the state `was`, None
@@ -32,7 +32,7 @@ class Touched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     in_place: bool = False
 
 
-class Step(Record, frozen=True, kw_only=True):
+class LogStep(Record, frozen=True, kw_only=True):
     """One change. `at` is microseconds UTC; `undo` the token that takes it back.
 
     Steps with the same `undo` belong together where it names many facts' change.
@@ -41,10 +41,10 @@ class Step(Record, frozen=True, kw_only=True):
     at: int
     change: StepKind
     undo: str | None = None
-    facts: tuple[Touched, ...] = ()
+    facts: tuple[FactStep, ...] = ()
 
 
-STEPS = Collection("memory_steps", Step, ("at", "change", "undo"), searchable=False)
+STEPS = Collection("memory_steps", LogStep, ("at", "change", "undo"), searchable=False)
 
 
 def import_token(source: str) -> str:

@@ -14,15 +14,15 @@ import msgspec
 
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.memory.compare import reading
-from bethink.memory.facts import Changed, Fact, NewFact, Source, State, anew, corrected, digest, has_source
-from bethink.memory.gate import Asked, Gate, Result, changed, merge_token, supersede
+from bethink.memory.facts import Fact, FactChange, NewFact, Source, State, anew, corrected, digest, has_source
+from bethink.memory.gate import Gate, GateOutcome, GateRequest, changed, merge_token, supersede
 from bethink.memory.writing import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.memory.draft import Draft
-    from bethink.memory.writing import Writing
+    from bethink.memory.writing import FactWriter
 
 NO_TOKEN = "This is no undo token: use the one that came with the change."  # noqa: S105 - a sentence
 _GONE = "No such memory: it may have been retracted, corrected or forgotten."
@@ -35,13 +35,13 @@ _SAID_ALREADY = "Another memory says exactly this already; retract one of the tw
 
 
 @dataclass(frozen=True, slots=True)
-class Undoing:
+class FactUndo:
     """Edits, retracts, accepts and takes back, each within a draft."""
 
-    writing: Writing
+    writing: FactWriter
     gate: Gate
 
-    async def edit(self, draft: Draft, id: str, correction: NewFact) -> Changed:
+    async def edit(self, draft: Draft, id: str, correction: NewFact) -> FactChange:
         """Supersede a fact with its correction, or put it anew where it says the same.
 
         It is true in the time in which it was, where the correction does not say another.
@@ -58,7 +58,7 @@ class Undoing:
                 pinned=correction.pinned,
             )
             draft.put(new)
-            return Changed(new, "merged", merge_token(id, draft.version(id)))
+            return FactChange(new, "merged", merge_token(id, draft.version(id)))
         correction = draft.signed(corrected(old, correction))
         await self._check_unsaid(draft, digest(correction.content))
         new = self.writing.fact(correction, draft.at, slot=reading(correction.content).slot)
@@ -69,9 +69,9 @@ class Undoing:
         for other, _ in contradicted:
             await draft.contradict(draft.get(new.id), other)
         others = [id, *(other.id for other, _ in contradicted)]
-        return changed(draft, Result(new.id, "superseded", f"superseded:{new.id}", others))
+        return changed(draft, GateOutcome(new.id, "superseded", f"superseded:{new.id}", others))
 
-    async def retract(self, draft: Draft, id: str, *states: State) -> Changed:
+    async def retract(self, draft: Draft, id: str, *states: State) -> FactChange:
         """Take a fact of one of these states out of use; of a suggestion, reject it."""
         (old,) = await draft.read([id]) or (None,)
         if old is None or old.state not in states:
@@ -80,9 +80,9 @@ class Undoing:
         draft.put(msgspec.structs.replace(old, state="retracted"))
         await draft.left(old)
         undo = "rejected" if old.state == "suggested" else "retracted"
-        return Changed(draft.get(id), "retracted", f"{undo}:{id}")
+        return FactChange(draft.get(id), "retracted", f"{undo}:{id}")
 
-    async def accept(self, draft: Draft, id: str) -> Changed:
+    async def accept(self, draft: Draft, id: str) -> FactChange:
         """Make a suggestion the owner's own, through the gate like anything that is said."""
         suggestion = await self.writing.found(draft, id, "suggested", missing=_NO_SUGGESTION)
         _check_seen(draft, suggestion, missing=_NO_SUGGESTION)
@@ -95,9 +95,9 @@ class Undoing:
         taken_in = anew(known, sources=(*known.sources, *more))
         draft.put(msgspec.structs.replace(taken_in, merges=(*known.merges, id)))
         draft.put(msgspec.structs.replace(suggestion, state="merged", superseded_by=known.id))
-        return Changed(draft.get(known.id), "merged", f"accepted:{id}:{draft.version(known.id) + 1}")
+        return FactChange(draft.get(known.id), "merged", f"accepted:{id}:{draft.version(known.id) + 1}")
 
-    async def undo(self, draft: Draft, token: str) -> Changed:
+    async def undo(self, draft: Draft, token: str) -> FactChange:
         """Take back the change that a token names."""
         match token.split(":"):
             case ["added", id]:
@@ -119,7 +119,7 @@ class Undoing:
             case _:
                 raise BadInput(NO_TOKEN)
 
-    async def _restore(self, draft: Draft, id: str) -> Changed:
+    async def _restore(self, draft: Draft, id: str) -> FactChange:
         """Bring back a retracted fact, and supersede again what it had corrected."""
         found = await self.writing.found(draft, id, "retracted", missing=_NOT_RETRACTED)
         await self._check_unsaid(draft, found.digest)
@@ -129,15 +129,15 @@ class Undoing:
             await supersede(draft, old, by=draft.get(id))
         await draft.returned(draft.get(id))
         undo = f"{'superseded' if again else 'added'}:{id}"
-        return changed(draft, Result(id, "restored", undo, [old.id for old in again]))
+        return changed(draft, GateOutcome(id, "restored", undo, [old.id for old in again]))
 
-    async def _reinstate(self, draft: Draft, id: str) -> Changed:
+    async def _reinstate(self, draft: Draft, id: str) -> FactChange:
         """Retract a correction and bring back what it had corrected."""
         new = await self.writing.found(draft, id, "active", missing=_GONE)
         back = await self._bring_back(draft, new)
         draft.put(msgspec.structs.replace(draft.get(id), state="retracted"))
         await draft.left(new)
-        return changed(draft, Result(back[0], "restored", f"retracted:{id}", back[1:]))
+        return changed(draft, GateOutcome(back[0], "restored", f"retracted:{id}", back[1:]))
 
     async def _bring_back(self, draft: Draft, new: Fact) -> list[str]:
         superseded = [old for old in await draft.read(new.supersedes) if old.superseded_by == new.id]
@@ -150,14 +150,14 @@ class Undoing:
             await draft.returned(draft.get(old.id))
         return [old.id for old in superseded]
 
-    async def _unaccept(self, draft: Draft, id: str) -> Changed:
+    async def _unaccept(self, draft: Draft, id: str) -> FactChange:
         """Leave to review again what was accepted, and bring back what it had superseded."""
         accepted = await self.writing.found(draft, id, "active", missing=_GONE)
         back = await self._bring_back(draft, accepted) if accepted.supersedes else []
         await draft.left(accepted)
         return await self._review_again(draft, id, "active", others=back)
 
-    async def _part(self, draft: Draft, id: str, version: str) -> Changed:
+    async def _part(self, draft: Draft, id: str, version: str) -> FactChange:
         """Leave to review again what was accepted as a restatement of a fact."""
         found = await self.writing.found(draft, id, "merged", missing=_CHANGED_SINCE)
         known = (await draft.read([found.superseded_by or ""]))[0:1]
@@ -170,7 +170,7 @@ class Undoing:
 
     async def _review_again(
         self, draft: Draft, id: str, state: State, *, others: Sequence[str] = ()
-    ) -> Changed:
+    ) -> FactChange:
         found = await self.writing.found(draft, id, state, missing=_NOT_RETRACTED)
         trust = "owner" if found.before is None else found.before.trust
         draft.put(
@@ -178,23 +178,23 @@ class Undoing:
                 draft.get(id), state="suggested", superseded_by=None, supersedes=(), doubts=(), trust=trust
             )
         )
-        return changed(draft, Result(id, "restored", f"suggested:{id}", [*others]))
+        return changed(draft, GateOutcome(id, "restored", f"suggested:{id}", [*others]))
 
-    async def _unmerge(self, draft: Draft, id: str, version: str) -> Changed:
+    async def _unmerge(self, draft: Draft, id: str, version: str) -> FactChange:
         """Give a fact back what its last merge or edit in place changed."""
         found = await self.writing.found(draft, id, "active", missing=_GONE)
         if found.before is None or str(draft.version(id)) != version:
             raise UnknownId(_CHANGED_SINCE)
         old = self.writing.in_its_slot(anew(found, **msgspec.structs.asdict(found.before)))
         draft.put(old)
-        return Changed(old, "restored", merge_token(id, draft.version(id)))
+        return FactChange(old, "restored", merge_token(id, draft.version(id)))
 
     async def _check_unsaid(self, draft: Draft, said: str) -> None:
         (same,) = await self.writing.said(draft.owner, [said])
         if any(one.record.state == "active" and draft.is_seen(one.record) for one in same):
             raise BadInput(_SAID_ALREADY)
 
-    async def _asked(self, draft: Draft, new: NewFact) -> Asked:
+    async def _asked(self, draft: Draft, new: NewFact) -> GateRequest:
         vectors = await self.writing.vectors([text_of(new)])
         asked = self.gate.asked(new, vectors[0] if vectors else None)
         await self.gate.look_around(draft, [asked])

@@ -10,11 +10,11 @@ import msgspec
 
 from bethink.errors import EmbeddingsUnavailable, UnknownId
 from bethink.index import IndexItem
-from bethink.memory.compare import Readings
+from bethink.memory.compare import FactReadings
 from bethink.memory.draft import Draft
 from bethink.memory.facts import FACTS, Fact, NewFact, State, digest, weight
-from bethink.memory.seeing import See, sees_all
-from bethink.memory.steps import Step, StepKind
+from bethink.memory.seeing import FactFilterOf, sees_all
+from bethink.memory.steps import LogStep, StepKind
 from bethink.per_key import PerKey, Recent
 from bethink.store import Scan
 from bethink.store.retry import retry_conflicts
@@ -50,7 +50,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class FactWriter:
     """Commits facts, one change of an owner at a time. Behind each commit `heard` are told whose it was."""
 
     store: Store
@@ -58,8 +58,8 @@ class Writing:
     embeddings: Embeddings
     clock: Clock
     new_id: Ids
-    sight: See = sees_all
-    readings: Readings = field(default_factory=Readings, repr=False)
+    sight: FactFilterOf = sees_all
+    readings: FactReadings = field(default_factory=FactReadings, repr=False)
     _locks: PerKey[str, asyncio.Lock] = field(
         default_factory=lambda: PerKey[str, asyncio.Lock](asyncio.Lock), repr=False
     )
@@ -123,7 +123,7 @@ class Writing:
     ) -> None:
         """Have the commit keep in the log what it does to these facts, or to all that it changes."""
         touched = [one for one in draft.touched() if facts is None or one.id in facts]
-        draft.note(Step(id=self.new_id(), at=draft.at, change=change, undo=undo, facts=tuple(touched)))
+        draft.note(LogStep(id=self.new_id(), at=draft.at, change=change, undo=undo, facts=tuple(touched)))
 
     async def changes(
         self, draft: Draft, vectors: Mapping[str, Vector] | None = None, *, but: Collection[str] = ()

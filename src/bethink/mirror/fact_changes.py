@@ -12,8 +12,8 @@ from bethink.memory.dates import dated
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.forgetting.announcements import Unchanged
-    from bethink.memory import Changed, Fact, Memory
+    from bethink.forgetting.announcements import StableRead
+    from bethink.memory import Fact, FactChange, Memory
     from bethink.mirror.diff import Hand
     from bethink.principal import Principal
 
@@ -26,7 +26,7 @@ class Facing:
 
     memory: Memory
     principal: Principal
-    unchanged: Unchanged
+    unchanged: StableRead
 
     async def edit(self, fact: Fact, text: str, *, path: str, line: str, hand: Hand) -> Fact | str:
         """Have a fact say what its line says; the fact that does, or why the memory does not take it.
@@ -105,10 +105,10 @@ class Facing:
                     return True
         return False
 
-    async def _many(self, news: Sequence[NewFact]) -> list[Changed]:
+    async def _many(self, news: Sequence[NewFact]) -> list[FactChange]:
         return await self.memory.add_many(self.principal, news, forgotten=self.unchanged)
 
-    async def _told(self, new: NewFact) -> Changed:
+    async def _told(self, new: NewFact) -> FactChange:
         return await self.memory.add(self.principal, new, forgotten=self.unchanged)
 
     async def _add(self, new: NewFact) -> Fact | str:

@@ -16,7 +16,7 @@ from bethink.store import Put, Versioned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bethink.forgetting.announcements import Unchanged
+    from bethink.forgetting.announcements import StableRead
     from bethink.memory import Fact
     from bethink.mirror.diff import Look, Seen
     from bethink.store import Change, Store
@@ -36,7 +36,7 @@ class Ledger:
     store: Store
     owner: str
     look: Look
-    unchanged: Unchanged
+    unchanged: StableRead
     is_again: bool = False
     trouble: str = ""
     sheets: dict[str, Sheet] = field(default_factory=dict[str, Sheet])

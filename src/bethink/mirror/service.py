@@ -15,7 +15,7 @@ import anyio
 import msgspec
 
 from bethink.errors import BethinkError, Busy, Conflict
-from bethink.forgetting.announcements import Unchanged
+from bethink.forgetting.announcements import StableRead
 from bethink.mirror.diff import Looking
 from bethink.mirror.fact_changes import Facing
 from bethink.mirror.ledger import Ledger
@@ -184,7 +184,7 @@ class Mirror:
             await self._claim(owner)
             try:
                 held = await self._looking.all_lines(owner, state="held")
-                unchanged = await Unchanged.now(self.memory.store, owner)
+                unchanged = await StableRead.now(self.memory.store, owner)
                 facing = Facing(self.memory, self._principal(owner), unchanged)
                 for one in held:
                     (fact,) = await self.memory.get(facing.principal, [one.record.fact])
@@ -217,7 +217,7 @@ class Mirror:
         look = await self._looking.begun(owner, at=self.memory.clock.now_us(), whole=whole)
         if look.is_idle:
             return False
-        unchanged = await Unchanged.now(self.memory.store, owner)
+        unchanged = await StableRead.now(self.memory.store, owner)
         await self._looking.fill(owner, look)
         ledger = Ledger(self.memory.store, owner, look, unchanged)
         facing = Facing(self.memory, principal, unchanged)

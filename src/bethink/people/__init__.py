@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bethink.people.fields import GENDERS, MAX_ABOUT_CHARS, MAX_LINE_CHARS
 from bethink.people.records import EMAILS, PEOPLE, Address, Card, Email, Person, shown
-from bethink.people.service import Listed, People, Sought
+from bethink.people.service import People, PeopleFound, PersonQuery
 
 __all__ = [
     "EMAILS",
@@ -20,9 +20,9 @@ __all__ = [
     "Address",
     "Card",
     "Email",
-    "Listed",
     "People",
+    "PeopleFound",
     "Person",
-    "Sought",
+    "PersonQuery",
     "shown",
 ]

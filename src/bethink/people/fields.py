@@ -40,7 +40,7 @@ REQUIRED = ("name", "surname", "email", "about_me")
 _ADDRESS = ("country", "city", "street", "flat_house")
 
 
-class Unfit(ValueError):
+class InvalidField(ValueError):
     """Why a field's value is not taken: a reason each of its parts, "" for the field itself."""
 
     def __init__(self, reason: str = "", **parts: str) -> None:
@@ -67,7 +67,7 @@ def checked(given: Mapping[str, Any], before: Person | None, today: date) -> dic
     for name, value in given.items():
         try:
             values[name] = _value(name, value, before, today=today)
-        except Unfit as error:
+        except InvalidField as error:
             reasons += [reason for reason in error.told(name) if reason not in reasons]
     if reasons:
         raise BadInput(f"The person is not valid. {'; '.join(reasons)}.")
@@ -77,7 +77,7 @@ def checked(given: Mapping[str, Any], before: Person | None, today: date) -> dic
 def _value(name: str, value: Any, before: Person | None, *, today: date) -> Any:  # noqa: ANN401 - a type each
     if value is None:
         if name in REQUIRED:
-            raise Unfit("is required")
+            raise InvalidField("is required")
         return None
     match name:
         case "date_of_birth":
@@ -89,32 +89,32 @@ def _value(name: str, value: Any, before: Person | None, *, today: date) -> Any:
         case _ if name in _CHECKS:
             return _CHECKS[name](value)
         case _:
-            raise Unfit("there is no such field")
+            raise InvalidField("there is no such field")
 
 
 def _parts(value: object, known: Iterable[str]) -> dict[str, Any]:
     """The parts that are given."""
     if not isinstance(value, Mapping):
-        raise Unfit("give an object")
+        raise InvalidField("give an object")
     given: dict[str, Any] = {str(name): part for name, part in value.items() if part is not None}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
     if unknown := [name for name in given if name not in known]:
-        raise Unfit(**dict.fromkeys(unknown, "there is no such field"))
+        raise InvalidField(**dict.fromkeys(unknown, "there is no such field"))
     return given
 
 
 def line(value: object, most: int = MAX_LINE_CHARS) -> str:
     """A text without control characters, white space folded unless it may have lines."""
     if not isinstance(value, str):
-        raise Unfit("give a text")
+        raise InvalidField("give a text")
     text = unicodedata.normalize("NFC", _CONTROL.sub("", value)).strip()
     if most == MAX_LINE_CHARS:
         text = " ".join(text.split())
     if not text:
-        raise Unfit("is empty")
+        raise InvalidField("is empty")
     if len(text) > most:
-        raise Unfit(f"is {len(text):,} characters long, at most {most:,} are kept")
+        raise InvalidField(f"is {len(text):,} characters long, at most {most:,} are kept")
     if has_card_number(text):
-        raise Unfit("holds a card number, which belongs into credit_card.num")
+        raise InvalidField("holds a card number, which belongs into credit_card.num")
     return text
 
 
@@ -125,16 +125,16 @@ def _about(value: object) -> str:
 def _email(value: object) -> str:
     text = line(value)
     if len(text) > _MAX_EMAIL_CHARS or not _EMAIL.fullmatch(text):
-        raise Unfit("is no e-mail address, such as ada@example.org")
+        raise InvalidField("is no e-mail address, such as ada@example.org")
     return text
 
 
 def _phone(value: object) -> str:
     if not isinstance(value, str):
-        raise Unfit("give a text")
+        raise InvalidField("give a text")
     text = " ".join(value.split())
     if not _PHONE.fullmatch(text) or sum(char.isdigit() for char in text) not in _PHONE_DIGITS:
-        raise Unfit("is no telephone number: 5 to 15 digits, such as +44 20 7946 0018")
+        raise InvalidField("is no telephone number: 5 to 15 digits, such as +44 20 7946 0018")
     return text
 
 
@@ -144,24 +144,24 @@ def _birthday(value: object, today: date) -> str:
     try:
         born = date.fromisoformat(str(value))
     except ValueError:
-        raise Unfit("is no date: write YYYY-MM-DD, such as 1990-12-31") from None
+        raise InvalidField("is no date: write YYYY-MM-DD, such as 1990-12-31") from None
     if born.year < _FIRST_YEAR or born > today:
-        raise Unfit(f"must lie between {_FIRST_YEAR} and today")
+        raise InvalidField(f"must lie between {_FIRST_YEAR} and today")
     return born.isoformat()
 
 
 def _gender(value: object) -> str:
     text = value.strip().lower() if isinstance(value, str) else value
     if text not in GENDERS:
-        raise Unfit(f"must be one of {', '.join(GENDERS)}")
+        raise InvalidField(f"must be one of {', '.join(GENDERS)}")
     return str(text)
 
 
 def _salary(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise Unfit("give a number")
+        raise InvalidField("give a number")
     if not 0 <= value <= _MAX_SALARY:
-        raise Unfit("must not be below 0, nor above 10^15")
+        raise InvalidField("must not be below 0, nor above 10^15")
     return float(value)
 
 
@@ -208,33 +208,33 @@ def _each(
     for name, part in given.items():
         try:
             values[name] = checks[name](part)
-        except Unfit as error:
+        except InvalidField as error:
             faults[name] = str(error)
     if faults:
-        raise Unfit(**faults)
+        raise InvalidField(**faults)
     return values
 
 
 def _number(value: object) -> tuple[int, str]:
     """How many digits a card's number has, and the last four of them."""
     if not isinstance(value, str):
-        raise Unfit("give a text of digits")
+        raise InvalidField("give a text of digits")
     if "*" in value:
-        raise Unfit("is masked: give the number itself, or leave it out to keep the one that is known")
+        raise InvalidField("is masked: give the number itself, or leave it out to keep the one that is known")
     number = re.sub(r"[ -]", "", value)
     if not (number.isascii() and number.isdecimal() and len(number) in _CARD_DIGITS):
-        raise Unfit("must have 13 to 19 digits")
+        raise InvalidField("must have 13 to 19 digits")
     return len(number), number[-4:]
 
 
 def _code(value: object) -> None:
     if not isinstance(value, str) or not (value == HIDDEN_CODE or _CODE.fullmatch(value)):
-        raise Unfit("must have 3 or 4 digits")
+        raise InvalidField("must have 3 or 4 digits")
 
 
 def _expiry(value: object) -> str:
     if not isinstance(value, str) or not _EXPIRY.fullmatch(value.strip()):
-        raise Unfit("must be a month and a year, such as 09/2029")
+        raise InvalidField("must be a month and a year, such as 09/2029")
     return value.strip()
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
-from bethink.forgettable import Forgettable, Place, Taken, left_of, places_in
+from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
 from bethink.people.fields import checked
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, email_id
 from bethink.store import Delete, DeleteAll, Put, Scan
@@ -31,7 +31,7 @@ _SENTENCES = "about_me"
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class PersonQuery:
     """Whom a search is for: all that is given must fit.
 
     Texts are looked for anywhere in their field, in any case; a gender must be the very one.
@@ -51,7 +51,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PeopleFound:
     """Some people; `cursor` continues behind the last one, None at the end."""
 
     people: tuple[Person, ...]
@@ -100,9 +100,9 @@ class People:
         return (await self._get(principal, id)).record
 
     async def search(
-        self, principal: Principal, sought: Sought, *, limit: int = 50, cursor: str | None = None
-    ) -> Listed:
-        """At most `limit` of those who fit, in the order in which they came; `Sought()` is everybody.
+        self, principal: Principal, sought: PersonQuery, *, limit: int = 50, cursor: str | None = None
+    ) -> PeopleFound:
+        """At most `limit` of those who fit, in the order in which they came; `PersonQuery()` is everybody.
 
         Raises:
             BadInput: the cursor is of no search.
@@ -113,9 +113,9 @@ class People:
             if (person.created_at, person.id) <= behind or not sought.fits(person):
                 continue
             if len(found) == limit:
-                return Listed(tuple(found), f"{found[-1].created_at}.{found[-1].id}")
+                return PeopleFound(tuple(found), f"{found[-1].created_at}.{found[-1].id}")
             found.append(person)
-        return Listed(tuple(found))
+        return PeopleFound(tuple(found))
 
     def all(self, principal: Principal, *, since: int = 0) -> AsyncGenerator[Person]:
         """Everybody who came `since` a moment, in microseconds UTC, in the order in which they came."""
@@ -148,12 +148,12 @@ class People:
             take=self._taken,
         )
 
-    async def _holding(self, owner: str, holding: Holding) -> list[Place]:
+    async def _holding(self, owner: str, holding: Holding) -> list[TextPlace]:
         """Whose name or address holds some words, and which fields of others do."""
         everybody = records_of(self.store, owner, Scan(PEOPLE, limit=_PAGE))
         return [place async for person in everybody for place in _places(person, holding)]
 
-    async def _taken(self, owner: str, places: Sequence[Place]) -> Taken:
+    async def _taken(self, owner: str, places: Sequence[TextPlace]) -> Removal:
         """People without what these places name."""
         changes: list[Change] = []
         gone: list[tuple[str, str]] = []
@@ -173,7 +173,7 @@ class People:
                 # What is no sentence has nothing left that could be kept.
                 kept = {name: text if name == _SENTENCES else None for name, text in left.items()}
                 changes.append(Put(PEOPLE, msgspec.structs.replace(person, **kept), item.version))
-        return Taken(changes, gone)
+        return Removal(changes, gone)
 
     @retry_conflicts
     async def update(
@@ -262,7 +262,7 @@ def _fields(person: Person) -> dict[str, str]:
     }
 
 
-def _places(person: Person, holding: Holding) -> list[Place]:
+def _places(person: Person, holding: Holding) -> list[TextPlace]:
     if holding(f"{person.name} {person.surname}") or holding(person.email):
-        return [Place("people", person.id)]
+        return [TextPlace("people", person.id)]
     return places_in("people", person.id, _fields(person), holding=holding)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from bethink.index import Candidate, Index
     from bethink.principal import Principal
-    from bethink.visibility.reader_filter import Shade, Veil
-    from bethink.visibility.search import Sifting
+    from bethink.visibility.reader_filter import ReaderFilter, ReaderFilters
+    from bethink.visibility.search import VisibleSearch
 
 MAX_QUERY_CHARS: Final = 500
 MOST: Final = 1_000
@@ -51,7 +51,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MessageHit:
     """A message that holds what is sought. `marks` are places of the words in `snippet`, by characters.
 
     The snippet is cut out of the message's text; `is_active` says whether the
@@ -66,21 +66,21 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPage:
+class MessageHits:
     """Some of what was found, the best first; `cursor` leads to the next, None at the end."""
 
-    items: tuple[Found, ...]
+    items: tuple[MessageHit, ...]
     cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MessageSearch:
     """Finds messages of all owners; every call acts for one principal."""
 
     index: Index
     conversations: Conversations
-    veil: Veil
-    words: Sifting
+    reader_filters: ReaderFilters
+    words: VisibleSearch
     analyzer: Analyzer = field(default_factory=Analyzer, repr=False)
 
     async def search(
@@ -92,7 +92,7 @@ class Finding:
         project: str | None = None,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> FoundPage:
+    ) -> MessageHits:
         """The messages that hold words of the query: those with most of its words first.
 
         Raises:
@@ -116,16 +116,16 @@ class Finding:
                 limit=MOST,
             ),
         )
-        items: list[Found] = []
+        items: list[MessageHit] = []
         while start < len(best) and len(items) < limit:
             some = best[start : start + limit - len(items)]
             start += len(some)
             items += filter(None, await self._shown(principal, some, terms))
-        return FoundPage(tuple(items), str(start) if start < len(best) else None)
+        return MessageHits(tuple(items), str(start) if start < len(best) else None)
 
     async def _best(self, principal: Principal, query: IndexQuery) -> list[Candidate]:
-        """The messages in their order: for who is restrained, by what they see of each (`sifting`)."""
-        shade = await self.veil.of(principal)
+        """The messages in their order: for who is restrained, by what they see of each (`visible_search`)."""
+        shade = await self.reader_filters.of(principal)
         if shade is None:
             found = await self.index.search(query)
             return sorted((one for one in found.items if one.lexical is not None), key=_rank)
@@ -138,18 +138,18 @@ class Finding:
         best = sorted((every[id] for id in met if met[id]), key=lambda one: (-met[one.id], -one.at, one.id))
         return best[:MOST]
 
-    def _words_seen(self, texts: Mapping[str, str], shade: Shade) -> dict[str, set[str]]:
+    def _words_seen(self, texts: Mapping[str, str], shade: ReaderFilter) -> dict[str, set[str]]:
         return {id: set(self.analyzer.document(shade.text(text))) for id, text in texts.items()}
 
     async def _shown(
         self, principal: Principal, candidates: Sequence[Candidate], terms: Collection[str]
-    ) -> list[Found | None]:
+    ) -> list[MessageHit | None]:
         """What is shown of each, in order; None for what is gone, or has only its date in common."""
         said = await self.conversations.said(principal, [one.id for one in candidates])
         places = list({stored.conversation for stored in said if stored is not None})
         held = await self.conversations.store.get(CONVERSATIONS, principal.owner, places)
         by_id = {one.record.id: one.record for one in held if one is not None}
-        shade = await self.veil.of(principal)
+        shade = await self.reader_filters.of(principal)
         return [
             self._found(stored, by_id.get(stored.conversation), terms, shade=shade)
             if stored is not None
@@ -163,15 +163,15 @@ class Finding:
         held: Conversation | None,
         terms: Collection[str],
         *,
-        shade: Shade | None,
-    ) -> Found | None:
+        shade: ReaderFilter | None,
+    ) -> MessageHit | None:
         text = stored.message.content if shade is None else shade.text(stored.message.content)
         marks = self.marks(text, terms)
         if held is None or not marks:
             return None
         start, end = _window(text, marks[0])
         inside = tuple((a - start, b - start) for a, b in marks if start <= a and b <= end)
-        return Found(stored, held, text[start:end], inside[:_MOST_MARKS], is_on_line(held, stored))
+        return MessageHit(stored, held, text[start:end], inside[:_MOST_MARKS], is_on_line(held, stored))
 
     def marks(self, text: str, terms: Collection[str]) -> list[Span]:
         """Where words of the text are words of the question, in whatever form."""
@@ -203,7 +203,7 @@ def _window(text: str, first: Span) -> Span:
     return start, end
 
 
-def marked(found: Found, marks: Iterable[str] = ("**", "**")) -> str:
+def marked(found: MessageHit, marks: Iterable[str] = ("**", "**")) -> str:
     """The snippet with marks around its words, for those who read plain text."""
     before, behind = marks
     text = found.snippet

@@ -22,9 +22,9 @@ from bethink.documents.extraction import fault_of
 from bethink.embeddings.windows import Windows
 from bethink.engines.memory.index import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
-from bethink.feature import Memento
+from bethink.feature import Recallable
 from bethink.index import IndexItem
-from bethink.recall.service import Question, Recall
+from bethink.recall.service import Recall, RecallQuestion
 from bethink.sandbox.choice import Walls
 from bethink.search.entry import model_key, quantized
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bethink.search.entry import Entry
     from bethink.settings import Settings
     from bethink.tool import HeldFile
-    from bethink.visibility.reader_filter import Shade, Veil
+    from bethink.visibility.reader_filter import ReaderFilter, ReaderFilters
 
 KIND: Final = "passage"
 _KEPT_S: Final = 3_600
@@ -59,7 +59,7 @@ _NO_MODEL: Final = "Passages were found by words only: {}"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DocumentPage:
     """A page of `count`; `note` says what of the file is not read."""
 
     number: int
@@ -79,7 +79,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PassageHits:
     """Passages, best first; `notes` say what was not searched, and why."""
 
     passages: Sequence[Passage]
@@ -129,9 +129,9 @@ class Passages:
         clock: Clock,
         *,
         search_s: float = 60,
-        veil: Veil | None = None,
+        reader_filters: ReaderFilters | None = None,
     ) -> None:
-        self._veil = veil
+        self._veil = reader_filters
         self.extraction = extraction
         self.search_s = search_s
         self._embeddings = embeddings
@@ -146,7 +146,7 @@ class Passages:
         """How many contents are held."""
         return len(self._held)
 
-    async def page(self, owner: str, conversation: str, *, file: HeldFile, number: int) -> Page:
+    async def page(self, owner: str, conversation: str, *, file: HeldFile, number: int) -> DocumentPage:
         """One page, counted from 1.
 
         Raises:
@@ -166,11 +166,11 @@ class Passages:
         if text is None:
             there = f"{held.count:,} pages" if held.count > 1 else "one page" if held.count else "no text"
             raise BadInput(f"{file.name} has {there}: there is no page {number:,}.")
-        return Page(number, text, held.count, held.note)
+        return DocumentPage(number, text, held.count, held.note)
 
     async def search(
-        self, principal: Principal, conversation: str, *, files: Sequence[HeldFile], question: Question
-    ) -> Found:
+        self, principal: Principal, conversation: str, *, files: Sequence[HeldFile], question: RecallQuestion
+    ) -> PassageHits:
         """The passages of these files that bear most on a question.
 
         What takes longer than the time for it is left out, and told; asked again, it goes on.
@@ -195,12 +195,12 @@ class Passages:
             searched.index,
             self._embeddings,
             self._clock,
-            kinds={KIND: searched.mementos},
+            kinds={KIND: searched.recallables},
             sees_all=sees_all,
         )
         answer = await recall.ask(principal, question)
         self._bound()
-        return Found([searched.passage(hit.id, hit.score) for hit in answer.hits], notes)
+        return PassageHits([searched.passage(hit.id, hit.score) for hit in answer.hits], notes)
 
     def leave(self, owner: str, conversation: str) -> None:
         """A conversation is gone: what nobody else asked for goes with it."""
@@ -324,17 +324,25 @@ class Passages:
             self._sweeping = loop.call_at(oldest + _KEPT_S, self._sweep)
 
 
-def passages_of(settings: Settings, embeddings: Embeddings, clock: Clock, *, veil: Veil) -> Passages:
+def passages_of(
+    settings: Settings, embeddings: Embeddings, clock: Clock, *, reader_filters: ReaderFilters
+) -> Passages:
     """The files' passages, within the times and the memory that the settings name."""
     walls = Walls(settings.code_sandbox, settings.data_dir, fault_of)
     extraction = Extraction(settings.documents_timeout_s, settings.documents_memory_mb * 2**20, walls)
-    return Passages(extraction, embeddings, clock, search_s=settings.documents_search_timeout_s, veil=veil)
+    return Passages(
+        extraction,
+        embeddings,
+        clock,
+        search_s=settings.documents_search_timeout_s,
+        reader_filters=reader_filters,
+    )
 
 
 class _Searched:
     """The passages of one search as an index, and as recall wants to know them."""
 
-    def __init__(self, owner: str, named: Sequence[tuple[str, _Held]], shade: Shade | None) -> None:
+    def __init__(self, owner: str, named: Sequence[tuple[str, _Held]], shade: ReaderFilter | None) -> None:
         self.index = MemoryIndex()
         self._named = named
         self._shade = shade
@@ -342,15 +350,15 @@ class _Searched:
             for number, entry in enumerate(held.entries):
                 self.index.put(owner, "", entry._replace(id=f"{file}:{number}"))
 
-    async def mementos(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
+    async def recallables(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         """What is shown of these passages."""
         del principal
         return [self._memento(held.text(place)) for _, held, place in map(self._found, ids)]
 
-    def _memento(self, text: str) -> Memento:
-        memento = Memento(text, 0, _IMPORTANCE, None)
+    def _memento(self, text: str) -> Recallable:
+        recallable = Recallable(text, 0, _IMPORTANCE, None)
         seen = self._seen(text)
-        return memento if seen == text else memento.saying(seen)
+        return recallable if seen == text else recallable.saying(seen)
 
     def _seen(self, text: str) -> str:
         return text if self._shade is None else self._shade.text(text)

@@ -104,7 +104,7 @@ _ASKING_UNSPACED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """What is asked for. `low` (inclusive) and `high` (exclusive) bound the time that it names, if any.
 
     `of_assistant` asks what the assistant said, `of_talk` also what the owner asked.
@@ -163,14 +163,14 @@ def _is_question(sentence: str) -> bool:
     return first in _ASKING and bool(rest) and (rest[0] not in _SUBJECT or first in _INVERTED)
 
 
-def read_question(text: str, now: datetime) -> Asked:
+def read_question(text: str, now: datetime) -> ParsedQuestion:
     """What the text asks for; `now` is aware, and is what its relative times go by."""
     low, high = _range(text, now)
     told = _PAST_TENSE.search(text) is not None
     of_assistant = _ASSISTANT.search(text) is not None
     before, after = _anchors(text) if told and low is high is None else (frozenset[str](), frozenset[str]())
     past = _PAST.search(text) is not None or bool(before) or (high is not None and high <= to_us(now))
-    return Asked(
+    return ParsedQuestion(
         words=frozenset(words_of(text)),
         time=_TIME.search(text) is not None,
         number=_NUMBER.search(text) is not None,

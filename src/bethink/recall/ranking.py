@@ -19,9 +19,9 @@ from bethink.recall.question import MARK, SENTENCE, only_asks, words_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from bethink.feature import Memento
+    from bethink.feature import Recallable
     from bethink.index import Candidate, Candidates
-    from bethink.recall.question import Asked
+    from bethink.recall.question import ParsedQuestion
 
 # Learnt. The first two are of BM25 as a share of the ideal, and of the cosine.
 _WORDS = 2.6
@@ -82,7 +82,7 @@ _NUMBER = re.compile(
 
 
 @dataclass(slots=True)
-class Weighed:
+class WeightedCandidate:
     """A candidate; `base` says how well it matches alone, `logit` what speaks for it in all."""
 
     candidate: Candidate
@@ -91,25 +91,27 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedCandidate:
     """A candidate, what is shown of it, and how sure it is that it answers, 0..1."""
 
     candidate: Candidate
-    memento: Memento
+    recallable: Recallable
     score: float
 
 
-def weighed(found: Candidates, asked: Asked) -> list[Weighed]:
+def weighed(found: Candidates, asked: ParsedQuestion) -> list[WeightedCandidate]:
     """All candidates by what the index tells of them, the likeliest first."""
     ideal = found.lexical_ideal
     unknown = _expected_cosine(found.items)
-    items: list[Weighed] = []
+    items: list[WeightedCandidate] = []
     best: dict[str, tuple[float, float]] = {}
     for candidate in found.items:
         share = min(_MOST, (candidate.lexical or 0.0) / ideal) if ideal > 0 else 0.0
         cosine = unknown if candidate.dense is None else candidate.dense
         base = share + cosine
-        items.append(Weighed(candidate, base, _WORDS * share + _MEANING * cosine + _MET * candidate.met))
+        items.append(
+            WeightedCandidate(candidate, base, _WORDS * share + _MEANING * cosine + _MET * candidate.met)
+        )
         if (conversation := candidate.conversation) is not None:
             first, second = best.get(conversation, (0.0, 0.0))
             best[conversation] = (base, first) if base > first else (first, max(base, second))
@@ -123,43 +125,45 @@ def weighed(found: Candidates, asked: Asked) -> list[Weighed]:
     return items
 
 
-def ranked(best: Sequence[tuple[Weighed, Memento]], asked: Asked, found: Candidates) -> list[Ranked]:
+def ranked(
+    best: Sequence[tuple[WeightedCandidate, Recallable]], asked: ParsedQuestion, found: Candidates
+) -> list[RankedCandidate]:
     """The best of what was found by their texts as well, the likeliest first."""
-    pairs = [(item.candidate, memento) for item, memento in best]
+    pairs = [(item.candidate, recallable) for item, recallable in best]
     asked, anchor = placed(asked, pairs)
-    newest = max((memento.at for _, memento in best), default=0)
+    newest = max((recallable.at for _, recallable in best), default=0)
     places = {
-        (memento.conversation, memento.position): (item.base, memento)
-        for item, memento in best
-        if memento.position is not None
+        (recallable.conversation, recallable.position): (item.base, recallable)
+        for item, recallable in best
+        if recallable.position is not None
     }
     logits: list[float] = []
-    for item, memento in best:
-        logit = item.logit + _of_text(memento.text, asked) + _IMPORTANCE * memento.importance
-        if memento.position is not None:
-            if memento.text[:_READ_CHARS].count(" ") < _SHORT_WORDS - 1:
+    for item, recallable in best:
+        logit = item.logit + _of_text(recallable.text, asked) + _IMPORTANCE * recallable.importance
+        if recallable.position is not None:
+            if recallable.text[:_READ_CHARS].count(" ") < _SHORT_WORDS - 1:
                 logit += _SHORT
-            before = places.get((memento.conversation, memento.position - 1))
-            if before is not None and before[1].speaker != memento.speaker:
+            before = places.get((recallable.conversation, recallable.position - 1))
+            if before is not None and before[1].speaker != recallable.speaker:
                 logit += _REPLIES * before[0] * _share_of_questions(before[1].text)
-            after = places.get((memento.conversation, memento.position + 1))
+            after = places.get((recallable.conversation, recallable.position + 1))
             if after is not None:
                 logit += _FOLLOWED * after[0]
-        logits.append(logit + _of_time(memento, asked, newest))
+        logits.append(logit + _of_time(recallable, asked, newest))
     order_in_time(logits, pairs, asked, anchor=anchor)
-    repeated = [asks_the_same(item, memento, asked) for item, memento in best]
+    repeated = [asks_the_same(item, recallable, asked) for item, recallable in best]
     order = sorted(
         range(len(best)), key=lambda i: (repeated[i], -logits[i], -best[i][1].at, best[i][0].candidate.id)
     )
     said_before = {item.candidate.id for (item, _), is_same in zip(best, repeated, strict=True) if is_same}
     confidence = _confidence(found, [one for one in found.items if one.id not in said_before])
-    answers: list[Ranked] = []
+    answers: list[RankedCandidate] = []
     least = 0.0
     for i in reversed(order):
-        item, memento = best[i]
+        item, recallable = best[i]
         if not repeated[i]:
             least = max(least, confidence(item.candidate))
-        answers.append(Ranked(item.candidate, memento, round(least, 4)))
+        answers.append(RankedCandidate(item.candidate, recallable, round(least, 4)))
     return answers[::-1]
 
 
@@ -188,7 +192,7 @@ def _expected_cosine(items: Iterable[Candidate]) -> float:
     return sum(known) / len(known) if known else _CHANCE
 
 
-def _of_speakers(items: Iterable[Candidate], asked: Asked) -> dict[str, float]:
+def _of_speakers(items: Iterable[Candidate], asked: ParsedQuestion) -> dict[str, float]:
     """What speaks for the words of each speaker: being named, and for the assistant being asked."""
     speakers = {item.speaker for item in items if item.speaker is not None}
     named = asked.named(speakers - {OWNER, ASSISTANT})
@@ -197,7 +201,7 @@ def _of_speakers(items: Iterable[Candidate], asked: Asked) -> dict[str, float]:
     return dict.fromkeys(named, bonus) | {ASSISTANT: of_assistant}
 
 
-def _of_text(text: str, asked: Asked) -> float:
+def _of_text(text: str, asked: ParsedQuestion) -> float:
     read = text[:_READ_CHARS]
     logit = _ASKS * _share_of_questions(read)
     if asked.time and _TIME.search(read):
@@ -207,15 +211,15 @@ def _of_text(text: str, asked: Asked) -> float:
     return logit
 
 
-def asks_the_same(item: Weighed, memento: Memento, asked: Asked) -> bool:
+def asks_the_same(item: WeightedCandidate, recallable: Recallable, asked: ParsedQuestion) -> bool:
     """Whether it is the question itself, put once before: that answers nothing."""
-    text = memento.text[:_READ_CHARS]
-    if memento.position is None or not only_asks(text):
+    text = recallable.text[:_READ_CHARS]
+    if recallable.position is None or not only_asks(text):
         return False
     words = frozenset(words_of(text))
     if len(words & asked.words) >= _SAME_WORDS * len(words | asked.words):
         return True
-    return memento.speaker == OWNER and (item.candidate.dense or 0.0) >= _SAME_MEANING
+    return recallable.speaker == OWNER and (item.candidate.dense or 0.0) >= _SAME_MEANING
 
 
 def _share_of_questions(text: str) -> float:
@@ -230,13 +234,13 @@ def _share_of_questions(text: str) -> float:
     return asking / max(sum(words), 1)
 
 
-def _of_time(memento: Memento, asked: Asked, newest: int) -> float:
+def _of_time(recallable: Recallable, asked: ParsedQuestion, newest: int) -> float:
     logit = 0.0
     if asked.has_range:
-        logit += _IN_TIME * nearness(memento, asked)
-    if is_over(memento, asked):
+        logit += _IN_TIME * nearness(recallable, asked)
+    if is_over(recallable, asked):
         logit += _PAST if asked.past else -_PAST if asked.is_now else 0.0
     if asked.latest:
-        days = (newest - memento.at) / _DAY_US
+        days = (newest - recallable.at) / _DAY_US
         logit += _LATEST / (1 + days / _MONTH_DAYS)
     return logit

@@ -20,8 +20,8 @@ from bethink.errors import BadInput, EmbeddingsUnavailable
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
 from bethink.recall.question import read_question, without_cues
-from bethink.recall.ranking import Ranked, asks_the_same, ranked, weighed
-from bethink.visibility.search import Sifting
+from bethink.recall.ranking import RankedCandidate, asks_the_same, ranked, weighed
+from bethink.visibility.search import VisibleSearch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
-    from bethink.feature import Memento, Resolve
+    from bethink.feature import Recallable, Resolve
     from bethink.index import Candidates, Index
     from bethink.principal import Principal
-    from bethink.recall.question import Asked
-    from bethink.recall.ranking import Weighed
+    from bethink.recall.question import ParsedQuestion
+    from bethink.recall.ranking import WeightedCandidate
 
 _CANDIDATES = 100
 """Of each leg. Of what answers, conversations hold one part in twelve beyond the best 50 of both."""
@@ -70,7 +70,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RecallQuestion:
     """What is asked of recall, and of what part of memory.
 
     `since` (inclusive) and `until` (exclusive) bound when it was said. `as_of`
@@ -100,7 +100,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RecallResult:
     """What was found, best first; `tokens` is about how many its texts take, `left_out` what was too long."""
 
     hits: list[Hit]
@@ -151,10 +151,10 @@ class Recall:
     important: Important = nothing_important
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
-    sifting: Sifting = field(init=False, repr=False)
+    visible_search: VisibleSearch = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sifting", Sifting(self.index, self.embeddings))
+        object.__setattr__(self, "visible_search", VisibleSearch(self.index, self.embeddings))
 
     @property
     def warning(self) -> str | None:
@@ -173,11 +173,11 @@ class Recall:
         until: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[Hit]:
-        """The hits that `ask` finds for these fields of a `Question`."""
-        question = Question(query, k, kinds=kinds, since=since, until=until, as_of=as_of)
+        """The hits that `ask` finds for these fields of a `RecallQuestion`."""
+        question = RecallQuestion(query, k, kinds=kinds, since=since, until=until, as_of=as_of)
         return (await self.ask(principal, question)).hits
 
-    async def ask(self, principal: Principal, question: Question) -> Answer:
+    async def ask(self, principal: Principal, question: RecallQuestion) -> RecallResult:
         """At most `question.k` things that answer it, best first. An empty text finds nothing.
 
         Raises:
@@ -193,7 +193,7 @@ class Recall:
             message = f"budget is {question.budget}: give a number of tokens from 1."
             raise BadInput(message)
         if not question.text.strip():
-            return Answer([], 0)
+            return RecallResult([], 0)
         sees_all = await self.sees_all(principal)
         if sees_all:
             wanted |= {self.own[kind] for kind in wanted if kind in self.own}
@@ -222,18 +222,18 @@ class Recall:
             most = min((one.score for one in answers), default=1.0)
             answers += [replace(one, score=min(one.score, most)) for one in below]
         hits = [
-            _hit(one.candidate.id, self._shown(one.candidate.kind), one.memento, score=one.score)
+            _hit(one.candidate.id, self._shown(one.candidate.kind), one.recallable, score=one.score)
             for one in answers[: question.k]
         ]
         return _fitting(hits, question.budget)
 
     async def _ranked(
-        self, principal: Principal, query: IndexQuery, *, asked: Asked, sees_all: bool, count: int
-    ) -> tuple[Candidates, list[Ranked]]:
+        self, principal: Principal, query: IndexQuery, *, asked: ParsedQuestion, sees_all: bool, count: int
+    ) -> tuple[Candidates, list[RankedCandidate]]:
         """What a query finds, and more than the best `count` of it in their order."""
         found = await self.index.search(query)
         if not sees_all:
-            found = await self.sifting.sifted(found, query, partial(self._resolve, principal))
+            found = await self.visible_search.visible(found, query, partial(self._resolve, principal))
         if found.without_vector and not self.embeddings.unavailable:
             self.on_missing(principal.owner)
         items = weighed(found, asked)
@@ -249,29 +249,35 @@ class Recall:
         return to_datetime(self.clock.now_us()).astimezone(zone)
 
     async def _best(
-        self, principal: Principal, items: Sequence[Weighed], asked: Asked, *, count: int, moment: int | None
-    ) -> list[tuple[Weighed, Memento]]:
+        self,
+        principal: Principal,
+        items: Sequence[WeightedCandidate],
+        asked: ParsedQuestion,
+        *,
+        count: int,
+        moment: int | None,
+    ) -> list[tuple[WeightedCandidate, Recallable]]:
         """The first `count` that are there and held at the moment, with what is shown of them.
 
         The same question, asked before, takes no place of theirs: it comes in addition.
         """
-        best: list[tuple[Weighed, Memento]] = []
+        best: list[tuple[WeightedCandidate, Recallable]] = []
         start = 0
         while start < len(items) and sum(not asks_the_same(*one, asked) for one in best) < count:
             some = items[start : start + count]
             start += count
             shown = await self._resolve(principal, [item.candidate for item in some])
             best += [
-                (item, memento)
+                (item, recallable)
                 for item in some
-                if (memento := shown.get(item.candidate.id)) is not None
-                and (moment is None or memento.valid_until is None or memento.valid_until > moment)
+                if (recallable := shown.get(item.candidate.id)) is not None
+                and (moment is None or recallable.valid_until is None or recallable.valid_until > moment)
             ]
         return best
 
     async def _with_important(
-        self, principal: Principal, answers: Sequence[Ranked], *, query: str, wanted: Collection[str]
-    ) -> list[Ranked]:
+        self, principal: Principal, answers: Sequence[RankedCandidate], *, query: str, wanted: Collection[str]
+    ) -> list[RankedCandidate]:
         """A question of function words only ("Who am I?") asks for what matters most of all."""
         if not any(char.isalpha() for char in query):
             return list(answers)
@@ -283,15 +289,17 @@ class Recall:
         scores = {one.candidate.id: one.score for one in answers}
         shown = await self._resolve(principal, asked)
         important = [
-            Ranked(candidate, memento, max(scores.get(id, 0.0), _SURE_IMPORTANT * memento.importance))
+            RankedCandidate(
+                candidate, recallable, max(scores.get(id, 0.0), _SURE_IMPORTANT * recallable.importance)
+            )
             for candidate in asked
-            if (memento := shown.get(id := candidate.id)) is not None
+            if (recallable := shown.get(id := candidate.id)) is not None
         ]
         first = {one.candidate.id for one in important}
         rest = [one for one in answers if one.candidate.id not in first]
         return sorted((*important, *rest), key=lambda one: (-one.score, -scores.get(one.candidate.id, 0.0)))
 
-    def _wanted(self, question: Question, asked: Asked) -> frozenset[str]:
+    def _wanted(self, question: RecallQuestion, asked: ParsedQuestion) -> frozenset[str]:
         """The kinds to search: past ones, too, where the question is about another time."""
         there = set(self.kinds) - set(self.own.values()) - set(self.lookups.values())
         of_all = there - set(self.past.values())
@@ -313,17 +321,21 @@ class Recall:
         except EmbeddingsUnavailable:
             return None
 
-    async def _resolve(self, principal: Principal, candidates: Sequence[Candidate]) -> dict[str, Memento]:
+    async def _resolve(self, principal: Principal, candidates: Sequence[Candidate]) -> dict[str, Recallable]:
         """What is shown of the candidates that are still there, by their ids."""
-        shown: dict[str, Memento] = {}
+        shown: dict[str, Recallable] = {}
         for kind in {candidate.kind for candidate in candidates}:
             ids = [candidate.id for candidate in candidates if candidate.kind == kind]
-            mementos = await self.kinds[kind](principal, ids)
-            shown |= {id: memento for id, memento in zip(ids, mementos, strict=True) if memento is not None}
+            recallables = await self.kinds[kind](principal, ids)
+            shown |= {
+                id: recallable
+                for id, recallable in zip(ids, recallables, strict=True)
+                if recallable is not None
+            }
         return shown
 
 
-def _fitting(hits: list[Hit], budget: int | None) -> Answer:
+def _fitting(hits: list[Hit], budget: int | None) -> RecallResult:
     """The hits that fit, each in its turn: one that is too long does not keep out a shorter one behind it."""
     kept: list[Hit] = []
     used = 0
@@ -332,23 +344,23 @@ def _fitting(hits: list[Hit], budget: int | None) -> Answer:
         if budget is None or used + tokens <= budget:
             used += tokens
             kept.append(hit)
-    return Answer(kept, used, len(hits) - len(kept))
+    return RecallResult(kept, used, len(hits) - len(kept))
 
 
-def _hit(id: str, kind: str, memento: Memento, *, score: float) -> Hit:
+def _hit(id: str, kind: str, recallable: Recallable, *, score: float) -> Hit:
     return Hit(
         id,
         kind,
-        memento.text,
+        recallable.text,
         score,
-        to_datetime(memento.at),
-        memento.source,
-        conversation=memento.conversation,
-        speaker=memento.speaker,
-        valid_from=_moment(memento.valid_from),
-        valid_until=_moment(memento.valid_until),
-        doubt=memento.doubt,
-        untrusted=memento.untrusted,
+        to_datetime(recallable.at),
+        recallable.source,
+        conversation=recallable.conversation,
+        speaker=recallable.speaker,
+        valid_from=_moment(recallable.valid_from),
+        valid_until=_moment(recallable.valid_until),
+        doubt=recallable.doubt,
+        untrusted=recallable.untrusted,
     )
 
 
@@ -356,7 +368,7 @@ def _moment(us: int | None) -> datetime | None:
     return None if us is None else to_datetime(us)
 
 
-def _words(query: str, asked: Asked) -> str:
+def _words(query: str, asked: ParsedQuestion) -> str:
     kept = _OWNER_WORD.sub(" ", without_cues(query) if asked.past else query)
     return kept if any(char.isalnum() for char in kept) else query
 

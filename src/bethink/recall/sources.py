@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bethink.conversations import speaker_of
-from bethink.feature import Memento
+from bethink.feature import Recallable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,30 +28,30 @@ _DOUBTS = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The mementos of facts, present and past."""
+    """The recallables of facts, present and past."""
 
     memory: Memory
 
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
-        """The mementos of these facts, in order; None for what is gone."""
+    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        """The recallables of these facts, in order; None for what is gone."""
         return [fact and _of_fact(fact) for fact in await self.memory.get(principal, ids)]
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The mementos of what was said in conversations."""
+    """The recallables of what was said in conversations."""
 
     conversations: Conversations
 
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
-        """The mementos of these messages, in order; None for what is gone, or was taken back by an edit."""
+    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        """The recallables of these messages, in order; None if gone, or taken back by an edit."""
         return [said and _of_turn(said) for said in await self.conversations.recallable(principal, ids)]
 
 
-def _of_fact(fact: Fact) -> Memento | None:
+def _of_fact(fact: Fact) -> Recallable | None:
     if fact.state not in _RECALLED:
         return None
-    return Memento(
+    return Recallable(
         text=fact.content,
         at=fact.created_at,
         importance=fact.importance,
@@ -75,8 +75,8 @@ def _named(source: Source) -> str:
     return f"{place}#{source.message}" if source.message else place
 
 
-def _of_turn(said: StoredMessage) -> Memento:
-    return Memento(
+def _of_turn(said: StoredMessage) -> Recallable:
+    return Recallable(
         text=said.message.content,
         at=said.at,
         importance=_IMPORTANCE_OF_TURNS,

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from bethink.errors import UnknownId
-from bethink.recall.service import Question
+from bethink.recall.service import RecallQuestion
 from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bethink.recall.passages import Page, Passage, Passages
+    from bethink.recall.passages import DocumentPage, Passage, Passages
     from bethink.tool import HeldFile, Tool
 
 ALIASES: Final = {"file_content_extraction_tool": "extract_file_content", "rag_tool": "rag_search"}
@@ -118,7 +118,7 @@ def document_tools(passages: Passages | None) -> list[Tool]:
             files = [file for file in held if not file.made_as and await _is_read(passages, file)]
         if not files:
             return ToolOutput(_NO_FILES)
-        question = Question(query, max_passages)
+        question = RecallQuestion(query, max_passages)
         found = await passages.search(context.principal, context.conversation, files=files, question=question)
         return ToolOutput(_quoted(found.passages, found.notes))
 
@@ -151,7 +151,7 @@ def _named(files: Sequence[HeldFile], wanted: str) -> HeldFile:
     raise UnknownId(f"There is no file {wanted[:200]!r} in this conversation. There are: {there}.")
 
 
-def _shown(name: str, page: Page) -> str:
+def _shown(name: str, page: DocumentPage) -> str:
     """A page as spec 002 shows it ("FileContentExtractionTool", Response)."""
     there = f"{page.count:,} pages" if page.count > 1 else "1 page"
     head = f"[{name} has {there}.{' ' if page.note else ''}{page.note}]\n[{DATA}]"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from bethink.events import MemoryChanged, Warned
-from bethink.forgetting.selection import Wanted, is_token
+from bethink.forgetting.selection import ForgetRequest, is_token
 from bethink.tool import Foretold, ToolContext, tool
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def _of_one_thing(forgetting: Forgetting) -> Tool:
     return forget_memory
 
 
-def _everything(arguments: Mapping[str, Any], asked_in: str | None = None) -> Wanted:
-    return Wanted(
+def _everything(arguments: Mapping[str, Any], asked_in: str | None = None) -> ForgetRequest:
+    return ForgetRequest(
         everything=True,
         kinds=arguments.get("kinds", ()),
         conversations=arguments.get("conversations"),

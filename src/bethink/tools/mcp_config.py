@@ -14,7 +14,7 @@ from bethink.principal import LOCAL_OWNER
 from bethink.store import Collection, Delete, Put, Record
 
 if TYPE_CHECKING:
-    from bethink.secrets_at_rest import Keeper
+    from bethink.secrets_at_rest import SecretBox
     from bethink.store import Store
 
 
@@ -39,7 +39,7 @@ class McpKeeping:
     """Keeping in the store."""
 
     store: Store
-    keeper: Keeper
+    keeper: SecretBox
 
     async def pinned(self, server: str) -> Pinned | None:
         """The accepted definitions; None where the server was never seen."""

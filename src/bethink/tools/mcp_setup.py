@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.clock import Clock
-    from bethink.secrets_at_rest import Keeper
+    from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
     from bethink.store import Store
     from bethink.supervision import Supervise
@@ -32,7 +32,7 @@ CALLBACK = "/mcp-servers/callback"
 
 @asynccontextmanager
 async def open_mcp(
-    settings: Settings, store: Store, bus: Bus, *, clock: Clock, keeper: Keeper, supervise: Supervise
+    settings: Settings, store: Store, bus: Bus, *, clock: Clock, keeper: SecretBox, supervise: Supervise
 ) -> AsyncGenerator[McpTools]:
     """The tools of the configured servers, which are kept while the block lasts; none is waited for.
 

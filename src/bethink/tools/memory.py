@@ -20,7 +20,7 @@ from bethink.vault import KIND as PAGE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.memory import Changed, Fact, Memory
+    from bethink.memory import Fact, FactChange, Memory
     from bethink.recall.service import Hit, Recall
     from bethink.tool import Tool
 
@@ -146,7 +146,7 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
     return [store_memory, search_memory]
 
 
-def _told(changed: Changed) -> Iterator[MemoryChanged]:
+def _told(changed: FactChange) -> Iterator[MemoryChanged]:
     """What became of the fact, and of each that it took the place of."""
     if changed.undo is not None:
         yield MemoryChanged(
@@ -157,7 +157,7 @@ def _told(changed: Changed) -> Iterator[MemoryChanged]:
             yield MemoryChanged(change="superseded", ids=(other.id,), text=other.content, undo=changed.undo)
 
 
-def _reply(changed: Changed) -> str | ToolOutput:
+def _reply(changed: FactChange) -> str | ToolOutput:
     fact = changed.fact
     match changed.change:
         case "suggested":
@@ -171,7 +171,7 @@ def _reply(changed: Changed) -> str | ToolOutput:
             return f"Memory stored: {fact.content}{_beside(changed)}"
 
 
-def _beside(changed: Changed) -> str:
+def _beside(changed: FactChange) -> str:
     replaced = [f'"{other.content}"' for other in changed.others if other.state == "superseded"]
     kept = [f'"{other.content}"' for other in changed.others if other.state == "active"]
     told = [f"replaces {' and '.join(replaced)}"] if replaced else []

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from bethink.errors import UnknownId
-from bethink.people import Sought, shown
+from bethink.people import PersonQuery, shown
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.people import Listed, People, Person
+    from bethink.people import People, PeopleFound, Person
     from bethink.principal import Principal
     from bethink.tool import Tool
 
@@ -143,7 +143,7 @@ def people_tools(people: People) -> list[Tool]:
 
         All that is given must fit; without any of it everybody is listed, page by page.
         """
-        sought = Sought(name, surname, email, gender)
+        sought = PersonQuery(name, surname, email, gender)
         return _listed(await people.search(context.principal, sought, limit=limit, cursor=cursor))
 
     @tool(effect="write", label="Change user {id}", rare=True, critical=_critical)
@@ -206,7 +206,7 @@ def _told(head: str, person: Person) -> ToolOutput:
     return ToolOutput(f"{head}\n{_line(person)}", structured=shown(person), untrusted=person.untrusted)
 
 
-def _listed(found: Listed) -> ToolOutput:
+def _listed(found: PeopleFound) -> ToolOutput:
     users = {"users": [shown(person) for person in found.people], "cursor": found.cursor}
     if not found.people:
         return ToolOutput(NOBODY, structured=users)

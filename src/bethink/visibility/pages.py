@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from bethink.feature import Memento
+from bethink.feature import Recallable
 from bethink.vault import OWN_KIND
 from bethink.vault.files.parts import digest_of, title_of
 
@@ -26,14 +26,14 @@ _IMPORTANCE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """The mementos of parts of pages."""
+class PageResolver:
+    """The recallables of parts of pages."""
 
     views: Views
     indexing: Indexing
 
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
-        """The mementos of these parts, in order; None for what is gone, and for what is not to be found.
+    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        """The recallables of these parts, in order; None for what is gone, and for what is not to be found.
 
         A part of which something is hidden has two items. Who sees all of it has it by its own one; who
         does not, by the other, and only if that was made by the filters that hold now.
@@ -75,8 +75,8 @@ def _below(found: FoundPart, shade: Shading | None) -> FoundPart:
     return replace(found, headings=tuple(shade.view(heading).text for heading in found.headings))
 
 
-def _of_part(found: FoundPart, text: str | None = None) -> Memento:
-    return Memento(
+def _of_part(found: FoundPart, text: str | None = None) -> Recallable:
+    return Recallable(
         text=found.text[found.start : found.end].strip() if text is None else text,
         at=found.changed,
         importance=_IMPORTANCE,

@@ -27,7 +27,7 @@ from bethink.vault.filters.patterns import HIDDEN, numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bethink.feature import Memento, Resolve
+    from bethink.feature import Recallable, Resolve
     from bethink.memory import Fact
     from bethink.memory.facts import Source
     from bethink.principal import Principal
@@ -75,7 +75,7 @@ class _Hidden:
 
 
 @dataclass(frozen=True, slots=True)
-class Shade:
+class ReaderFilter:
     """What one reader is not told by anything, the `audience`.
 
     What they wrote themselves while these filters held is told them whatever it repeats:
@@ -95,7 +95,7 @@ class Shade:
     )
     _own: set[str] = field(default_factory=set[str], compare=False, repr=False)
     """Ids of what was told lately that the reader wrote: what tells it is looked through by `plain`."""
-    _plain: list[Shade] = field(default_factory=list["Shade"], compare=False, repr=False)
+    _plain: list[ReaderFilter] = field(default_factory=list["ReaderFilter"], compare=False, repr=False)
 
     def text(self, text: str) -> str:
         """A text without what is hidden."""
@@ -169,10 +169,10 @@ class Shade:
         return bool(self.facts or self.values or self.numbers or self.said)
 
     @property
-    def plain(self) -> Shade:
+    def plain(self) -> ReaderFilter:
         """What is hidden whatever the vault says: what patterns find, and sentences that name a field."""
         if not self._plain:
-            self._plain.append(Shade(self.audience, self.rules, frozenset(), {}, frozenset()))
+            self._plain.append(ReaderFilter(self.audience, self.rules, frozenset(), {}, frozenset()))
         return self._plain[0]
 
     def value(self, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -260,16 +260,16 @@ class Shade:
 
 
 @dataclass(frozen=True, slots=True)
-class Veil:
+class ReaderFilters:
     """The shades of all readers."""
 
     vault: Vault
     filters: Filters
-    _kept: OrderedDict[tuple[str, str], tuple[int, Shade]] = field(
-        default_factory=OrderedDict[tuple[str, str], "tuple[int, Shade]"], repr=False
+    _kept: OrderedDict[tuple[str, str], tuple[int, ReaderFilter]] = field(
+        default_factory=OrderedDict[tuple[str, str], "tuple[int, ReaderFilter]"], repr=False
     )
 
-    async def of(self, principal: Principal) -> Shade | None:
+    async def of(self, principal: Principal) -> ReaderFilter | None:
         """What a reader is not told; None for who is restrained by no filter."""
         rules = (await self.filters.of(principal.owner)).on(principal.audience)
         if not rules:
@@ -301,7 +301,7 @@ class Veil:
         known = {fact.id: score for fact, score in there}
         return [(fact, known[fact.id]) for fact in await self.facts(principal, [fact for fact, _ in there])]
 
-    async def _shade(self, principal: Principal, rules: tuple[Rule, ...]) -> Shade:
+    async def _shade(self, principal: Principal, rules: tuple[Rule, ...]) -> ReaderFilter:
         hidden = _Hidden()
         looked = [rule for rule in rules if rule.path or rule.section or rule.field]
         for path in await self.vault.pages(principal.owner) if looked else ():
@@ -319,37 +319,37 @@ class Veil:
 
 
 @dataclass(frozen=True, slots=True)
-class Veiled:
-    """A resolver whose mementos say no more than their reader may be told."""
+class FilteredResolve:
+    """A resolver whose recallables say no more than their reader may be told."""
 
     resolve: Resolve
-    veil: Veil
+    reader_filters: ReaderFilters
 
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Memento | None]:
-        """The mementos of these ids, in order; None for what is gone or hidden."""
+    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        """The recallables of these ids, in order; None for what is gone or hidden."""
         found = await self.resolve(principal, ids)
-        shade = await self.veil.of(principal)
+        shade = await self.reader_filters.of(principal)
         if shade is None:
             return found
         return [
-            None if memento is None else _veiled(id, memento, shade)
-            for id, memento in zip(ids, found, strict=True)
+            None if recallable is None else _veiled(id, recallable, shade)
+            for id, recallable in zip(ids, found, strict=True)
         ]
 
 
-def _veiled(id: str, memento: Memento, shade: Shade) -> Memento | None:
-    if shade.is_own(id, memento.said_by):
+def _veiled(id: str, recallable: Recallable, shade: ReaderFilter) -> Recallable | None:
+    if shade.is_own(id, recallable.said_by):
         shade = shade.plain
     elif shade.hides(id):
         return None
-    seen = shade.view(memento.text)
+    seen = shade.view(recallable.text)
     if seen.is_whole:
-        return memento
-    is_hidden = memento.speaker is None and any(mark.action == "hide" for mark in seen.marks)
-    return None if is_hidden or not _tells(seen.text) else memento.saying(seen.text)
+        return recallable
+    is_hidden = recallable.speaker is None and any(mark.action == "hide" for mark in seen.marks)
+    return None if is_hidden or not _tells(seen.text) else recallable.saying(seen.text)
 
 
-def _shade_of(audience: str, rules: tuple[Rule, ...], hidden: _Hidden) -> Shade:
+def _shade_of(audience: str, rules: tuple[Rule, ...], hidden: _Hidden) -> ReaderFilter:
     values: dict[str, tuple[str, ...]] = {}
     for value in sorted(hidden.values):
         known = value.lower()
@@ -359,7 +359,7 @@ def _shade_of(audience: str, rules: tuple[Rule, ...], hidden: _Hidden) -> Shade:
         values[word.group()] = (*values.get(word.group(), ()), known[word.start() :])
     long = {_digits(value[start:end]) for value in hidden.values for start, end in numbers(value)}
     said = "\n".join(hidden.said)[:_MOST_SAID]
-    return Shade(
+    return ReaderFilter(
         audience,
         rules,
         frozenset(hidden.facts),

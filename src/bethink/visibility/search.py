@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from bethink.embeddings import Embeddings
-    from bethink.feature import Memento
+    from bethink.feature import Recallable
     from bethink.index import Candidate, Candidates, Index, IndexQuery
 
-    Resolve = Callable[[Sequence[Candidate]], Awaitable[Mapping[str, Memento]]]
+    Resolve = Callable[[Sequence[Candidate]], Awaitable[Mapping[str, Recallable]]]
 
 _OF_A_WORD: Final = 50
 """Candidates that each word brings."""
@@ -42,14 +42,14 @@ _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Sifting:
+class VisibleSearch:
     """Candidates as they are for one who sees a part."""
 
     index: Index
     embeddings: Embeddings
     analyzer: Analyzer = field(default_factory=Analyzer, repr=False)
 
-    async def sifted(self, found: Candidates, query: IndexQuery, resolve: Resolve) -> Candidates:
+    async def visible(self, found: Candidates, query: IndexQuery, resolve: Resolve) -> Candidates:
         """What `query` finds by what `resolve` shows; `found` is what it found by all that there is."""
         words = await self.of_words(query, _OF_A_WORD)
         every = {one.id: one for part in words.values() for one in part.items}
@@ -83,7 +83,7 @@ class Sifting:
         }
 
     def _weighed(
-        self, shown: Mapping[str, Memento], words: Mapping[tuple[str, ...], Candidates], searched: int
+        self, shown: Mapping[str, Recallable], words: Mapping[tuple[str, ...], Candidates], searched: int
     ) -> _Sums:
         texts = {id: Counter(self.analyzer.document(one.searched[:_READ_CHARS])) for id, one in shown.items()}
         average = sum(text.total() for text in texts.values()) / max(len(texts), 1) or 1.0
@@ -107,7 +107,7 @@ class Sifting:
         return sums
 
     async def _near(
-        self, parts: Sequence[Candidate], shown: Mapping[str, Memento], *, query: IndexQuery, sums: _Sums
+        self, parts: Sequence[Candidate], shown: Mapping[str, Recallable], *, query: IndexQuery, sums: _Sums
     ) -> dict[str, float]:
         """How near in meaning what is shown in part is to the question: of the best by their words."""
         best = sorted(parts, key=lambda one: (-sums.scores[one.id], one.id))[:_MOST_COMPARED]

@@ -9,8 +9,8 @@ from bethink.vault import KIND, OWN_KIND, Vault
 from bethink.vault.filters.index_items import Indexing
 from bethink.vault.filters.rules import Filters
 from bethink.vault.filters.views import Views
-from bethink.visibility.pages import Pages
-from bethink.visibility.reader_filter import Veil, Veiled
+from bethink.visibility.pages import PageResolver
+from bethink.visibility.reader_filter import FilteredResolve, ReaderFilters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class Visibility:
     """What stands between a vault and its readers."""
 
     vault: Vault
     filters: Filters
     views: Views
     indexing: Indexing
-    pages: Pages
-    veil: Veil
+    pages: PageResolver
+    reader_filters: ReaderFilters
 
     @classmethod
-    def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Guarded:
+    def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Visibility:
         """The guard of the vaults that the settings want."""
         return cls.over(Vault.of(settings, store, clock, new_id=new_id))
 
     def kinds(self, others: Mapping[str, Resolve]) -> dict[str, Resolve]:
         """What tells recall of each kind: of the vault's items, and of others that may say the same."""
-        veiled = {kind: Veiled(resolve, self.veil) for kind, resolve in others.items()}
+        veiled = {kind: FilteredResolve(resolve, self.reader_filters) for kind, resolve in others.items()}
         return {**veiled, KIND: self.pages, OWN_KIND: self.pages}
 
     @property
@@ -48,12 +48,12 @@ class Guarded:
         return {KIND: OWN_KIND}
 
     @classmethod
-    def over(cls, vault: Vault) -> Guarded:
+    def over(cls, vault: Vault) -> Visibility:
         """The guard of a vault; from now on its parts are searched by the filters."""
         filters = Filters(vault.shop.store)
-        veil = Veil(vault, filters)
-        views = Views(vault, filters, veil.of)
+        reader_filters = ReaderFilters(vault, filters)
+        views = Views(vault, filters, reader_filters.of)
         indexing = Indexing(vault, filters)
         vault.shop.items_of = indexing.items_of
         filters.on_change.append(indexing.heard)
-        return cls(vault, filters, views, indexing, Pages(views, indexing), veil)
+        return cls(vault, filters, views, indexing, PageResolver(views, indexing), reader_filters)

@@ -21,7 +21,7 @@ from bethink.web.problems import documented
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.recall.message_search import Found
+    from bethink.recall.message_search import MessageHit
 
 Role = Literal["user", "assistant", "tool"]
 Said = UserMessage | AssistantMessage | ToolMessage
@@ -144,7 +144,7 @@ async def get_summary(conversation: str, app: Served, caller: Caller) -> Summary
     )
 
 
-def _shown(found: Found) -> FoundMessage:
+def _shown(found: MessageHit) -> FoundMessage:
     message = found.stored.message
     return FoundMessage(
         message=found.stored.id,

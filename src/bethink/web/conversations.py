@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from bethink.agent.forks import Fork
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
-from bethink.conversations import Edit, Start
+from bethink.conversations import ConversationEdit, ConversationStart
 from bethink.messages import ToolCall
 from bethink.web.answer import ChatAnswer, Waiting, collected
 from bethink.web.contract import event_stream
@@ -218,7 +218,7 @@ async def create_conversation(
     """A new, empty conversation."""
     given = body or NewConversation()
     app.models.check(given.model)
-    start = Start(
+    start = ConversationStart(
         title=given.title,
         project=given.project,
         model=given.model,
@@ -292,7 +292,7 @@ async def change_conversation(
     changes: dict[str, Any] = {
         name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
     }
-    return _conversation(await app.conversations.edit(caller, conversation, Edit(**changes)))
+    return _conversation(await app.conversations.edit(caller, conversation, ConversationEdit(**changes)))
 
 
 @router.post("/{conversation}/branch", responses=documented(404, 409))

@@ -20,7 +20,7 @@ from pydantic import (
 from bethink.app import App
 from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
-from bethink.visibility.reader_filter import Shade
+from bethink.visibility.reader_filter import ReaderFilter
 from bethink.web.request_scope import VISIT
 from bethink.web.response_filter import SHADE
 from bethink.web.security.credentials import credential_of, peer_of, shows_key
@@ -77,16 +77,16 @@ async def _principal(request: Request, app: Annotated[App, Depends(_app)]) -> Pr
 
 async def _veiled(request: Request, app: Annotated[App, Depends(_app)]) -> Principal:
     principal = await _principal(request, app)
-    request.scope["state"][SHADE] = await app.guarded.veil.of(principal)
+    request.scope["state"][SHADE] = await app.visibility.reader_filters.of(principal)
     return principal
 
 
-def _shade(request: Request, caller: Annotated[Principal, Depends(_veiled)]) -> Shade | None:
+def _shade(request: Request, caller: Annotated[Principal, Depends(_veiled)]) -> ReaderFilter | None:
     del caller
     return request.scope["state"][SHADE]
 
 
-def whole(shade: Annotated[Shade | None, Depends(_shade)]) -> None:
+def whole(shade: Annotated[ReaderFilter | None, Depends(_shade)]) -> None:
     """Go on only for who is told all.
 
     Raises:
@@ -145,7 +145,7 @@ def _written(moment: object) -> object:
 
 Served = Annotated[App, Depends(_app)]
 Caller = Annotated[Principal, Depends(_veiled)]
-Shaded = Annotated[Shade | None, Depends(_shade)]
+Shaded = Annotated[ReaderFilter | None, Depends(_shade)]
 """What the caller is not told; None for who is told all."""
 SEES_ALL: Final = Depends(whole)
 """Of a route that goes by all that is kept, and would tell of it whatever is left out of the answer."""

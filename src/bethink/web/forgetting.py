@@ -10,14 +10,14 @@ from pydantic import BaseModel, Field
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput
-from bethink.forgetting.selection import MAX_FOUND, Kept, Wanted
+from bethink.forgetting.selection import MAX_FOUND, ForgetRequest, Kept
 from bethink.web.deps import SEES_ALL, Body, Caller, Moment, Served, Shaded, whole
 from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memory_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.forgetting.receipt import Held, Preview, Receipt
-    from bethink.forgetting.selection import Whole
+    from bethink.forgetting.receipt import KindExcerpt, Preview, Receipt
+    from bethink.forgetting.selection import FullSelection
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
@@ -119,7 +119,7 @@ class ForgetBody(Body):
 @router.post("/forget", dependencies=[SEES_ALL], responses=documented(409, 503))
 async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> ForgetPreview | Forgotten:
     """Show what would be forgotten; with its token as `confirm`, forget it for good."""
-    wanted = Wanted(
+    wanted = ForgetRequest(
         *(body.ids, body.query, body.since, body.until),
         everything=body.all,
         k=body.k,
@@ -141,7 +141,7 @@ async def forget_all_memories(
     conversations: Annotated[Kept, Query(description=_CONVERSATIONS)] = "keep",
 ) -> Forgotten:
     """Forget everything for good: every memory, and what was said in conversations."""
-    wanted = Wanted(everything=True, kinds=kinds or [], conversations=conversations)
+    wanted = ForgetRequest(everything=True, kinds=kinds or [], conversations=conversations)
     if not confirm:
         preview = await app.forgetting.preview(caller, wanted)
         message = f"This would forget {' and '.join(preview.counts)} for good. Add confirm=true to do it."
@@ -209,11 +209,11 @@ def _preview(preview: Preview) -> ForgetPreview:
     )
 
 
-def _kind(one: Held) -> ForgottenKind:
+def _kind(one: KindExcerpt) -> ForgottenKind:
     return ForgottenKind(kind=one.kind, goes=True, count=one.count, lines=list(one.lines), shared="")
 
 
-def _kinds(whole: Whole) -> list[ForgottenKind]:
+def _kinds(whole: FullSelection) -> list[ForgottenKind]:
     return [
         ForgottenKind(kind=one.kind, goes=goes, count=one.count, lines=list(one.lines), shared=one.shared)
         for kinds, goes in ((whole.counts, True), (whole.others, False))

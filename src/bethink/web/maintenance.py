@@ -17,7 +17,7 @@ from bethink.web.memories import Memory, memory_of, seen_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.memory import Consolidated, Fact, Step
+    from bethink.memory import ConsolidationReport, Fact, LogStep
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
@@ -134,7 +134,7 @@ async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Cal
     )
 
 
-def _step(step: Step, facts: dict[str, Fact]) -> MemoryStep:
+def _step(step: LogStep, facts: dict[str, Fact]) -> MemoryStep:
     first = facts.get(step.facts[0].id) if step.facts else None
     return MemoryStep(
         id=step.id,
@@ -146,7 +146,7 @@ def _step(step: Step, facts: dict[str, Fact]) -> MemoryStep:
     )
 
 
-def _consolidation(done: Consolidated) -> Consolidation:
+def _consolidation(done: ConsolidationReport) -> Consolidation:
     return Consolidation(
         facts=done.facts,
         merges=[

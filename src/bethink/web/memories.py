@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.app import App
-    from bethink.memory import Changed, Fact
+    from bethink.memory import Fact, FactChange
     from bethink.principal import Principal
     from bethink.store import Key
-    from bethink.visibility.reader_filter import Shade
+    from bethink.visibility.reader_filter import ReaderFilter
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
@@ -248,7 +248,7 @@ async def get_memory_history(memory: str, app: Served, caller: Caller, shade: Sh
     return MemoryHistory(items=[memory_of(fact) for fact in history])
 
 
-async def fact_of(app: App, caller: Principal, memory: str, shade: Shade | None = None) -> Fact:
+async def fact_of(app: App, caller: Principal, memory: str, shade: ReaderFilter | None = None) -> Fact:
     """The fact with this id, whatever its state, without what a `shade` hides.
 
     Raises:
@@ -263,12 +263,12 @@ async def fact_of(app: App, caller: Principal, memory: str, shade: Shade | None 
     return found
 
 
-def seen_of(facts: Sequence[Fact], shade: Shade | None) -> Sequence[Fact]:
+def seen_of(facts: Sequence[Fact], shade: ReaderFilter | None) -> Sequence[Fact]:
     """The facts without what is hidden."""
     return facts if shade is None else [seen for fact in facts if (seen := shade.fact(fact)) is not None]
 
 
-def change_of(changed: Changed, shade: Shade | None = None) -> MemoryChange:
+def change_of(changed: FactChange, shade: ReaderFilter | None = None) -> MemoryChange:
     """A change as JSON; of a fact that is hidden from who changed it the words are not said."""
     fact = changed.fact if shade is None else shade.fact(changed.fact)
     return MemoryChange(

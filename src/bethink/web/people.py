@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from bethink.people import Sought, shown
+from bethink.people import PersonQuery, shown
 from bethink.web.deps import Body, Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
@@ -146,7 +146,7 @@ async def list_people(
     gender: OfGender = None,
 ) -> PersonPage:
     """The people who fit all that is asked, or everybody."""
-    sought = Sought(name, surname, email, gender)
+    sought = PersonQuery(name, surname, email, gender)
     found = await app.people.search(caller, sought, limit=limit, cursor=cursor)
     return PersonPage(items=[own_person_of(person) for person in found.people], cursor=found.cursor)
 

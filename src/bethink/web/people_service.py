@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from bethink.people import Listed, Sought
+from bethink.people import PeopleFound, PersonQuery
 from bethink.principal import LOCAL_OWNER
 from bethink.web.deps import Caller, Cursor, Served
 from bethink.web.people import Gender, Part, Person, given_of, person_of
@@ -101,7 +101,7 @@ async def get_users(
     cursor: Cursor = None,
 ) -> list[Person]:
     """All users, in the order in which they came."""
-    found = await app.people.search(caller, Sought(), limit=limit, cursor=cursor)
+    found = await app.people.search(caller, PersonQuery(), limit=limit, cursor=cursor)
     return _paged(found, request, response)
 
 
@@ -120,7 +120,7 @@ async def search_users(
     cursor: Cursor = None,
 ) -> list[Person]:
     """The users who fit all that is asked."""
-    sought = Sought(name, surname, email, gender)
+    sought = PersonQuery(name, surname, email, gender)
     found = await app.people.search(caller, sought, limit=limit, cursor=cursor)
     return _paged(found, request, response)
 
@@ -150,7 +150,7 @@ async def delete_user(id: str, app: Served, caller: Caller) -> Response:
     return Response(status_code=204)
 
 
-def _paged(found: Listed, request: Request, response: Response) -> list[Person]:
+def _paged(found: PeopleFound, request: Request, response: Response) -> list[Person]:
     """The users; where there are more, the `Link` header leads to them (RFC 8288)."""
     if found.cursor is not None:
         response.headers["Link"] = f'<{request.url.include_query_params(cursor=found.cursor)}>; rel="next"'

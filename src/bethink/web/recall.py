@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
-from bethink.recall.service import Question
+from bethink.recall.service import RecallQuestion
 from bethink.web.deps import Caller, Served
 
 router = APIRouter(tags=["recall"])
@@ -62,7 +62,7 @@ async def recall(
     """Search everything that is remembered, without a language model."""
     wanted = None if kinds is None else {kind.strip() for kind in kinds.split(",") if kind.strip()}
     limit = app.settings.memory_search_limit if k is None else k
-    question = Question(
+    question = RecallQuestion(
         query,
         limit,
         kinds=wanted,

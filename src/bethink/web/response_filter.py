@@ -19,7 +19,7 @@ from bethink.web.problems import of_error
 if TYPE_CHECKING:
     from starlette.types import Message, Scope, Send
 
-    from bethink.visibility.reader_filter import Shade
+    from bethink.visibility.reader_filter import ReaderFilter
 
 SHADE: Final = "shade"
 """Where in the state of a request it stands what its caller is not told."""
@@ -42,7 +42,7 @@ class Veiling:
 
     async def send(self, message: Message) -> None:
         """Send on a message, or keep it until the whole answer is there."""
-        shade: Shade | None = self.scope["state"].get(SHADE)
+        shade: ReaderFilter | None = self.scope["state"].get(SHADE)
         if shade is None:
             await self.sent(message)
         elif message["type"] == "http.response.start" and _is_text(message) and not self._is_apart:
@@ -58,7 +58,7 @@ class Veiling:
     def _is_apart(self) -> bool:
         return any(self.scope["path"].startswith(path) for path in _APART)
 
-    async def _end(self, shade: Shade, start: Message) -> None:
+    async def _end(self, shade: ReaderFilter, start: Message) -> None:
         if self.scope["method"] == "POST" and _RUNS.fullmatch(self.scope["path"]):
             shade = shade.plain
         said = b"".join(self._parts).decode("utf-8", "replace")

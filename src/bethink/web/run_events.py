@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bethink.app import App
     from bethink.principal import Principal
-    from bethink.visibility.reader_filter import Shade
+    from bethink.visibility.reader_filter import ReaderFilter
 
     Follow = Callable[[Place], AsyncGenerator[list[Numbered], None]]
 
@@ -37,7 +37,7 @@ async def followed(
         NotAllowed: it still runs, and reads for somebody else.
     """
     after = after or Place(0)
-    shade = await app.guarded.veil.of(caller)
+    shade = await app.visibility.reader_filters.of(caller)
     if shade is None:
         return follow(after)
     record = await app.runs.stored.get(caller, run)
@@ -48,7 +48,7 @@ async def followed(
     return follow(after)
 
 
-async def _over(shade: Shade, follow: Follow, after: Place) -> AsyncGenerator[list[Numbered], None]:
+async def _over(shade: ReaderFilter, follow: Follow, after: Place) -> AsyncGenerator[list[Numbered], None]:
     """What happened in a run that is over. A text that reaches across the place is told whole.
 
     Cut at a place that its reader chose, half of what is hidden would not be known for it.
@@ -60,7 +60,7 @@ async def _over(shade: Shade, follow: Follow, after: Place) -> AsyncGenerator[li
     yield [one for one in await anyio.to_thread.run_sync(_all, events, shade) if one.place > after]
 
 
-def _all(events: Iterable[Numbered], shade: Shade) -> Sequence[Numbered]:
+def _all(events: Iterable[Numbered], shade: ReaderFilter) -> Sequence[Numbered]:
     return [Numbered(one.place, veiled(one.event, shade)) for one in _joined(events)]
 
 

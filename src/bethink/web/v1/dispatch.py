@@ -12,7 +12,7 @@ from bethink.agent.forks import Fork
 from bethink.agent.repeated import Told, said_by
 from bethink.agent.threads import Threads
 from bethink.agent.wishes import NOTHING, Wishes
-from bethink.conversations import Start
+from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, UnknownId
 from bethink.web.v1.request import USUAL, Asked, Metadata, switch
 
@@ -93,8 +93,8 @@ class Talk:
             if isinstance(at, Fork):
                 at = (await app.conversations.part(caller, at.conversation, at.message)).id
             return Begun(at, await app.runs.answer(caller, at, asked.results, wishes=wishes))
-        heard = await app.runs.forgettings.announced(caller.owner)
-        start = Start(temporary=not wishes.memory)
+        heard = await app.runs.announcements.announced(caller.owner)
+        start = ConversationStart(temporary=not wishes.memory)
         place = conversation or await threads.place(caller, asked.history, start)
         files = [(await app.files.add(caller, place, file)).id for file in asked.files]
         run = await app.runs.start(

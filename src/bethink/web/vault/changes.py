@@ -73,7 +73,7 @@ async def get_vault_changes(
 
 async def news_since(app: App, caller: Principal, after: int) -> VaultNews:
     """What became of the pages that the caller sees, after the change of this number."""
-    change, records = await app.guarded.views.changed_since(caller, after)
+    change, records = await app.visibility.views.changed_since(caller, after)
     there = {record.path: record for record in records if record.state != "gone"}
     gone = [record.path for record in records if record.state == "gone" and record.path not in there]
     return VaultNews(

@@ -86,7 +86,7 @@ class VaultSeen(BaseModel):
 @router.get("", responses=documented(403))
 async def get_vault_filters(app: Served, caller: Caller) -> VaultFilters:
     """What is hidden, and from whom."""
-    rules = await app.guarded.filters.list(caller)
+    rules = await app.visibility.filters.list(caller)
     return VaultFilters(items=[_filter(rule) for rule in rules])
 
 
@@ -94,14 +94,14 @@ async def get_vault_filters(app: Served, caller: Caller) -> VaultFilters:
 async def add_vault_filter(body: VaultFilterBody, app: Served, caller: Caller) -> VaultFilter:
     """Hide something; it holds when this answers."""
     rule = Rule(**body.model_dump(exclude={"audiences"}), audiences=tuple(body.audiences))
-    return _filter(await app.guarded.filters.add(caller, rule))
+    return _filter(await app.visibility.filters.add(caller, rule))
 
 
 @router.delete("", responses=documented(403))
 async def reset_vault_filters(app: Served, caller: Caller) -> VaultFilters:
     """Remove all filters; the answer tells which they were."""
-    rules = await app.guarded.filters.list(caller)
-    await app.guarded.filters.reset(caller)
+    rules = await app.visibility.filters.list(caller)
+    await app.visibility.filters.reset(caller)
     return VaultFilters(items=[_filter(rule) for rule in rules])
 
 
@@ -110,14 +110,14 @@ async def remove_vault_filter(
     id: Annotated[str, Path(max_length=40)], app: Served, caller: Caller
 ) -> VaultFilter:
     """Remove a filter."""
-    return _filter(await app.guarded.filters.remove(caller, id))
+    return _filter(await app.visibility.filters.remove(caller, id))
 
 
 @router.post("/test", responses=documented(403, 404))
 async def test_vault_filters(body: VaultFilterTest, app: Served, caller: Caller) -> VaultSeen:
     """A page as an audience sees it, with marks of what is hidden."""
     must_be_owner(caller)
-    seen = await app.guarded.views.tried(replace(caller, audience=body.audience), body.path)
+    seen = await app.visibility.views.tried(replace(caller, audience=body.audience), body.path)
     marks = [
         VaultMark(start=mark.start, end=mark.end, action=mark.action, shown=mark.shown, rule=mark.rule)
         for mark in seen.marks

@@ -64,14 +64,14 @@ class VaultUndo(Body):
 @router.get("/history/{path:path}", responses=documented(403, 404))
 async def get_vault_history(path: PagePath, app: Served, caller: Caller) -> VaultHistory:
     """The changes of a page; also of one that is deleted."""
-    found = await app.guarded.views.history(caller, path)
+    found = await app.visibility.views.history(caller, path)
     return VaultHistory(items=[_version(version) for version in found])
 
 
 @router.get("/versions/{version}/{path:path}", responses=documented(403, 404))
 async def get_vault_version(version: Version, path: PagePath, app: Served, caller: Caller) -> VaultPage:
     """A page as one of its changes left it."""
-    return page_of(await app.guarded.views.version(caller, path, version))
+    return page_of(await app.visibility.views.version(caller, path, version))
 
 
 @router.get("/diff/{version}/{path:path}", responses=documented(403, 404))
@@ -85,19 +85,19 @@ async def get_vault_diff(
     ] = None,
 ) -> VaultDiff:
     """What a change did, or what lies between it and a later one."""
-    return VaultDiff(diff=await app.guarded.views.diff(caller, path, version, against=against))
+    return VaultDiff(diff=await app.visibility.views.diff(caller, path, version, against=against))
 
 
 @router.post("/restore/{path:path}", responses=documented(403, 404, 409))
 async def restore_vault_page(path: PagePath, body: RestoreBody, app: Served, caller: Caller) -> VaultChange:
     """Have a page say again what it said behind one of its changes; also one that is deleted."""
-    return change_of(await app.guarded.views.restore(caller, path, body.version))
+    return change_of(await app.visibility.views.restore(caller, path, body.version))
 
 
 @router.post("/undo", responses=documented(403, 404, 409))
 async def undo_vault_change(body: VaultUndo, app: Served, caller: Caller) -> VaultChange:
     """Take back a change of a page."""
-    return change_of(await app.guarded.views.undo(caller, body.token))
+    return change_of(await app.visibility.views.undo(caller, body.token))
 
 
 def _version(version: PageVersion) -> VaultVersion:

@@ -82,8 +82,8 @@ async def get_vault(app: Served, caller: Caller) -> VaultTree:
     await vault.begin(caller)
     if not vault.settings.watch:
         await vault.sync(caller.owner)
-    change, _ = await app.guarded.views.changed_since(caller, 0)
-    items = await app.guarded.views.listed(caller, deep=True)
+    change, _ = await app.visibility.views.changed_since(caller, 0)
+    items = await app.visibility.views.listed(caller, deep=True)
     pages = [item for item in items if not item.is_folder and item.trouble is None]
     return VaultTree(
         items=[entry_of(item) for item in items],
@@ -103,7 +103,7 @@ async def get_vault_page(
     if_none_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Response:
     """A page as its file is now."""
-    page = page_of(await app.guarded.views.read(caller, path))
+    page = page_of(await app.visibility.views.read(caller, path))
     tag = {"ETag": f'"{page.version}"'}
     if _version_of(if_none_match) == page.version:
         return Response(status_code=304, headers=tag)
@@ -130,7 +130,7 @@ async def put_vault_page(
     version = _wanted(body.if_version, if_match, if_none_match)
     try:
         how = How("person", body.note)
-        change = await app.guarded.views.put(caller, path, body.text, if_version=version, how=how)
+        change = await app.visibility.views.put(caller, path, body.text, if_version=version, how=how)
     except Conflict as error:
         if version is None:
             raise
@@ -151,7 +151,7 @@ async def delete_vault_page(
     """Delete a page; its history stays, and `undo` brings it back."""
     version = _wanted(if_version, if_match, None)
     try:
-        return change_of(await app.guarded.views.delete(caller, path, if_version=version, by="person"))
+        return change_of(await app.visibility.views.delete(caller, path, if_version=version, by="person"))
     except Conflict as error:
         if version is None:
             raise
@@ -162,7 +162,7 @@ async def delete_vault_page(
 @router.post("/move", responses=documented(403, 404, 409))
 async def move_vault_page(body: MoveBody, app: Served, caller: Caller) -> VaultMoved:
     """Give a page another path; it keeps its history, and links to it follow."""
-    views, changes = app.guarded.views, list[Change]()
+    views, changes = app.visibility.views, list[Change]()
     if body.relink:
         moved, changes = await app.vault_tools.moving.move(caller, body.path, body.to, by="person")
     else:
@@ -174,13 +174,13 @@ async def move_vault_page(body: MoveBody, app: Served, caller: Caller) -> VaultM
 @router.post("/folders", status_code=204, responses=documented(403, 409))
 async def make_vault_folder(body: FolderBody, app: Served, caller: Caller) -> None:
     """Have a folder be there."""
-    await app.guarded.views.create_folder(caller, body.path)
+    await app.visibility.views.create_folder(caller, body.path)
 
 
 @router.delete("/folders/{path:path}", status_code=204, responses=documented(403, 404, 409))
 async def delete_vault_folder(path: PagePath, app: Served, caller: Caller) -> None:
     """Remove an empty folder."""
-    await app.guarded.views.listed(caller, path)
+    await app.visibility.views.listed(caller, path)
     await app.vault.delete_folder(caller, path)
 
 
@@ -206,7 +206,7 @@ async def _conflict(
 ) -> Response:
     """The problem, with the page as it is now beside what was not written."""
     try:
-        current = page_of(await app.guarded.views.read(caller, path)).model_dump(mode="json")
+        current = page_of(await app.visibility.views.read(caller, path)).model_dump(mode="json")
     except UnknownId:
         current = None
     told = json.loads(bytes(of_error(error).body))
