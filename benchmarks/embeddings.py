@@ -6,7 +6,7 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
-from bethink.embeddings.accuracy import measure_accuracy
+from bethink.embeddings.minilm_build import measure_accuracy
 
 if TYPE_CHECKING:
     from bethink.embeddings import Embeddings

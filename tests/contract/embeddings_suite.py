@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink.embeddings import Embeddings
-from bethink.embeddings.minilm_session import MODEL_FILE
+from bethink.embeddings.minilm import MODEL_FILE
 
 FACTS = [
     "My name is Alice and I live in Paris.",

@@ -13,9 +13,9 @@ import pytest
 
 from bethink.sandbox import MIB, Limits, Sandbox, Session
 from bethink.sandbox.bubblewrap import Bubblewrap
+from bethink.sandbox.choice import LinuxSandbox
 from bethink.sandbox.confinement import Confinement
 from bethink.sandbox.landlock import Landlock
-from bethink.sandbox.linux import LinuxSandbox
 
 CONFINEMENTS: dict[str, Confinement] = {
     "bubblewrap": Bubblewrap(),

@@ -18,9 +18,8 @@ from anyio.streams.text import TextReceiveStream
 from bethink.bus import Bus, Notice
 from bethink.clock import FakeClock
 from bethink.engines.memory.bus import MemoryBus, MemoryHub
-from bethink.engines.sqlite import bus_file as sqlite_file
-from bethink.engines.sqlite.bus import FILE_NAME, open_bus
-from bethink.engines.sqlite.bus_file import BusFile
+from bethink.engines.sqlite import bus as sqlite_file
+from bethink.engines.sqlite.bus import FILE_NAME, BusFile, open_bus
 from bethink.errors import StorageError
 
 pytestmark = pytest.mark.anyio

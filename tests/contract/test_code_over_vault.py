@@ -19,8 +19,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage
-from bethink.sandbox.interpreters import Interpreters, Options
-from bethink.sandbox.workplaces import Workplaces
+from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor
 from tests.contract.sandboxes import EVERY, needs_kernel, sandbox_named
 from tests.door import called

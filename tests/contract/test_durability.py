@@ -14,7 +14,7 @@ from bethink.engines.sqlite.schema import FILE_NAME, open_writer
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import AssistantMessage
-from bethink.search.dense import SCAN_ROWS, Dense
+from bethink.search.legs import SCAN_ROWS, Dense
 from bethink.tool import ToolContext, tool
 from tests.house import House, open_house
 

@@ -13,10 +13,8 @@ import pytest
 
 import bethink.embeddings
 from bethink.embeddings import minilm_build
-from bethink.embeddings.accuracy import accuracy, measure_accuracy
-from bethink.embeddings.minilm import MiniLmEmbeddings
-from bethink.embeddings.minilm_build import Progress
-from bethink.embeddings.minilm_session import MODEL_FILE, TOKENIZER_SHA256
+from bethink.embeddings.minilm import MODEL_FILE, TOKENIZER_SHA256, MiniLmEmbeddings
+from bethink.embeddings.minilm_build import Progress, accuracy, measure_accuracy
 from bethink.errors import EmbeddingsUnavailable
 from tests.contract.embeddings_suite import EmbeddingsSuite, models_directory
 

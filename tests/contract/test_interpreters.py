@@ -19,12 +19,18 @@ from bethink.errors import SandboxUnavailable
 from bethink.events import ToolFinished
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
-from bethink.sandbox.channels import Content, Message, Parent
 from bethink.sandbox.confinement import Command, Job
-from bethink.sandbox.interpreters import NOT_INSTALLED, SWITCHED_OFF, Files, Interpreters, Options, Ran
+from bethink.sandbox.interpreters import (
+    NOT_INSTALLED,
+    SWITCHED_OFF,
+    Files,
+    Interpreters,
+    Options,
+    Ran,
+    Workplaces,
+)
+from bethink.sandbox.kernel import Content, Message, Parent, Shown
 from bethink.sandbox.landlock import Landlock
-from bethink.sandbox.shown import Shown
-from bethink.sandbox.workplaces import Workplaces
 from bethink.supervision import Supervisor
 from bethink.tool import NewFile
 from bethink.tools.code import code_source
@@ -39,8 +45,8 @@ _HOLDER = """
 import anyio, sys
 from pathlib import Path
 from bethink.sandbox.interpreters import Interpreters, Options
-from bethink.sandbox.shown import Shown
-from bethink.sandbox.workplaces import Workplaces
+from bethink.sandbox.kernel import Shown
+from bethink.sandbox.interpreters import Workplaces
 from bethink.supervision import Supervisor
 
 async def main():

@@ -13,8 +13,8 @@ import pytest
 import zmq
 import zmq.asyncio
 
-from bethink.sandbox import channels
-from bethink.sandbox.channels import Channels, Message, decoded
+from bethink.sandbox import kernel as channels
+from bethink.sandbox.kernel import Channels, Message, decoded
 from tests.contract.sandboxes import needs_kernel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]

@@ -14,12 +14,10 @@ import anyio.to_thread
 import pytest
 
 from bethink.sandbox import Sandbox
-from bethink.sandbox.choice import choose
+from bethink.sandbox.choice import LinuxSandbox, choose, fault_of
 from bethink.sandbox.confinement import Command, Job
 from bethink.sandbox.landlock import Landlock
-from bethink.sandbox.linux import LinuxSandbox
 from bethink.sandbox.places import packages
-from bethink.sandbox.probe import fault_of
 from tests.contract.escapes.driver import Use, attempts, tried
 from tests.contract.sandboxes import CONFINEMENTS, EVERY, lacking, needs_kernel, sandbox_named
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bethink.embeddings import EmbeddingModel
-from bethink.engines.sqlite import bodies as sqlite_bodies
+from bethink.engines.sqlite import tables
 from bethink.engines.sqlite.schema import FILE_NAME, open_connection
 from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import CorruptDatabase, DiskFull, StorageError
@@ -127,20 +127,20 @@ async def test_an_item_whose_text_is_damaged_is_named(tmp_path: Path) -> None:
 async def test_giving_back_room_may_be_broken_off_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_bodies, "WASTE_MIN", 10_000_000)
+    monkeypatch.setattr(tables, "WASTE_MIN", 10_000_000)
     async with open_database(tmp_path) as database:
         await database.store.commit("ann", [noted(f"{n:03}", f"word{n} " * 50) for n in range(300)])
         await database.store.commit("ann", [Delete(NOTES, f"{n:03}") for n in range(0, 300, 2)])
         before = await texts(database)
-    monkeypatch.setattr(sqlite_bodies, "WASTE_MIN", 1_000)
+    monkeypatch.setattr(tables, "WASTE_MIN", 1_000)
     for steps in (50, 500, 2_000, 5_000):
         interrupted = await anyio.to_thread.run_sync(broken_off, tmp_path / FILE_NAME, steps)
         assert interrupted or steps > 500
         async with open_database(tmp_path) as database:
-            monkeypatch.setattr(sqlite_bodies, "WASTE_MIN", 10_000_000)
+            monkeypatch.setattr(tables, "WASTE_MIN", 10_000_000)
             assert await texts(database) == before
             assert len((await database.index.search(IndexQuery("ann", "word7"))).items) == 1
-        monkeypatch.setattr(sqlite_bodies, "WASTE_MIN", 1_000)
+        monkeypatch.setattr(tables, "WASTE_MIN", 1_000)
 
 
 def broken_off(path: Path, steps: int) -> bool:
@@ -154,7 +154,7 @@ def broken_off(path: Path, steps: int) -> bool:
     with closing(open_connection(path, write=True)) as connection:
         connection.set_progress_handler(count, 100)
         try:
-            sqlite_bodies.compact(connection)
+            tables.compact(connection)
         except sqlite3.OperationalError:
             return True
     return False
@@ -209,7 +209,7 @@ async def test_a_limit_on_the_size_of_files_is_told_with_what_to_look_at(tmp_pat
     (tmp_path / FILE_NAME).touch()
     program = (
         "import resource, sqlite3, sys\n"
-        "from bethink.engines.sqlite.errors import translated\n"
+        "from bethink.engines.sqlite.schema import translated\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
         "connection = sqlite3.connect(sys.argv[1])\n"
         "try:\n"

@@ -15,7 +15,6 @@ import anyio
 import pytest
 
 from bethink.engines.sqlite import index as sqlite_index
-from bethink.engines.sqlite import index_rows as sqlite_rows
 from bethink.engines.sqlite.migrations import MIGRATIONS
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import open_database
@@ -246,7 +245,7 @@ async def test_another_process_index_follows_puts_vectors_and_deletions(tmp_path
 async def test_an_index_that_missed_too_many_deletions_begins_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_rows, "TOMBSTONES_KEPT", 3)
+    monkeypatch.setattr(sqlite_index, "TOMBSTONES_KEPT", 3)
     async with open_database(tmp_path) as one, open_database(tmp_path) as other:
         notes = [Put(NOTES, Note(id=str(n)), index=IndexItem("fact", "apple", n)) for n in range(10)]
         await one.store.commit("ann", notes)

@@ -12,7 +12,6 @@ import anyio
 import pytest
 
 from bethink.engines.sqlite import index as sqlite_index
-from bethink.engines.sqlite import index_rows as sqlite_rows
 from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import StorageError
 from bethink.index import IndexItem, IndexQuery
@@ -130,7 +129,7 @@ async def test_what_changes_between_the_steps_of_a_load_is_met_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tombstones: int
 ) -> None:
     monkeypatch.setattr(sqlite_index, "READ_AT_ONCE", 2)
-    monkeypatch.setattr(sqlite_rows, "TOMBSTONES_KEPT", tombstones)
+    monkeypatch.setattr(sqlite_index, "TOMBSTONES_KEPT", tombstones)
     async with kept(tmp_path) as database, open_database(tmp_path) as other:
         # Tombstones that are too old to be kept: a shard that begins must not begin again for ever.
         await database.store.commit("bob", [note(number) for number in range(MANY)])

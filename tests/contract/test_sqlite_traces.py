@@ -13,8 +13,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.engines.sqlite import bodies as sqlite_bodies
 from bethink.engines.sqlite import store as sqlite_store
+from bethink.engines.sqlite import tables
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import StorageError
@@ -101,7 +101,7 @@ async def test_the_room_of_what_was_deleted_is_used_again(tmp_path: Path) -> Non
 async def test_much_room_is_given_back_on_closing_and_nothing_else_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_bodies, "WASTE_MIN", 100_000)
+    monkeypatch.setattr(tables, "WASTE_MIN", 100_000)
     items = {f"{n:04}": IndexItem("fact", f"word{n} {'x' * 500}", n) for n in range(1_000)}
     async with open_database(tmp_path) as database:
         puts = [Put(NOTES, Note(id=id, text=item.text), index=item) for id, item in items.items()]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.embeddings.minilm_session import MODEL_FILE
+from bethink.embeddings.minilm import MODEL_FILE
 from tests.documents import Example, documents, examples
 
 pytestmark = pytest.mark.timeout(300)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.embeddings.minilm_session import MODEL_FILE
+from bethink.embeddings.minilm import MODEL_FILE
 from tests.server_process import ROOT, Running, running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(90)]

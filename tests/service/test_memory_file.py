@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bethink.app import App, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.sqlite.reserve import FILE_NAME
+from bethink.engines.sqlite.store import RESERVE_FILE
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.settings import Settings
@@ -58,7 +58,7 @@ def lives(count: int) -> list[NewFact]:
 
 def size_of(directory: Path) -> int:
     """Of all but the reserve, whose size is the same whatever is kept."""
-    return sum(file.stat().st_size for file in directory.iterdir() if file.name != FILE_NAME)
+    return sum(file.stat().st_size for file in directory.iterdir() if file.name != RESERVE_FILE)
 
 
 @pytest.mark.requirement("R44", "R45")

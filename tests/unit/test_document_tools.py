@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.embeddings.windows import Windows
+from bethink.embeddings.minilm import Windows
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact

@@ -22,8 +22,7 @@ from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.llm.settled import Way, spoken
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage, UserMessage
-from bethink.sandbox.interpreters import Interpreters, Options
-from bethink.sandbox.workplaces import Workplaces
+from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor
 from bethink.tools.memory_agent import JOB, sources
 from bethink.vault.filters.rules import Rule

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.embeddings.onnx_file import FLOAT, INT64, Graph, Node, Tensor, Value, read_constants, write
+from bethink.embeddings.minilm_graph import FLOAT, INT64, Graph, Node, Tensor, Value, read_constants, write
 
 SIZES = st.lists(st.integers(0, 2**40), max_size=4).map(tuple)
 TENSORS = st.builds(Tensor, type=st.integers(1, 16), shape=SIZES, data=st.binary(max_size=300))

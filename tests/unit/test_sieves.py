@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bethink.forgetting.erasure import erase_of
 from bethink.redaction import Redaction, redaction_of, without
-from bethink.search.analysis import Analyzer
-from bethink.search.english import BASE_FORMS
+from bethink.search.analysis import BASE_FORMS, Analyzer
 from bethink.vault import title_of
 
 ENGLISH = [

@@ -19,8 +19,7 @@ from bethink.internet.pages import Pages
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.sandbox.interpreters import Interpreters, Options
-from bethink.sandbox.workplaces import Workplaces
+from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor
 from bethink.vault import How
 from tests.fake_search import FakeSearch

@@ -24,8 +24,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
-from bethink.sandbox.interpreters import Interpreters, Options
-from bethink.sandbox.workplaces import Workplaces
+from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor
 from bethink.tool import ToolContext
 from bethink.tools.vault_access import Desk

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
 from bethink.redaction import COMMON_WORDS
-from bethink.search.english import BASE_FORMS
+from bethink.search.analysis import BASE_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

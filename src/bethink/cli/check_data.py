@@ -9,8 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bethink.cli.check import Check, broken, off, ok
-from bethink.engines.sqlite.errors import translated
-from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, check_files, open_connection
+from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, check_files, open_connection, translated
 from bethink.errors import CorruptDatabase
 
 if TYPE_CHECKING:

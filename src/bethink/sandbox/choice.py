@@ -3,23 +3,185 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import secrets
+import socket
+import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 
 import anyio.to_thread
 
-from bethink.sandbox import places
+from bethink.errors import SandboxUnavailable
+from bethink.sandbox import Limits, Outcome, places
 from bethink.sandbox.bubblewrap import Bubblewrap
+from bethink.sandbox.confinement import Job
+from bethink.sandbox.folder import remove
 from bethink.sandbox.landlock import Landlock
-from bethink.sandbox.linux import LinuxSandbox
-from bethink.sandbox.probe import fault_of
+from bethink.sandbox.process import ConfinedProcess
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from bethink.sandbox import Sandbox
+    from bethink.sandbox import Answer, Ending, Sandbox
     from bethink.sandbox.confinement import Confinement
+    from bethink.sandbox.kernel import KernelSession
+
+
+_KILLED_BY_SHELL: Final = 128
+"""bubblewrap tells the signal that ended the code as a status above this."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxSandbox:
+    """Runs code in processes that `confinement` confines.
+
+    Sessions keep their sockets and temporary files in `scratches`, of this machine's temporary files if None.
+    """
+
+    confinement: Confinement
+    scratches: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The confinement's."""
+        return self.confinement.name
+
+    async def run(self, code: str, directory: Path, limits: Limits) -> Outcome:
+        """See `Sandbox.run`. Cancelling kills the process."""
+        job = Job(directory, limits, "guest_run.py", orders={"code": code})
+        process = await ConfinedProcess.start(job, self.confinement)
+        try:
+            async with asyncio.timeout(limits.timeout_s):
+                await process.ended()
+        except TimeoutError:
+            process.kill("timed_out")
+        finally:
+            await process.end("died")
+        return Outcome(process.text, process.ending or _ending_of(process.exit_code), process.exit_code)
+
+    async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
+        """See `Sandbox.read`."""
+        directory = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "bethink-read-"))
+        orders = {"command": list(command), "own": str(places.own_modules())}
+        job = Job(
+            directory, limits, "guest_module.py", with_packages=True, source=source.fileno(), orders=orders
+        )
+        try:
+            process = await ConfinedProcess.start(job, self.confinement)
+            try:
+                async with asyncio.timeout(limits.timeout_s):
+                    await process.ended()
+            except TimeoutError:
+                process.kill("timed_out")
+            finally:
+                await process.end("died")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(remove, directory)
+        return process.head
+
+    async def open(self, directory: Path, limits: Limits) -> KernelSession:
+        """See `Sandbox.open`."""
+        kernel = await anyio.to_thread.run_sync(importlib.import_module, "bethink.sandbox.kernel")
+        return await kernel.open_kernel(self.confinement, directory, limits, scratches=self.scratches)
+
+
+def _ending_of(exit_code: int | None) -> Ending:
+    if exit_code == 0:
+        return "finished"
+    return "died" if exit_code is None or exit_code < 0 or exit_code > _KILLED_BY_SHELL else "failed"
+
+
+_ATTEMPTS: Final = """
+import os, socket
+def read_outside(): return open({canary!r}).read()
+def write_outside(): return open({outside!r}, "w")
+def list_outside(): return os.listdir({folder!r})
+def connect(): return socket.create_connection(("127.0.0.1", {port}), 2)
+def start_a_process(): return os.fork() or os._exit(0)
+def run_a_program(): return os.execv("/bin/true", ["true"])
+def signal_others(): return os.kill(os.getppid() or 1, 0) or True
+def see_other_processes(): return [name for name in os.listdir("/proc") if name.isdigit()]
+for attempt in (read_outside, write_outside, list_outside, connect, start_a_process, signal_others,
+                see_other_processes, run_a_program):
+    try:
+        attempt()
+    except OSError:
+        continue
+    print("open:", attempt.__name__.replace("_", " "))
+open("inside", "w").write({token!r})
+print("done")
+"""
+_LIMITS: Final = Limits(timeout_s=10)
+_NO_SESSION: Final = "no interpreter starts in it: {}"
+
+
+async def fault_of(sandbox: Sandbox, *, with_sessions: bool = False) -> str | None:
+    """What is wrong with a sandbox here, as a part of a sentence; None where it holds.
+
+    Takes about 0.2 s; with sessions, which an interpreter is started for, about 1.5 s.
+    """
+    place = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "bethink-probe-"))
+    try:
+        # Whoever can connect is let in by the kernel: nobody need answer.
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port: int = listener.getsockname()[1]
+            fault = await _try(sandbox, place, port, in_session=False)
+            return await _try(sandbox, place, port, in_session=True) if with_sessions and not fault else fault
+    except OSError as error:
+        return f"it does not start: {error}"
+    except SandboxUnavailable as error:
+        return _NO_SESSION.format(_last_line(str(error)))
+    finally:
+        await anyio.to_thread.run_sync(remove, place)
+
+
+async def _try(sandbox: Sandbox, place: Path, port: int, *, in_session: bool) -> str | None:
+    token = secrets.token_hex(16)
+    work, canary = place / "work", place / "canary"
+
+    def lay_out() -> None:
+        work.mkdir(exist_ok=True)
+        canary.write_text(secrets.token_hex(16))
+
+    await anyio.to_thread.run_sync(lay_out)
+    names = {"canary": str(canary), "outside": str(place / "written"), "folder": str(place)}
+    tried = _ATTEMPTS.format(port=port, token=token, **names)
+    outcome = (
+        await _in_session(sandbox, tried, work) if in_session else await sandbox.run(tried, work, _LIMITS)
+    )
+    lines = outcome.text.split("\n")
+    if opened := [line.removeprefix("open: ") for line in lines if line.startswith("open: ")]:
+        return f"code in it could {' and '.join(opened)}"
+    if outcome.ending != "finished" or "done" not in lines:
+        return f"it does not run code: {_last_line(outcome.text) or outcome.ending}"
+    return await anyio.to_thread.run_sync(_seen_outside, place, token)
+
+
+async def _in_session(sandbox: Sandbox, tried: str, work: Path) -> Answer:
+    session = await sandbox.open(work, _LIMITS)
+    try:
+        return await session.execute(tried, _LIMITS.timeout_s)
+    finally:
+        await session.close()
+
+
+def _seen_outside(place: Path, token: str) -> str | None:
+    if sorted(path.name for path in place.iterdir()) != ["canary", "work"]:
+        return "code in it could write outside"
+    inside = place / "work" / "inside"
+    if inside.is_symlink() or not inside.is_file() or inside.read_text() != token:
+        return "code in it cannot write to its own directory"
+    return None
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().split("\n")
+    return lines[-1][:300]
+
 
 Wanted = Literal["auto", "bubblewrap", "landlock"]
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bethink.sandbox import places, syscalls
-from bethink.sandbox.seccomp import ARCHITECTURES, after_start, build_filter
+from bethink.sandbox import places
+from bethink.sandbox.seccomp import ARCHITECTURES, SECCOMP_CALL, after_start, build_filter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bethink.sandbox import Limits
-    from bethink.sandbox.syscalls import Machine
+    from bethink.sandbox.seccomp import Machine
 
 _ADDRESS_SPACE_SLACK: Final = 2 << 30
 """Libraries are mapped, and allocators reserve what they never touch."""
@@ -117,7 +117,7 @@ def orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[s
         "source": job.source,
         "landlock": None,
         "filter": {"program": calls.program.hex(), "pid_at": calls.pid_at, "group_at": calls.group_at},
-        "after_start": {"program": after_start(this).hex(), "call": syscalls.serving(this)["seccomp"]},
+        "after_start": {"program": after_start(this).hex(), "call": SECCOMP_CALL[this]},
         "path": [str(path) for path in _packages(job)],
         "program": _text_of(job.program),
         **job.orders,

@@ -7,27 +7,290 @@ code left running in threads takes nothing while nobody asks for it.
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import contextlib
+import os
+import re
 import secrets
 import signal
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
+import msgspec
+import zmq
+import zmq.asyncio
+from jupyter_client.session import Session as Wire
 
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox import REASONS, Answer
-from bethink.sandbox.channels import Channels
+from bethink.sandbox import REASONS, Answer, Display
 from bethink.sandbox.confinement import Job
 from bethink.sandbox.folder import remove
 from bethink.sandbox.process import ConfinedProcess
-from bethink.sandbox.shown import Shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from bethink.sandbox import Ending, Limits
     from bethink.sandbox.confinement import Confinement
+
+
+_SHELL, _IOPUB = 1, 2
+_DELIMITER: Final = b"<IDS|MSG>"
+_HEADER, _PARENT, _CONTENT = 1, 2, 4
+"""Frames behind the delimiter; the others are a signature and what nobody reads."""
+_SMALL_BYTES: Final = 1 << 15
+_MOST_HEADER_BYTES: Final = 1 << 16
+_HEARD_WITHIN_S: Final = 0.2
+"""From a request until what is published of it comes, where somebody listens already."""
+MOST_MESSAGE_BYTES: Final = 8 << 20
+"""A larger message is dropped with its connection, before it is in memory."""
+_QUEUED_MESSAGES: Final = 16
+_SEND_TIMEOUT_MS: Final = 1000
+
+
+class Data(msgspec.Struct):
+    """The forms of what is shown that are read, of all that there may be."""
+
+    png: str | None = msgspec.field(name="image/png", default=None)
+    jpeg: str | None = msgspec.field(name="image/jpeg", default=None)
+    gif: str | None = msgspec.field(name="image/gif", default=None)
+    webp: str | None = msgspec.field(name="image/webp", default=None)
+    svg: str | None = msgspec.field(name="image/svg+xml", default=None)
+    html: str | None = msgspec.field(name="text/html", default=None)
+    plain: str | None = msgspec.field(name="text/plain", default=None)
+
+
+class Content(msgspec.Struct):
+    """What of any message's content is read; `traceback` is a list in JSON."""
+
+    text: str = ""
+    data: Data = msgspec.field(default_factory=Data)
+    traceback: msgspec.Raw = msgspec.Raw(b"[]")
+    execution_state: str = ""
+    status: str = ""
+
+
+class Parent(msgspec.Struct):
+    """The request that caused a message."""
+
+    msg_id: str = ""
+
+
+class Header(msgspec.Struct):
+    """What kind of message it is."""
+
+    msg_type: str
+
+
+class Message(msgspec.Struct):
+    """A message of the kernel, with what is read of it."""
+
+    msg_type: str
+    content: Content
+    parent_header: Parent
+
+
+def decoded(frames: Sequence[bytes]) -> Message | None:
+    """The message; None for what is none."""
+    try:
+        parts = frames[frames.index(_DELIMITER) + 1 :]
+        if max(len(parts[_HEADER]), len(parts[_PARENT])) > _MOST_HEADER_BYTES:
+            return None
+        header = msgspec.json.decode(parts[_HEADER], type=Header)
+        parent = msgspec.json.decode(parts[_PARENT], type=Parent)
+        return Message(header.msg_type, msgspec.json.decode(parts[_CONTENT], type=Content), parent)
+    except (msgspec.MsgspecError, ValueError, IndexError, RecursionError):
+        return None
+
+
+class Channels:
+    """Shell and IOPub of one kernel, whose sockets are in `scratch`; `key` signs the messages."""
+
+    def __init__(self, scratch: Path, key: str) -> None:
+        self._wire = Wire(key=key.encode())
+        self._context = zmq.asyncio.Context(io_threads=1)
+        # By descriptor: a socket's path may not be longer than 107 bytes, and data directories are.
+        self._place = os.open(scratch, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._shell = self._connected(zmq.DEALER, _SHELL)
+        self._iopub = self._connected(zmq.SUB, _IOPUB)
+        self._iopub.subscribe(b"")
+
+    def close(self) -> None:
+        """Let go of everything, at once; idempotent."""
+        if self._place >= 0:
+            self._context.destroy(linger=0)
+            os.close(self._place)
+            self._place = -1
+
+    async def ask(self, kind: str, content: dict[str, Any]) -> str:
+        """Send a request on the shell channel; its id.
+
+        Raises:
+            SandboxUnavailable: the kernel takes no more.
+        """
+        message = self._wire.msg(kind, content)  # pyright: ignore[reportUnknownMemberType] - untyped there
+        frames: list[bytes] = self._wire.serialize(message)
+        try:
+            await self._shell.send_multipart(frames)  # pyright: ignore[reportUnknownMemberType] - untyped there
+        except zmq.ZMQError as error:
+            raise SandboxUnavailable(f"The interpreter does not answer: {error}") from error
+        return message["header"]["msg_id"]
+
+    async def reply(self, to: str) -> Message:
+        """The kernel's reply to a request."""
+        while True:
+            message, _ = await self._next(self._shell)
+            if message is not None and message.parent_header.msg_id == to:
+                return message
+
+    async def ready(self) -> None:
+        """Return once the kernel answers, and what it shows arrives: a subscription takes its time."""
+        while True:
+            request = await self.ask("kernel_info_request", {})
+            await self.reply(request)
+            try:
+                async with asyncio.timeout(_HEARD_WITHIN_S):
+                    while (await self.published(request))[0] is None:
+                        pass
+            except TimeoutError:
+                continue
+            return
+
+    async def published(self, by: str) -> tuple[Message | None, int]:
+        """The next message that is shown, and its bytes; None for one that `by` did not cause."""
+        message, size = await self._next(self._iopub)
+        return (message if message is not None and message.parent_header.msg_id == by else None), size
+
+    async def _next(self, socket: zmq.asyncio.Socket) -> tuple[Message | None, int]:
+        frames: list[bytes] = await socket.recv_multipart()
+        size = sum(map(len, frames))
+        if size > _SMALL_BYTES:
+            return await anyio.to_thread.run_sync(decoded, frames), size
+        return decoded(frames), size
+
+    def _connected(self, kind: int, number: int) -> zmq.asyncio.Socket:
+        socket = self._context.socket(kind)
+        socket.linger = 0
+        socket.sndtimeo = _SEND_TIMEOUT_MS
+        socket.sndhwm = socket.rcvhwm = _QUEUED_MESSAGES
+        socket.maxmsgsize = MOST_MESSAGE_BYTES
+        # Never again: by then the path may lead elsewhere.
+        socket.reconnect_ivl = -1
+        socket.connect(f"ipc:///proc/self/fd/{self._place}/k-{number}")
+        return socket
+
+
+_MOST_DISPLAYS: Final = 20
+_MOST_TRAFFIC_BYTES: Final = 64 << 20
+"""What one execution may send in all: past it, the code only fills the wire."""
+_MOST_TRACEBACK_BYTES: Final = 1 << 20
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_TRACEBACK_LINES: Final = 40
+
+
+class Shown:
+    """Takes messages; `answer` is what they come to. `most_chars` of text are kept, head and tail."""
+
+    def __init__(self, most_chars: int) -> None:
+        self.is_complete = False
+        self._most_chars = most_chars
+        self._text: list[str] = []
+        self._chars = 0
+        self._kept = 0
+        self._traffic = 0
+        self._displays: list[Display] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether more was sent than anybody reads."""
+        return self._traffic > _MOST_TRAFFIC_BYTES
+
+    async def take_soon(self, message: Message | None, size: int) -> None:
+        """The same; a large message in a thread, since pictures are decoded."""
+        if size > _SMALL_BYTES:
+            await anyio.to_thread.run_sync(self.take, message, size)
+        else:
+            self.take(message, size)
+
+    def take(self, message: Message | None, size: int) -> None:
+        """One message of the IOPub channel; None is one of somebody else, and counts too."""
+        self._traffic += size
+        if message is None:
+            return
+        content = message.content
+        match message.msg_type:
+            case "stream":
+                self._write(content.text)
+            case "display_data" | "execute_result":
+                self._show(content.data)
+            case "error":
+                self._write("\n".join(_traceback(content.traceback)) + "\n")
+            case "status" if content.execution_state == "idle":
+                self.is_complete = True
+            case _:
+                pass
+
+    def answer(self, ending: Ending, *, lost: bool = False) -> Answer:
+        """What was shown until now."""
+        text = "".join(self._text)
+        left_out = self._chars - len(text)
+        if len(text) > self._most_chars:
+            half = self._most_chars // 2
+            left_out += len(text) - 2 * half
+            text = f"{text[:half]}\n[… {left_out:,} characters left out …]\n{text[-half:]}"
+        elif left_out:
+            text += f"\n[… {left_out:,} characters left out …]"
+        return Answer(text, ending, tuple(self._displays), lost=lost)
+
+    def _write(self, text: str) -> None:
+        self._chars += len(text)
+        if (room := 2 * self._most_chars - self._kept) > 0:
+            self._text.append(text[:room])
+            self._kept += len(self._text[-1])
+
+    def _show(self, data: Data) -> None:
+        drawn = list(_displays(data))
+        self._displays += drawn[: max(_MOST_DISPLAYS - len(self._displays), 0)]
+        is_picture = any(display.media_type.startswith("image/") for display in drawn)
+        if data.plain is not None and not is_picture:
+            self._write(f"{data.plain}\n")
+
+
+def _displays(data: Data) -> Iterator[Display]:
+    """The best form that is there: a picture in bytes, else one in words, else a table."""
+    pictures = {"png": data.png, "jpeg": data.jpeg, "gif": data.gif, "webp": data.webp}
+    for kind, content in pictures.items():
+        if content is None:
+            continue
+        try:
+            yield Display(f"image/{kind}", base64.b64decode(content))
+        except (binascii.Error, ValueError):
+            continue
+        return
+    if data.svg is not None:
+        yield Display("image/svg+xml", data.svg.encode(errors="replace"))
+    elif data.html is not None:
+        yield Display("text/html", data.html.encode(errors="replace"))
+
+
+def _traceback(lines: msgspec.Raw) -> list[str]:
+    written = bytes(lines)
+    if len(written) > _MOST_TRACEBACK_BYTES:
+        return [f"[… a traceback of {len(written):,} bytes …]"]
+    try:
+        told = msgspec.json.decode(written, type=list[str])
+    except msgspec.MsgspecError:
+        return []
+    whole = _COLOURS.sub("", "\n".join(told)).split("\n")
+    if len(whole) <= _TRACEBACK_LINES:
+        return whole
+    half = _TRACEBACK_LINES // 2
+    return [*whole[:half], f"[… {len(whole) - _TRACEBACK_LINES} lines …]", *whole[-half:]]
+
 
 _START_TIMEOUT_S: Final = 30
 """A cold disk and a busy machine included: usually one second."""

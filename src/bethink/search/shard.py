@@ -13,9 +13,7 @@ import numpy as np
 
 from bethink.index import Candidate, Candidates
 from bethink.search.analysis import TERM_BYTES
-from bethink.search.column import Column
-from bethink.search.dense import Dense
-from bethink.search.lexical import Lexical
+from bethink.search.legs import Column, Dense, Lexical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from bethink.index import IndexQuery
     from bethink.search.entry import Entries, Names
-    from bethink.search.lexical import Scored
+    from bethink.search.legs import Scored
 
 T = TypeVar("T")
 

@@ -25,9 +25,9 @@ from typing import Any, Literal
 
 from bethink.sandbox import MIB, Limits
 from bethink.sandbox.bubblewrap import Bubblewrap
+from bethink.sandbox.choice import LinuxSandbox
 from bethink.sandbox.folder import remove
 from bethink.sandbox.landlock import Landlock
-from bethink.sandbox.linux import LinuxSandbox
 
 HERE = Path(__file__).parent
 CONFINEMENTS = {"bubblewrap": Bubblewrap(), "landlock": Landlock(), "landlock-1": Landlock(version=1)}

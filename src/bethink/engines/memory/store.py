@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any, assert_never
 from bethink.errors import Conflict
 from bethink.search.entry import model_key, vector_bytes
 from bethink.store import Change, Delete, DeleteAll, Expect, Page, Put, SetVector, Versioned
-from bethink.store.paging import Position, check_scan, cursor, order_key
-from bethink.store.rows import Row, check_text, check_where, record_of, row_of
+from bethink.store.rows import (
+    Position,
+    Row,
+    check_scan,
+    check_text,
+    check_where,
+    cursor,
+    order_key,
+    record_of,
+    row_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

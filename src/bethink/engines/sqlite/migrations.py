@@ -1,10 +1,10 @@
-"""The tables of `bethink.sqlite3`. `store.sqlite_schema` applies what a file has not got yet.
+"""The tables of `bethink.sqlite3`. `schema` applies what a file has not got yet.
 
 Migrations are frozen once released: a change is a new one at the end. The
 file's `user_version` counts those applied. A collection needs a table here of
 its own name, with its keys and `place` as columns and an index for each scan
 that is to be quick: (owner, equal keys, order, id). A table holds no text of
-people's: that goes to `bodies` (see `index.sqlite_bodies`).
+people's: that goes to `bodies` (see `tables`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.engines.sqlite.bodies import blank, keep_padded
-from bethink.engines.sqlite.index_rows import body_of
-from bethink.engines.sqlite.key_hash import Seal
+from bethink.engines.sqlite.index import body_of
+from bethink.engines.sqlite.tables import Seal, blank, keep_padded
 from bethink.search.analysis import Analyzer
 from bethink.search.entry import Entry, Names, quantized
 

@@ -8,39 +8,82 @@ Several processes may open one directory: writers wait for one another at
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sqlite3
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import anyio
 import anyio.to_thread
 
-from bethink.engines.sqlite.bodies import compact
-from bethink.engines.sqlite.errors import is_busy
 from bethink.engines.sqlite.index import SqliteIndex
-from bethink.engines.sqlite.reserve import FILE_NAME as RESERVE
-from bethink.engines.sqlite.reserve import Reserve
-from bethink.engines.sqlite.schema import FILE_NAME, patience
-from bethink.engines.sqlite.tables import tables_of
+from bethink.engines.sqlite.schema import FILE_NAME, is_busy, patience
+from bethink.engines.sqlite.tables import compact, tables_of
 from bethink.engines.sqlite.threads import Readers, Writer
 from bethink.errors import DiskFull, StorageError
 from bethink.search.analysis import Analyzer
 from bethink.search.entry import entry_of, model_key, vector_bytes
 from bethink.store import Change, Delete, DeleteAll, Expect, Put, SetVector
-from bethink.store.paging import check_scan
-from bethink.store.rows import check_text, check_where, row_of
+from bethink.store.rows import check_scan, check_text, check_where, row_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from pathlib import Path
 
-    from bethink.engines.sqlite.index_rows import IndexRows
+    from bethink.engines.sqlite.index import IndexRows
     from bethink.engines.sqlite.tables import Table
     from bethink.store import Collection, Key, Page, R, Scan, Versioned
 
     Step = Callable[[sqlite3.Connection, IndexRows], None]
+
+
+RESERVE_FILE: Final = "reserve"
+_BYTES: Final = 16 << 20
+"""A few thousand pages of SQLite's log, in both of its files: the largest conversation fits."""
+_PLENTY: Final = 4
+"""It is taken only where so many times its size are free."""
+_PART: Final = 1 << 20
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """A file whose only use is that it can be removed. Processes of one data directory share it."""
+
+    path: Path
+    size: int = _BYTES
+
+    def take(self) -> bool:
+        """Have it be there, if the disk has plenty of room; whether it is.
+
+        A disk that has none is told of elsewhere.
+        """
+        with contextlib.suppress(OSError):
+            disk = os.statvfs(self.path.parent)
+            if self.path.exists() or disk.f_bavail * disk.f_frsize < _PLENTY * self.size:
+                return self.path.exists()
+            new = self.path.with_name(f".{RESERVE_FILE}-{os.getpid()}")
+            try:
+                with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
+                    for _ in range(self.size // _PART):
+                        # Not zeros: some file systems keep those as nothing.
+                        file.write(os.urandom(_PART))
+                new.rename(self.path)
+            finally:
+                new.unlink(missing_ok=True)
+        return self.path.exists()
+
+    def release(self) -> bool:
+        """Give its room to what is deleted now; False where there is none left."""
+        try:
+            self.path.unlink()
+        except OSError:
+            return False
+        return True
+
 
 SCRUB_S = 10.0
 """How long `scrub` waits for other processes' readers, in seconds."""
@@ -124,7 +167,7 @@ class SqliteStore:
         """Leave no trace of deleted records in any file of the store.
 
         What was deleted is overwritten already, where it lay (see
-        `index.sqlite_bodies`); the log keeps old pages until it is emptied.
+        `tables`); the log keeps old pages until it is emptied.
         """
         deadline = asyncio.get_running_loop().time() + SCRUB_S
         while not await self._writer.alone(_empty_log):
@@ -246,7 +289,7 @@ async def open_database(directory: Path) -> AsyncGenerator[SqliteDatabase]:
     await writer.open()
     try:
         table_of = await writer.alone(tables_of)
-        reserve = Reserve(directory / RESERVE)
+        reserve = Reserve(directory / RESERVE_FILE)
         await anyio.to_thread.run_sync(reserve.take)
         store = SqliteStore(writer, readers, table_of, reserve=reserve)
         yield SqliteDatabase(store, SqliteIndex(readers.run))

@@ -1,4 +1,4 @@
-"""Threads that own SQLite's connections: one that writes, a few that read. `store.sqlite` hands them work.
+"""Threads that own SQLite's connections: one that writes, a few that read. `store` hands them work.
 
 The event loop never touches the database. The writer takes all that waits into
 one transaction, so that many callers share one flush of the disk, and answers
@@ -20,9 +20,8 @@ from itertools import groupby
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bethink.engines.sqlite.errors import BUSY_S, is_busy, translated
-from bethink.engines.sqlite.index_rows import IndexRows
-from bethink.engines.sqlite.schema import open_connection, open_writer, patience
+from bethink.engines.sqlite.index import IndexRows
+from bethink.engines.sqlite.schema import BUSY_S, is_busy, open_connection, open_writer, patience, translated
 from bethink.errors import BethinkError, StorageError
 from bethink.telemetry import log
 
