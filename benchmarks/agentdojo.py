@@ -32,8 +32,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bethink.agent.evidence import evidence_of
-from bethink.agent.policy import judge
+from bethink.agent.policy import evidence_of, judge
 from bethink.agent.request import RunRequest
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from bethink.principal import Principal
@@ -42,7 +41,7 @@ from bethink.tool_schema import leaves
 from bethink.tools.mcp import listed
 
 if TYPE_CHECKING:
-    from bethink.agent.rules import Decision
+    from bethink.agent.policy import Decision
 
 HERE = Path(__file__).parent
 OWNER = Principal("local")

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from bethink.agent.evidence import evidence_of
-from bethink.agent.policy import Policy, judge
+from bethink.agent.policy import Policy, Rules, evidence_of, judge
 from bethink.agent.request import RunRequest
-from bethink.agent.rules import Rules
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.clock import SystemClock
 from bethink.engines.sqlite.store import open_database

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from bethink.agent.journal import Numbered
+from bethink.agent.records import Numbered
 from bethink.app import App, Ports, open_app
 from bethink.blobs import Blobs
 from bethink.clock import FakeClock

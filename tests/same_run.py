@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import anyio
 import msgspec
 
-from bethink.agent.deciding import Choice
-from bethink.agent.journal import Numbered
+from bethink.agent.approvals import Choice
+from bethink.agent.records import Numbered
 from bethink.events import ReasoningDelta, RunDone, ToolProgress
 from bethink.llm import Finish, FinishReason
 from bethink.llm.script import ScriptedCall

@@ -15,24 +15,20 @@ import anyio
 import anyio.to_thread
 
 from bethink.accounts import WRITE, Accounts, Register, accounts_for
-from bethink.agent.asking import Asking
 from bethink.agent.audit import TOOL_USES, Audit
-from bethink.agent.between_turns import BetweenTurns, Works
-from bethink.agent.bounds import bounds_of
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
-from bethink.agent.delegating import Delegating
 from bethink.agent.extraction import Extraction
-from bethink.agent.loops import Loops
-from bethink.agent.offered import search_tool
-from bethink.agent.passing import Passing
-from bethink.agent.policy import Policy
-from bethink.agent.rules import Rules
-from bethink.agent.runs import Runs
+from bethink.agent.policy import Policy, Rules
+from bethink.agent.post_turn import BetweenTurns, Titles, Works
+from bethink.agent.removal import Passing
+from bethink.agent.request import bounds_of
+from bethink.agent.runs import Runs, Tally
 from bethink.agent.spoken import Spoken
+from bethink.agent.start import Loops
+from bethink.agent.subagent import Asking, Delegating
 from bethink.agent.summaries import Summaries
-from bethink.agent.tally import Tally
-from bethink.agent.titles import Titles
+from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
@@ -78,7 +74,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.agent.request import Turn
-    from bethink.errands import Delegated, Errand
     from bethink.given import SharedResources
     from bethink.llm.offered import Models
     from bethink.mcp_client.servers import Servers
@@ -87,7 +82,7 @@ if TYPE_CHECKING:
     from bethink.redis_mirror.service import Sharing
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
-    from bethink.tool import Tool, ToolContext
+    from bethink.tool import Delegated, Errand, Tool, ToolContext
     from bethink.vault import Vault
 
 

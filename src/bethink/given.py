@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from bethink.agent.plugins import FOLDER, Plugged, plugged_in
-from bethink.agent.prompts import Prompts, read_prompts
+from bethink.agent.context import Prompts, read_prompts
 from bethink.llm.chosen import Chosen
 from bethink.llm.offered import Models
 from bethink.llm.probing import Probing
 from bethink.llm.settled import plain
 from bethink.secrets_at_rest import SecretBox
 from bethink.tools.mcp_setup import open_mcp
+from bethink.tools.plugins import FOLDER, Plugged, plugged_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -107,3 +107,24 @@ def tokens_in(text: str) -> int:
 def tokens_of_bytes(size: int) -> int:
     """The same for a text of that many bytes."""
     return int(size / _BYTES_PER_TOKEN) + MESSAGE_TOKENS
+
+
+def tokens_of(message: Message) -> int:
+    """About how many tokens a message takes, for a provider that does not count."""
+    match message:
+        case UserMessage():
+            return tokens_in(message.content)
+        case AssistantMessage():
+            return tokens_in(message.content) + _tokens_beside(message)
+        case ToolMessage():
+            return tokens_in(message.content)
+
+
+def _tokens_beside(message: AssistantMessage) -> int:
+    """About how many tokens an answer's calls take, and what its provider is sent back."""
+    calls = sum(tokens_in(call.name + call.arguments) + MESSAGE_TOKENS for call in message.tool_calls)
+    if message.origin is None:
+        return calls
+    reasoning = tokens_in(message.reasoning) if message.origin.reasoning and calls else 0
+    extra = tokens_in(msgspec.json.encode(message.extra).decode()) if message.extra else 0
+    return calls + reasoning + extra

@@ -16,20 +16,89 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Protocol, Ty
 
 from pydantic import ValidationError
 
-from bethink.errands import RunAgent, nobody
 from bethink.errors import BadInput, NotAllowed
 from bethink.masking import has_secrets
-from bethink.tool_arguments import arguments_of
+from bethink.tool_schema import arguments_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import BaseModel
 
-    from bethink.events import Event
+    from bethink.events import Event, StopReason
     from bethink.messages import Attachment
     from bethink.principal import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What to do: `system` is all that the model is told beside its `task`, `tools` names what it may call.
+
+    `job` is what its usage is counted under, and what it reads is read for the audience
+    `DOOR/job`. It may take `steps` requests to the model. `model` is
+    `provider:name`, or `auto` for the usual one, else one that is found; `way` is how it is told of tools.
+    `outside` says that `system` or `task` tell what may come from outside.
+    """
+
+    job: str
+    system: str
+    task: str
+    tools: tuple[str, ...]
+    steps: int = 20
+    model: str = "auto"
+    way: Literal["auto", "native", "tagged", "routed"] = "auto"
+    outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that was made on the way; `memories` are the ids of what it quotes, `error` is a code."""
+
+    name: str
+    arguments: str
+    error: str | None = None
+    memories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delegated:
+    """What came of an errand: `reply` is its last answer, `thoughts` what was considered on the way.
+
+    `failure` is the sentence of what ended it early, `code` its code; "" where nothing did.
+    What is `untrusted` rests on words from outside.
+    """
+
+    reply: str
+    thoughts: str
+    reason: StopReason
+    calls: tuple[Call, ...] = ()
+    failure: str = ""
+    code: str = ""
+    untrusted: bool = False
+
+    def sources(self, by: Collection[str]) -> tuple[str, ...]:
+        """The ids of what these tools read, each once, in the order of reading."""
+        return tuple(dict.fromkeys(id for call in self.calls if call.name in by for id in call.memories))
+
+
+class RunAgent(Protocol):
+    """Runs an errand for the call that asks."""
+
+    async def __call__(self, errand: Errand, /) -> Delegated:
+        """What came of it; what it does is told as progress of the call.
+
+        Raises:
+            NotAllowed: an errand cannot send another one.
+            NoModel: there is no model to send.
+        """
+        ...
+
+
+async def nobody(errand: Errand, /) -> Delegated:
+    """Where nothing is wired that could run it."""
+    raise NotAllowed(f"No agent can be sent from here, as {errand.job} would want.")
+
 
 MAX_DESCRIPTION = 1024
 """Longest description of a tool, in characters (spec 002, "Base Tool")."""
@@ -230,6 +299,10 @@ class Tool:
     may find out so only while it runs.
     One that `needs_files` is of use only in a conversation that has some; a `rare` one is offered once
     it was found.
+    Tools of one `family` are offered together; `aliases` are other names that the source documents have.
+    One that `needs_memory` is left out of runs without it. What one that `filters_itself` answers is what
+    its reader may see; one that `echoes_arguments` repeats its call, which must not answer guesses at
+    what is hidden. `output` is the model of its structured answer.
     `secret` says that some argument is to be masked wherever a call is kept or shown.
     What an `unreviewed` tool says of itself are words from outside: no person has accepted them.
     """
@@ -256,6 +329,12 @@ class Tool:
     needs_files: bool = False
     rare: bool = False
     may_ask: bool = False
+    family: str = ""
+    aliases: tuple[str, ...] = ()
+    needs_memory: bool = False
+    filters_itself: bool = False
+    echoes_arguments: bool = False
+    output: type[BaseModel] | None = None
     secret: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -277,6 +356,11 @@ class Tool:
         """The call in plain words, for a person."""
         return self.label.format_map({name: _brief(value) for name, value in arguments.items()})
 
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of its structured answer; None if it answers with text alone."""
+        return self.output and self.output.model_json_schema(mode="serialization")
+
     def renamed(self, name: str) -> Tool:
         """The same tool under another name."""
         return replace(self, name=name)
@@ -293,6 +377,12 @@ class _More(TypedDict, total=False):
     source: str
     needs_files: bool
     rare: bool
+    family: str
+    aliases: tuple[str, ...]
+    needs_memory: bool
+    filters_itself: bool
+    echoes_arguments: bool
+    output: type[BaseModel]
 
 
 def tool(

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.events import ApprovalNeeded, MemoryChanged, RunStarted, ToolFinished
 from bethink.llm import LlmRequest
 from bethink.llm.script import ScriptedCall

@@ -11,9 +11,8 @@ import anyio.to_thread
 import numpy as np
 import pytest
 
-from bethink.agent.journal import Numbered
-from bethink.agent.records import JOURNAL, JournalEntry
-from bethink.agent.threads import THREADS, Thread
+from bethink.agent.history_match import THREADS, Thread
+from bethink.agent.records import JOURNAL, JournalEntry, Numbered
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.sqlite.migrations import MIGRATIONS, journal_in_order, without_unkeyed_digests
 from bethink.engines.sqlite.schema import FILE_NAME

@@ -13,8 +13,8 @@ import anyio.lowlevel
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
-from bethink.agent.erasing import Erasing
-from bethink.agent.forks import Fork
+from bethink.agent.removal import Erasing
+from bethink.agent.run_options import Fork
 from bethink.conversations import MESSAGES, ConversationEdit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm

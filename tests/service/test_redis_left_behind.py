@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.events import ApprovalNeeded, Warned
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.agent.answer import Answer
-from bethink.agent.bounds import Bounds, Spent
+from bethink.agent.request import Bounds, Spent
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta, Usage, Warned
 from bethink.llm import Delta, Finish, ToolCallDelta

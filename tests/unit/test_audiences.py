@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.events import RunDone
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm

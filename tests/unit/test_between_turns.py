@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from bethink.agent.between_turns import BetweenTurns
+from bethink.agent.post_turn import BetweenTurns
 from bethink.agent.request import Turn
 from bethink.principal import Principal
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.citations import Citations, Labels, unlabelled
+from bethink.agent.answer import Citations, Labels, unlabelled
 from bethink.events import Event, Mark, MemoryRecalled, MemoryUsed, TextDelta
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm

@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.citations import Labels
-from bethink.agent.context import OUTCOME_UNKNOWN, Context, recalled_block, tokens_of
-from bethink.agent.known import Offer
-from bethink.agent.prompts import read_prompts
+from bethink.agent.answer import Labels
+from bethink.agent.context import OUTCOME_UNKNOWN, Context, read_prompts, recalled_block
+from bethink.agent.tool_selection import Offer
 from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
 from bethink.llm import LlmRequest, ToolSchema
 from bethink.memory import NewFact
-from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, tokens_of
 from bethink.principal import Principal
 from tests.house import House, open_house
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
-from bethink.errands import Delegated, Errand
 from bethink.errors import RateLimited
 from bethink.events import Event, MemoryChanged, RunDone, TextDelta, ToolFinished, ToolProgress, Usage
 from bethink.llm import LlmRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import Answer, ScriptedLlm
-from bethink.tool import Tool, ToolContext, tool
+from bethink.tool import Delegated, Errand, Tool, ToolContext, tool
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio

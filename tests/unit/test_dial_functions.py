@@ -11,9 +11,9 @@ import httpx2
 import msgspec
 import pytest
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.agent.records import RUNS, WaitingCall
-from bethink.agent.wishes import Brought
+from bethink.agent.run_options import Brought
 from bethink.dial.core import CoreClient
 from bethink.errors import Conflict
 from bethink.llm import LlmRequest

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import bethink
-from bethink.agent.erasing import ERASED, Erasing
+from bethink.agent.removal import ERASED, Erasing
 from bethink.conversations import ConversationStart
 from bethink.events import TextDelta
 from bethink.llm import Delta, LlmRequest

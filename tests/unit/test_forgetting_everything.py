@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import BadInput, StorageError
 from bethink.events import ApprovalNeeded, RunDone

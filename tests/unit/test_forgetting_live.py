@@ -7,8 +7,8 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from bethink.agent.deciding import Choice
-from bethink.agent.refusals import REJECTED
+from bethink.agent.approvals import Choice
+from bethink.agent.toolbox import REJECTED
 from bethink.errors import BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, Event, MemoryChanged, RunDone, TextDelta
 from bethink.llm.script import ScriptedCall

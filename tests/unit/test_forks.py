@@ -8,7 +8,7 @@ import anyio
 import httpx2
 import pytest
 
-from bethink.agent.forks import Fork
+from bethink.agent.run_options import Fork
 from bethink.conversations import ConversationEdit
 from bethink.errors import Busy, UnknownId
 from bethink.llm.scripted import ScriptedLlm

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.journal import Journal, Numbered, behind
+from bethink.agent.records import Journal, Numbered, behind
 from bethink.events import (
     Event,
     MessageSaved,

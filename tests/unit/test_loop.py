@@ -9,9 +9,9 @@ import anyio
 import msgspec
 import pytest
 
-from bethink.agent.citations import Labels
+from bethink.agent.answer import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN
-from bethink.agent.known import NO_TOOLS
+from bethink.agent.tool_selection import NO_TOOLS
 from bethink.errors import BadInput, InvalidResponse, RateLimited, TooLarge, Unreachable
 from bethink.events import (
     Event,

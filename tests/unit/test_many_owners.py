@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.agent.limits import Limits
+from bethink.agent.toolbox import Limits
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.llm import LlmRequest

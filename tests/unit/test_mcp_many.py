@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.agent.offered import Room
+from bethink.agent.tool_selection import Room
 from bethink.agent.toolbox import Toolbox
 from bethink.clock import FakeClock
 from bethink.errors import DiskFull

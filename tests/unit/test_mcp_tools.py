@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.offered import SEARCH_TOOLS, Room, found
-from bethink.agent.offered import offered as offered_in
+from bethink.agent.tool_selection import SEARCH_TOOLS, Room, found
+from bethink.agent.tool_selection import offered as offered_in
 from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
 from bethink.llm.script import ScriptedCall

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.errors import BadInput, EmailTaken, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished, ToolRequested
 from bethink.forgetting.selection import ForgetRequest

@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bethink.agent.policy import judge
-from bethink.agent.rules import Decision
+from bethink.agent.policy import Decision, judge
 from bethink.principal import Principal
 from bethink.tool import Effect, Evidence, Tool, ToolContext, foreign_tool, tool
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from bethink.agent.journal import Journal
 from bethink.agent.recorder import Recorder
-from bethink.agent.records import RUNS, Run
+from bethink.agent.records import RUNS, Journal, Run
 from bethink.conversations import Conversation
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore

@@ -7,11 +7,10 @@ import dataclasses
 import anyio
 import pytest
 
+from bethink.agent.approvals import Choice
 from bethink.agent.audit import TOOL_USES, ToolUse
-from bethink.agent.deciding import Choice
-from bethink.agent.journal import Numbered
-from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Run
-from bethink.agent.refusals import REJECTED
+from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Numbered, Run
+from bethink.agent.toolbox import REJECTED
 from bethink.engines.memory.bus import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (

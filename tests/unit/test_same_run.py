@@ -20,7 +20,7 @@ from aidial_sdk.chat_completion import Choice
 from inline_snapshot import external_file
 from starlette.types import Message
 
-from bethink.agent.journal import Numbered
+from bethink.agent.records import Numbered
 from bethink.cli.render import JsonLines, Words
 from bethink.cli.terminal import Screen
 from bethink.dial.telling import Telling as DialTelling

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.agent.sight import (
+from bethink.agent.images import (
     MAX_PICTURE_BYTES,
     MAX_PICTURES,
     NOTHING_SEEN,

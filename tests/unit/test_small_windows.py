@@ -12,13 +12,12 @@ from typing import Any, BinaryIO
 import anyio.to_thread
 import pytest
 
-from bethink.agent.context import tokens_of
-from bethink.agent.offered import SEARCH_TOOLS
+from bethink.agent.tool_selection import SEARCH_TOOLS
 from bethink.events import RunDone, RunFailed, TextDelta, ToolFinished, Warned
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.messages import ToolMessage, tokens_in
+from bethink.messages import ToolMessage, tokens_in, tokens_of
 from bethink.tool import NewFile, ToolContext, tool
 from tests.house import open_house
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.deciding import Choice
-from bethink.agent.forks import Fork
+from bethink.agent.approvals import Choice
+from bethink.agent.run_options import Fork
 from bethink.conversations import MESSAGES, SUMMARIES, ConversationEdit
 from bethink.errors import LlmError
 from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned

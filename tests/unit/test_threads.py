@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.agent.repeated import Told, said_by
-from bethink.agent.threads import THREADS, Thread, Threads
+from bethink.agent.history_match import THREADS, Thread, Threads, Told, said_by
 from bethink.conversations import ConversationStart
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput
 from bethink.tool import MAX_DESCRIPTION, Tool, ToolContext, tool
-from bethink.tool_arguments import arguments_of
+from bethink.tool_schema import arguments_of
 
 
 class Guest(BaseModel):

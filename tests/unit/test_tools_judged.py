@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from bethink.agent.deciding import Choice
-from bethink.agent.refusals import LATE
-from bethink.agent.wishes import Brought
+from bethink.agent.approvals import Choice
+from bethink.agent.run_options import Brought
+from bethink.agent.toolbox import LATE
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished
 from bethink.llm import LlmRequest

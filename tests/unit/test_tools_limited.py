@@ -7,10 +7,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.agent.limits import Limits
-from bethink.agent.plugins import plugged_in
+from bethink.agent.toolbox import Limits
 from bethink.errors import RateLimited
 from bethink.tool import Rate, Tool, ToolContext, tool
+from bethink.tools.plugins import plugged_in
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from bethink.agent.selection import selected
+from bethink.agent.context import selected
 from bethink.clock import to_datetime
 from bethink.conversations import MESSAGES, Conversation, PastMessage, StoredMessage, turn_of
 from bethink.embeddings.hashing import HashingEmbeddings

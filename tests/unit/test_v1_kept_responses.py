@@ -10,8 +10,8 @@ import anyio
 import openai
 import pytest
 
-from bethink.agent.forks import Fork
 from bethink.agent.responses import Responses
+from bethink.agent.run_options import Fork
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest
 from bethink.llm.script import ScriptedCall

@@ -8,8 +8,7 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.agent.repeated import Told, said_by
-from bethink.agent.threads import REPEATABLE_US, THREADS, Threads
+from bethink.agent.history_match import REPEATABLE_US, THREADS, Threads, Told, said_by
 from bethink.errors import Busy, ContextTooLong
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm

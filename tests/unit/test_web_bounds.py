@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.citations import Citations, Labels
+from bethink.agent.answer import Citations, Labels
 from bethink.agent.policy import _links  # pyright: ignore[reportPrivateUsage]
 from bethink.llm.written_calls import calls_in
 from bethink.memory.provenance import is_stated

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.agent.journal import Numbered
+from bethink.agent.records import Numbered
 from bethink.errors import DiskFull
 from bethink.events import Place, TextDelta
 from bethink.llm.script import ScriptedCall

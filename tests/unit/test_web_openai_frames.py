@@ -11,7 +11,7 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionChunk
 
-from bethink.agent.journal import Numbered
+from bethink.agent.records import Numbered
 from bethink.errors import StorageError
 from bethink.events import Event, MessageSaved, Place, RunDone, RunFailed, RunStarted, TextDelta, TextSoFar
 from bethink.llm.script import ScriptedCall

@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.agent.deciding import Choice
-from bethink.agent.loops import MEMORY_TOOLS
-from bethink.agent.wishes import Brought, Wishes
+from bethink.agent.approvals import Choice
+from bethink.agent.run_options import Brought, Wishes
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ApprovalNeeded, MemoryRecalled, RunDone, RunStarted, ToolFinished, ToolRequested
@@ -51,6 +50,9 @@ async def search_memory(context: ToolContext) -> str:
 def done_in(events: list[Any]) -> RunDone:
     assert isinstance(events[-1], RunDone)
     return events[-1]
+
+
+MEMORY_TOOLS = {"store_memory", "search_memory", "forget_memory", "delete_all_memories"}
 
 
 async def ask(house: House, said: str, conversation: str | None = None, **wishes: object) -> list[Any]:
@@ -128,6 +130,7 @@ def test_every_tool_of_memory_is_known_as_one() -> None:
     nothing: Any = None
     made = (*memory_tools(nothing, nothing, 0), *forgetting_tools(nothing))
     assert {one.name for one in made} == MEMORY_TOOLS
+    assert all(one.needs_memory and one.family == "memory" for one in made)
 
 
 async def test_a_run_may_have_another_model_that_is_offered() -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
 from bethink.agent.toolbox import Postponed, Prepared, Toolbox
-from bethink.agent.veiled_events import veiled
 from bethink.errors import Conflict, NoModel, NotAllowed
 from bethink.events import (
     Event,
@@ -31,6 +30,7 @@ from bethink.memory import KIND
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage
 from bethink.tool import ToolContext
 from bethink.tools.forgetting import forgotten
+from bethink.visibility.events import filter_event
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -106,7 +106,7 @@ class Commands:
         shade = await self.toolbox.shades(reader) if command.name == "forget" else None
         async with aclosing(answer) as events:
             async for told in events:
-                event = told if shade is None else veiled(told, shade)
+                event = told if shade is None else filter_event(told, shade)
                 if isinstance(event, TextDelta):
                     said.append(event.text)
                 yield event

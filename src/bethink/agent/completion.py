@@ -10,10 +10,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bethink.agent.choosing import at_this_step
+from bethink.agent.client_tools import at_this_step
 from bethink.agent.context import behind, summary_block
-from bethink.agent.known import NO_TOOLS
-from bethink.agent.sight import NOTHING_SEEN, look
+from bethink.agent.images import NOTHING_SEEN, look
+from bethink.agent.tool_selection import NO_TOOLS
 from bethink.errors import ContextTooLong
 from bethink.events import Event, Warned
 from bethink.messages import tokens_in
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from bethink.agent.answer import Answer
     from bethink.agent.context import Context
-    from bethink.agent.known import Offer
     from bethink.agent.request import RunRequest
+    from bethink.agent.tool_selection import Offer
     from bethink.agent.toolbox import Toolbox
     from bethink.files import Files
     from bethink.llm import Llm, LlmRequest

@@ -6,37 +6,88 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bethink.agent.offered import Room
-from bethink.agent.selection import selected
-from bethink.agent.sight import NOTHING_SEEN, Sight
-from bethink.agent.wishes import NO_WISHES
+from bethink.agent.images import NOTHING_SEEN, Sight
+from bethink.agent.run_options import NO_WISHES
+from bethink.agent.tool_selection import Room
 from bethink.clock import to_datetime, to_us
+from bethink.conversations import KIND as TURN
 from bethink.errors import ContextTooLong
 from bethink.events import ContextFilled, Recalled, Warned
 from bethink.llm import NO_OPTIONS, LlmRequest, Options
-from bethink.messages import MESSAGE_TOKENS, AssistantMessage, Message, ToolMessage, UserMessage, tokens_in
+from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage, tokens_in, tokens_of
 from bethink.recall.service import MAX_K
 from bethink.recall.sources import doubt_of
+from bethink.search.analysis import Analyzer
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from bethink.agent.citations import Labels
-    from bethink.agent.known import Offer
-    from bethink.agent.prompts import Prompts
+    from bethink.agent.answer import Labels
     from bethink.agent.request import RunRequest
-    from bethink.agent.wishes import Wishes
+    from bethink.agent.run_options import Wishes
+    from bethink.agent.tool_selection import Offer
     from bethink.clock import Clock
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
     from bethink.recall.service import Hit, Recall
     from bethink.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What the agent is told, in a small window too, to find facts, and to tell in short.
+
+    Their documents are `system_prompt.md`, `brief_prompt.md`, `extraction.md` and `summarising.md`.
+    """
+
+    system: str
+    brief: str
+    extraction: str
+    summarising: str
+
+
+def read_prompts() -> Prompts:
+    """The prompts as they stand in their documents."""
+    folder = resources.files("bethink.agent")
+    return Prompts(
+        system=folder.joinpath("system_prompt.md").read_text(encoding="utf-8"),
+        brief=folder.joinpath("brief_prompt.md").read_text(encoding="utf-8"),
+        extraction=folder.joinpath("extraction.md").read_text(encoding="utf-8"),
+        summarising=folder.joinpath("summarising.md").read_text(encoding="utf-8"),
+    )
+
+
+_NEWS = 0.5
+"""A turn is worth its place when more than this share of its words was not told yet."""
+
+
+def selected(hits: Sequence[Hit], known: Collection[str], limit: int) -> list[Hit]:
+    """At most `limit` hits, facts before turns, each kind in the order of its relevance.
+
+    A turn whose text is in `known` stands in the conversation already. One from
+    which a chosen fact came, or most of whose words were told before it, says
+    nothing new.
+    """
+    hits = [hit for hit in hits if hit.kind != TURN or hit.text not in known][:limit]
+    facts = [hit for hit in hits if hit.kind != TURN]
+    sources = {fact.source for fact in facts}
+    analyzer = Analyzer()
+    told = {term for fact in facts for term in analyzer.document(fact.text)}
+    turns: list[Hit] = []
+    for turn in (hit for hit in hits if hit.kind == TURN and hit.source not in sources):
+        terms = set(analyzer.document(turn.text))
+        if len(terms - told) > _NEWS * len(terms):
+            turns.append(turn)
+            told |= terms
+    return [*facts, *turns]
+
 
 _NOW_TOKENS = 40
 _ANSWER_TOKENS = 1024
@@ -305,27 +356,6 @@ def _day(us: int) -> str:
 def unknown_outcome(call: str, name: str) -> ToolMessage:
     """The result of a call whose end nobody saw."""
     return ToolMessage(call, name, OUTCOME_UNKNOWN, error="outcome_unknown")
-
-
-def tokens_of(message: Message) -> int:
-    """About how many tokens a message takes, for a provider that does not count."""
-    match message:
-        case UserMessage():
-            return tokens_in(message.content)
-        case AssistantMessage():
-            return tokens_in(message.content) + _tokens_beside(message)
-        case ToolMessage():
-            return tokens_in(message.content)
-
-
-def _tokens_beside(message: AssistantMessage) -> int:
-    """About how many tokens an answer's calls take, and what its provider is sent back."""
-    calls = sum(tokens_in(call.name + call.arguments) + MESSAGE_TOKENS for call in message.tool_calls)
-    if message.origin is None:
-        return calls
-    reasoning = tokens_in(message.reasoning) if message.origin.reasoning and calls else 0
-    extra = tokens_in(msgspec.json.encode(message.extra).decode()) if message.extra else 0
-    return calls + reasoning + extra
 
 
 def _turns(messages: Sequence[Message]) -> int:

@@ -1,6 +1,6 @@
 """Facts that a finished turn tells, proposed by the model behind the answer's back.
 
-`agent/between_turns` runs it. It reads what the owner said and what was
+`agent/post_turn` runs it. It reads what the owner said and what was
 answered, never what was recalled or what tools returned, so that nothing known
 comes back as news. What the model proposes must be in the owner's own words
 (`provenance`), and passes the memory's one gate. What it did and cost is written

@@ -15,13 +15,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.agent.answer import Answer
-from bethink.agent.bounds import BOUND_REACHED
 from bethink.agent.claims import receipts
 from bethink.agent.client_tools import is_clients
 from bethink.agent.completion import Completion
-from bethink.agent.evidence import tool_context
-from bethink.agent.refusals import approval, denied, finished, forgotten, held_back, rejected
-from bethink.agent.toolbox import Postponed, Prepared, Toolbox
+from bethink.agent.policy import tool_context
+from bethink.agent.request import BOUND_REACHED
+from bethink.agent.toolbox import (
+    Postponed,
+    Prepared,
+    Toolbox,
+    approval,
+    denied,
+    finished,
+    forgotten,
+    held_back,
+    rejected,
+)
 from bethink.errors import LlmError, StorageError
 from bethink.events import (
     ApprovalDecided,
@@ -40,10 +49,9 @@ from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessag
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.bounds import Bounds
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
-    from bethink.agent.request import RunRequest
+    from bethink.agent.request import Bounds, RunRequest
     from bethink.agent.summaries import Summaries
     from bethink.events import StopReason
     from bethink.files import Files

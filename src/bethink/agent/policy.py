@@ -13,22 +13,160 @@ import re
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from bethink.agent.evidence import evidence_of
 from bethink.agent.leaks import hidden_in, words_in
-from bethink.agent.offered import reads
-from bethink.tool import Evidence
+from bethink.agent.tool_selection import reads
+from bethink.errors import JustForgotten
+from bethink.files import text_of
+from bethink.messages import AssistantMessage, ToolMessage, UserMessage
+from bethink.store import Collection, Delete, Put, Record, Scan
+from bethink.store.retry import retry_conflicts
+from bethink.tool import Evidence, ToolContext
 from bethink.tool_schema import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bethink.agent.request import RunRequest
-    from bethink.agent.rules import Decision, Rules
     from bethink.agent.toolbox import Prepared, Toolbox
+    from bethink.clock import Clock
+    from bethink.files import Files
+    from bethink.messages import Attachment
     from bethink.principal import Principal
-    from bethink.tool import Tool
+    from bethink.store import Store
+    from bethink.tool import NewFile, Tool
+
+
+_FOUND = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
+"""A memory, as `search_memory` lists it."""
+_SEARCHES = ("search_memory", "search_memories")
+_LATELY = 50
+"""So many of the owner's last messages tell what they said."""
+
+
+def tool_context(request: RunRequest, files: Files) -> ToolContext:
+    """The context of a run's calls."""
+    principal, conversation = request.principal, request.conversation
+    return ToolContext(
+        principal=principal,
+        conversation=conversation,
+        run=request.run,
+        message=request.message,
+        label=request.labels.of,
+        evidence=partial(evidence_of, request),
+        forgotten=request.forgotten,
+        keep=partial(_keep, request, files),
+        files=partial(files.held, principal, conversation),
+    )
+
+
+@retry_conflicts
+async def _keep(request: RunRequest, files: Files, file: NewFile) -> Attachment:
+    """Keep a file, unless it says what was forgotten since the run began."""
+    forgotten = request.forgotten
+    if forgotten is None:
+        return (await files.add(request.principal, request.conversation, file, made_by="tool")).attachment
+    await forgotten.listen()
+    if (text := text_of(file.content)) is not None and forgotten.says(text):
+        raise JustForgotten
+    expected = forgotten.expected
+    kept = await files.add(request.principal, request.conversation, file, made_by="tool", expecting=expected)
+    return kept.attachment
+
+
+def evidence_of(request: RunRequest) -> Evidence:
+    """Whose words stand in the run's context now."""
+    said: list[str] = []
+    asked = answered = ""
+    recalled = [item.text for item in request.recalled]
+    untrusted = [item.text for item in request.recalled if item.untrusted]
+    own: list[str] = []
+    vouched: list[str] = []
+    addresses: list[str] = []
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                said.append(message.content)
+                # A file that its owner gives may have been written, and named, by anybody.
+                untrusted += [file.name for file in message.attachments]
+                asked = answered
+            case AssistantMessage():
+                answered = message.content
+            case ToolMessage() if message.name in _SEARCHES:
+                found = _FOUND.findall(message.content)
+                recalled += found
+                untrusted += found if message.untrusted else []
+            case ToolMessage():
+                (untrusted if message.untrusted else own).append(message.content)
+                addresses += message.addresses
+                if not (untrusted or request.outside):
+                    vouched.append(message.content)
+    return Evidence(
+        said=tuple(said[-_LATELY:]),
+        asked=asked,
+        recalled=tuple(recalled),
+        untrusted=tuple(untrusted),
+        own=tuple(own),
+        vouched=tuple(vouched),
+        addresses=tuple(addresses),
+        outside=request.outside or bool(untrusted),
+    )
+
+
+Decision = Literal["auto", "ask", "deny"]
+
+_MAX_RULES = 1_000
+
+
+class Rule(Record, frozen=True, kw_only=True):
+    """That calls of the tool `id` run, ask or are refused by themselves. `at` is microseconds UTC.
+
+    It was decided about what had this `origin`: for another that comes under the
+    same name only a denial holds.
+    """
+
+    decision: Decision
+    at: int
+    origin: str = ""
+
+    def holds(self, tool: Tool) -> bool:
+        """Whether it speaks of this tool, and not of another of its name."""
+        return self.decision == "deny" or self.origin == tool.origin
+
+
+RULES = Collection("tool_rules", Rule, searchable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of all owners."""
+
+    store: Store
+    clock: Clock
+
+    async def among(self, principal: Principal, tools: Iterable[Tool]) -> Mapping[str, Decision]:
+        """The decisions that hold for these tools, by name."""
+        named = {tool.name: tool for tool in tools}
+        found = await self.store.get(RULES, principal.owner, [*named])
+        rules = [item.record for item in found if item is not None]
+        return {rule.id: rule.decision for rule in rules if rule.holds(named[rule.id])}
+
+    async def list(self, principal: Principal) -> Sequence[Rule]:
+        """All of the owner's rules, by the tool's name."""
+        page = await self.store.scan(principal.owner, Scan(RULES, limit=_MAX_RULES))
+        return [item.record for item in page.items]
+
+    async def set(
+        self, principal: Principal, tool: str, decision: Decision | None, *, origin: str = ""
+    ) -> None:
+        """Decide about a tool for always; None goes back to what holds without a rule."""
+        if decision is None:
+            await self.store.commit(principal.owner, [Delete(RULES, tool)])
+            return
+        rule = Rule(id=tool, decision=decision, at=self.clock.now_us(), origin=origin)
+        await self.store.commit(principal.owner, [Put(RULES, rule)])
+
 
 READ_ONLY = "This key may only read."
 NO_WRITE = "This key may not change anything: it has not the scope write."

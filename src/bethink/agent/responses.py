@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bethink.agent.forks import Fork
-from bethink.agent.threads import THREADS, Thread
+from bethink.agent.history_match import THREADS, Thread
+from bethink.agent.run_options import Fork
 from bethink.conversations import MESSAGES
 from bethink.errors import UnknownId
 from bethink.events import (

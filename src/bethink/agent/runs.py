@@ -15,45 +15,123 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from bethink.agent.beginning import Beginning, Opening
+from bethink.agent.approvals import Deciding
 from bethink.agent.client_tools import open_calls, results_of
-from bethink.agent.deciding import Deciding
-from bethink.agent.elsewhere import Elsewhere
-from bethink.agent.flushing import Flusher
-from bethink.agent.forks import Fork, Parting, attachments_of, parting
-from bethink.agent.lookups import is_lookup
-from bethink.agent.retold import KeptBack, Shades, no_shade, nothing_kept_back
+from bethink.agent.post_turn import is_lookup
+from bethink.agent.recorder import Flusher
+from bethink.agent.run_options import NO_WISHES, NOTHING, Fork, Parting, attachments_of, parting
+from bethink.agent.start import Beginning, Opening
 from bethink.agent.stored_runs import StoredRuns
-from bethink.agent.tally import Tally
-from bethink.agent.wishes import NO_WISHES, NOTHING
 from bethink.conversations import checked_content
 from bethink.errors import BethinkError, Busy
 from bethink.events import Place, RunDone, RunFailed, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
 from bethink.telemetry import log, recorded
+from bethink.visibility.history import KeptBack, Shades, no_shade, nothing_kept_back
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
 
     from anyio.abc import TaskGroup
 
+    from bethink.agent.approvals import Choice
     from bethink.agent.audit import Audit
-    from bethink.agent.beginning import Begun
     from bethink.agent.commands import Commands
-    from bethink.agent.deciding import Choice
-    from bethink.agent.journal import Numbered
-    from bethink.agent.loops import Loops
+    from bethink.agent.policy import Rules
     from bethink.agent.recorder import Recorder
+    from bethink.agent.records import Numbered
     from bethink.agent.request import RunRequest, Turn, Watched
-    from bethink.agent.rules import Rules
-    from bethink.agent.wishes import Brought, Wishes
+    from bethink.agent.run_options import Brought, Wishes
+    from bethink.agent.start import Begun, Loops
     from bethink.bus import Bus
+    from bethink.clock import Ids
     from bethink.conversations import Conversations
     from bethink.events import Event, StopReason, Warned
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
     from bethink.principal import Principal
     from bethink.supervision import Supervise
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts that only grow.
+
+    `ended` is by reason, `tool_calls` by tool and outcome (an error's code, or
+    `ok`), `tokens` by model, job and direction (`in`, `out`).
+    """
+
+    started: int = 0
+    ended: Counter[str] = field(default_factory=Counter[str])
+    tool_calls: Counter[tuple[str, str]] = field(default_factory=Counter["tuple[str, str]"])
+    tokens: Counter[tuple[str, str, str]] = field(default_factory=Counter["tuple[str, str, str]"])
+
+    def take(self, event: ToolFinished | Usage) -> None:
+        """Count a tool call or a request to a model."""
+        match event:
+            case ToolFinished():
+                # A model may invent names without end: they count as one.
+                name = "unknown" if event.error == "unknown_tool" else event.name
+                self.tool_calls[name, event.error or "ok"] += 1
+            case Usage():
+                self.tokens[event.model, event.job, "in"] += event.input_tokens
+                self.tokens[event.model, event.job, "out"] += event.output_tokens
+
+
+_CANCEL_TOPIC = "runs.cancel"
+_HUSH_TOPIC = "runs.hush"
+_HUSHED_TOPIC = "runs.hushed"
+_HUSH_S = 2.0
+"""How long a process may take to hear: that is soon, unless it hangs. Later it keeps nothing of its runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What the processes that share the data tell one another of runs."""
+
+    bus: Bus
+    new_id: Ids
+
+    async def cancel(self, owner: str, run: str) -> None:
+        """Have whoever runs it end it."""
+        await self.bus.publish(_CANCEL_TOPIC, f"{owner} {run}")
+
+    async def cancel_for_others(self, cancel: Callable[[str, str], object]) -> None:
+        """Cancel runs of this process for others, for ever; `cancel` is given the owner and the run."""
+        async with self.bus.subscribe(_CANCEL_TOPIC) as notices:
+            async for notice in notices:
+                owner, _, run = notice.payload.rpartition(" ")
+                cancel(owner, run)
+
+    async def hush(self, owner: str, processes: Collection[str]) -> None:
+        """Have these processes listen to what is announced of the owner; return when they have."""
+        waiting = set(processes)
+        if not waiting:
+            return
+        asked = self.new_id()
+        async with self.bus.subscribe(_HUSHED_TOPIC) as notices:
+            await self.bus.publish(_HUSH_TOPIC, f"{owner} {asked}")
+            with anyio.move_on_after(_HUSH_S):
+                async for notice in notices:
+                    about, _, process = notice.payload.partition(" ")
+                    if about == asked:
+                        waiting.discard(process)
+                    if not waiting:
+                        return
+        _log.warning("%d processes have not heard that something is being forgotten", len(waiting))
+
+    async def hush_for_others(self, hush: Callable[[str], Awaitable[None]]) -> None:
+        """Hush this process's runs of an owner for others, for ever."""
+        async with self.bus.subscribe(_HUSH_TOPIC) as notices:
+            async for notice in notices:
+                owner, _, asked = notice.payload.rpartition(" ")
+                try:
+                    await hush(owner)
+                    await self.bus.publish(_HUSHED_TOPIC, f"{asked} {self.bus.process}")
+                except BethinkError as error:
+                    # Their commits are refused until they have listened.
+                    _log.warning("runs have not heard what is being forgotten: %s", error)
+
 
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.agent.threads import without_digests
+from bethink.agent.history_match import without_digests
 from bethink.conversations import CONVERSATIONS, MESSAGES, NEW_TITLE, SUMMARIES
 from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
 from bethink.forgetting.occurrences import indexed, redacted

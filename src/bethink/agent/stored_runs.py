@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from bethink.agent.citations import unlabelled
-from bethink.agent.context import tokens_of, unknown_outcome
-from bethink.agent.journal import Journal, Numbered, behind
+from bethink.agent.answer import unlabelled
+from bethink.agent.context import unknown_outcome
+from bethink.agent.history_match import THREADS
 from bethink.agent.recorder import Recorder
-from bethink.agent.records import JOURNAL, RUNS, Run
-from bethink.agent.refusals import ORPHANED, late, orphaned, rejected
+from bethink.agent.records import JOURNAL, RUNS, Journal, Numbered, Run, behind
 from bethink.agent.request import Earlier
 from bethink.agent.request import Place as Spot
-from bethink.agent.threads import THREADS
+from bethink.agent.toolbox import ORPHANED, late, orphaned, rejected
 from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
 from bethink.forgetting.barrier import ForgetBarrier
-from bethink.messages import AssistantMessage, ToolMessage
+from bethink.messages import AssistantMessage, ToolMessage, tokens_of
 from bethink.store import DeleteAll, Put, Scan
 from bethink.store.reading import items_of, owners_of, pages_of, records_of
 

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.agent.answer import Answer
-from bethink.agent.context import tokens_of
 from bethink.conversations import MESSAGES, SUMMARIES, StoredMessage
 from bethink.errors import Conflict, InvalidResponse, LlmError
 from bethink.events import Usage, Warned
 from bethink.llm import LlmRequest
-from bethink.messages import AssistantMessage, ToolMessage, UserMessage, tokens_in
+from bethink.messages import AssistantMessage, ToolMessage, UserMessage, tokens_in, tokens_of
 from bethink.store import Put
 
 if TYPE_CHECKING:

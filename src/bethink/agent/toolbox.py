@@ -10,39 +10,196 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import anyio
 import msgspec
 from pydantic import BaseModel
 
-from bethink.agent.call_results import finish
-from bethink.agent.known import NO_TOOLS, Known, Offer, brief, known
-from bethink.agent.limits import Limits
-from bethink.agent.offered import Room, offered, reads
-from bethink.agent.retold import Shades, no_shade, veiled
-from bethink.errands import nobody
+from bethink.agent.tool_selection import NO_TOOLS, Known, Offer, Room, brief, known, offered, reads
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
-from bethink.events import ToolProgress
+from bethink.events import ApprovalNeeded, ToolFinished, ToolProgress
 from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage
+from bethink.per_key import PerKey, Recent
 from bethink.redacting import Redacting
 from bethink.telemetry import log
-from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput
+from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, nobody
+from bethink.visibility.history import Shades, filter_output, no_shade
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from bethink.errands import Delegated, Errand
     from bethink.events import Event
     from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
-    from bethink.tool import Effect
+    from bethink.tool import Delegated, Effect, Errand
+
+
+LATE = "The person did not decide about this call in time. Ask them again if it is still wanted."
+REJECTED = "The person rejected this call. Do not repeat it; ask what they want instead."
+ORPHANED = "Not done, though it was decided: the request that brought its model ended first. Ask again."
+HELD_BACK = "Not made: another call beside it waits for the person. Ask for it again if it is still wanted."
+FORGOTTEN = "Not done: the person has just had this forgotten for good. Do not mention it again."
+
+
+def rejected(call: ToolCall) -> ToolMessage:
+    """The result of a call that the owner did not want."""
+    return ToolMessage(call.id, call.name, REJECTED, error="rejected")
+
+
+def late(call: ToolCall) -> ToolMessage:
+    """The result of a call about which the owner did not decide in time."""
+    return ToolMessage(call.id, call.name, LATE, error="not_decided")
+
+
+def orphaned(call: ToolCall) -> ToolMessage:
+    """The result of a call that was approved when nothing was left to go on with."""
+    return ToolMessage(call.id, call.name, ORPHANED, error="gone")
+
+
+def denied(call: ToolCall, reason: str) -> ToolMessage:
+    """The result of a call that policy does not allow."""
+    return ToolMessage(call.id, call.name, reason, error="denied")
+
+
+def forgotten(call: ToolCall) -> ToolMessage:
+    """The result of a call that would keep what was forgotten since the model was asked."""
+    return ToolMessage(call.id, call.name, FORGOTTEN, error="forgotten")
+
+
+def held_back(call: ToolCall) -> ToolMessage:
+    """The result of a client's call beside one that waits for the owner."""
+    return ToolMessage(call.id, call.name, HELD_BACK, error="held_back")
+
+
+def finished(result: ToolMessage) -> ToolFinished:
+    """The event of a result that no tool gave."""
+    return ToolFinished(
+        call=result.call,
+        name=result.name,
+        text=result.content,
+        duration_ms=result.duration_ms,
+        error=result.error,
+        untrusted=result.untrusted,
+    )
+
+
+def approval(prepared: Prepared, reason: str) -> ApprovalNeeded:
+    """The event of a call that waits for its owner."""
+    return ApprovalNeeded(
+        call=prepared.call.id,
+        name=prepared.call.name,
+        arguments=prepared.shown,
+        label=prepared.label,
+        reason=reason,
+        final=prepared.tool.effect == "destructive",
+    )
+
+
+_COUNTED = 10_000
+"""Owners and tools whose calls are counted: only in a flood are there more within a tool's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """At most `concurrency` calls of one owner at once, and what each tool says of itself.
+
+    No owner waits for another: every one has room of their own. `now` is in seconds.
+    """
+
+    concurrency: int
+    now: Callable[[], float] = monotonic
+    _owners: PerKey[str, asyncio.Semaphore] = field(init=False, repr=False)
+    _tools: WeakValueDictionary[tuple[str, str], asyncio.Semaphore] = field(
+        default_factory=WeakValueDictionary[tuple[str, str], asyncio.Semaphore], repr=False
+    )
+    _begun: Recent[tuple[str, str], deque[float]] = field(
+        default_factory=lambda: Recent[tuple[str, str], deque[float]](_COUNTED), repr=False
+    )
+
+    def __post_init__(self) -> None:
+        owners = PerKey[str, asyncio.Semaphore](lambda: asyncio.Semaphore(self.concurrency))
+        object.__setattr__(self, "_owners", owners)
+
+    @asynccontextmanager
+    async def room(self, owner: str, tool: Tool) -> AsyncGenerator[None]:
+        """Wait for room for one call, and hold it.
+
+        Raises:
+            RateLimited: the tool was called too often; the sentence says when it may be again.
+        """
+        self._count(owner, tool)
+        async with AsyncExitStack() as held:
+            if tool.concurrency is not None:
+                own = self._tools.setdefault((owner, tool.name), asyncio.Semaphore(tool.concurrency))
+                await held.enter_async_context(own)
+            await held.enter_async_context(self._owners[owner])
+            yield
+
+    def _count(self, owner: str, tool: Tool) -> None:
+        if tool.rate is None:
+            return
+        key, now = (owner, tool.name), self.now()
+        begun = self._begun.get(key)
+        if begun is None:
+            self._begun[key] = begun = deque[float]()
+        while begun and begun[0] <= now - tool.rate.per_s:
+            begun.popleft()
+        if len(begun) >= tool.rate.calls:
+            wait_s = begun[0] + tool.rate.per_s - now
+            message = (
+                f"{tool.name} may be called {tool.rate.calls} times in {tool.rate.per_s:g} s: "
+                f"wait {wait_s:.0f} s before the next call, or go on without it."
+            )
+            raise RateLimited(message, retry_after_s=wait_s)
+        begun.append(now)
+
+
+def finish(
+    put: Callable[[Event | ToolMessage], None],
+    call: ToolCall,
+    output: ToolOutput,
+    *,
+    duration_ms: float = 0,
+    untrusted: bool = False,
+    redacted: Mapping[str, int] | None = None,
+) -> None:
+    """Put the event and then the message, which is the last of a call."""
+    put(
+        ToolFinished(
+            call=call.id,
+            name=call.name,
+            text=output.text,
+            duration_ms=duration_ms,
+            error=output.error,
+            attachments=output.attachments,
+            memories=output.memories,
+            untrusted=untrusted,
+            redacted=dict(redacted or {}),
+        )
+    )
+    put(
+        ToolMessage(
+            call.id,
+            call.name,
+            output.text,
+            output.error,
+            duration_ms,
+            output.attachments,
+            untrusted=untrusted,
+            addresses=output.addresses,
+        )
+    )
+
 
 ToolSource = Callable[[], Sequence[Tool]]
 """Gives tools that come and go: the very same sequence for as long as none did."""
@@ -329,7 +486,7 @@ class Toolbox:
             queue.put_nowait(Postponed(replace(prepared, arguments=output.arguments), output.text))
             return
         output, masked_kinds = self.redacting.output(prepared.tool.name, output)
-        output = await veiled(output, prepared.tool, await self.shades(context.principal))
+        output = await filter_output(output, prepared.tool, await self.shades(context.principal))
         output = await self._bounded(output, own)
         finish(
             queue.put_nowait,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.cli.terminal import exact
 from bethink.errors import BadInput, UnknownId
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 import msgspec
 
-from bethink.agent.bounds import BOUND_REACHED
+from bethink.agent.request import BOUND_REACHED
 from bethink.cli.exits import Exit, exit_of_code
 from bethink.cli.terminal import one_line, printable
 from bethink.events import (
@@ -35,7 +35,7 @@ from bethink.events import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
     from bethink.cli.terminal import Screen
     from bethink.events import ClaimKind, Place, Recalled, StopReason
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
     from bethink.app import App
     from bethink.events import Place
     from bethink.principal import Principal

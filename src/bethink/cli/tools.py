@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.agent.audit import Called
-    from bethink.agent.rules import Decision
+    from bethink.agent.policy import Decision
     from bethink.app import App
     from bethink.cli.commands import Commands
     from bethink.cli.session import Session

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.agent.erasing import Erasing
+from bethink.agent.removal import Erasing
 from bethink.cli.exits import Exit
 from bethink.errors import BadInput, UnknownId
 from bethink.principal import Principal
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from bethink.accounts import User
-    from bethink.agent.erasing import Erased
+    from bethink.agent.removal import Erased
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
 

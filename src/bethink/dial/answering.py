@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from bethink.agent.deciding import Choice as Decision
-from bethink.agent.loops import MEMORY_TOOLS
-from bethink.agent.wishes import Brought
+from bethink.agent.approvals import Choice as Decision
+from bethink.agent.run_options import Brought
 from bethink.conversations import CONVERSATIONS, MESSAGES, ConversationStart, StoredMessage
 from bethink.dial.attached import Attached
 from bethink.dial.decisions import Decided, decided
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
 
     from aidial_sdk.chat_completion import Choice
 
-    from bethink.agent.journal import Numbered
-    from bethink.agent.wishes import Wishes
+    from bethink.agent.records import Numbered
+    from bethink.agent.run_options import Wishes
     from bethink.app import App
     from bethink.dial.core import Core
     from bethink.dial.history import Asked, Past, Seal
@@ -298,8 +297,12 @@ class Answering:
     def _brought(self) -> Brought:
         keeping = self.room.keeping
         fault = keeping.fault if keeping else None
-        tools = [*self.offer.tools, *(refusing(fault) if fault else ())]
+        tools = [*self.offer.tools, *(self._refusing(fault) if fault else ())]
         return Brought(llm=self.offer.llm, tools=tools, only=self.offer.only, remembers=True)
+
+    def _refusing(self, fault: BethinkError) -> list[Tool]:
+        names = sorted(tool.name for tool in self.house.toolbox.all if tool.family == "memory")
+        return refusing(names, fault)
 
     def _note_memory(self) -> None:
         fault = self.room.keeping and self.room.keeping.fault
@@ -325,7 +328,7 @@ class Answering:
         return telling
 
 
-def refusing(fault: BethinkError) -> list[Tool]:
+def refusing(names: Sequence[str], fault: BethinkError) -> list[Tool]:
     """The memory's tools while it is not loaded: an error is not an empty memory, and nothing is stored."""
 
     async def refuse(_context: ToolContext) -> ToolOutput:
@@ -343,7 +346,7 @@ def refusing(fault: BethinkError) -> list[Tool]:
             check=lambda _arguments: {},
             handler=refuse,
         )
-        for name in sorted(MEMORY_TOOLS)
+        for name in names
     ]
 
 

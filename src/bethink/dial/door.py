@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from bethink.agent.choosing import choosing
-from bethink.agent.wishes import Wishes
+from bethink.agent.client_tools import choosing
+from bethink.agent.run_options import Wishes
 from bethink.dial.answering import Answering, Offer
 from bethink.dial.core import Core, CoreClient
 from bethink.dial.history import Seal, unpack

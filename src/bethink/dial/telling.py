@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from aidial_sdk.chat_completion import Choice, Stage
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
     from bethink.events import Event
     from bethink.messages import Attachment
 

@@ -1,6 +1,6 @@
 """The models of errands: the usual one, one that is named, or one that is found on this machine.
 
-`app` makes it, `agent/delegating` asks it, `/health` and `doctor` tell what it would take.
+`app` makes it, `agent/subagent` asks it, `/health` and `doctor` tell what it would take.
 """
 
 from __future__ import annotations

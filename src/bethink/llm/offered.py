@@ -1,4 +1,4 @@
-"""The models that a run may wish for, by name. `app` makes it, `agent/loops` asks, doors list."""
+"""The models that a run may wish for, by name. `app` makes it, `agent/start` asks, doors list."""
 
 from __future__ import annotations
 

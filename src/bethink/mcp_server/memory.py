@@ -38,23 +38,11 @@ MemoryId = Annotated[str, Field(max_length=100, description="A memory's id, as s
 When = AwareDatetime | None
 Kind = Literal["fact", "turn"]
 
-OUTPUTS: dict[str, type[BaseModel]] = {
-    "store_memory": MemoryChange,
-    "search_memory": MemoriesFound,
-    "get_memory_history": History,
-    "retract_memory": MemoryChange,
-    "undo_memory_change": MemoryChange,
-    "recall": Recalled,
-    "search_conversations": Recalled,
-    "read_conversation": Talk,
-}
-"""What each tool answers."""
-
 
 def memory_tools(app: App) -> list[Tool]:
     """`store_memory`, `search_memory`, `get_memory_history`, `retract_memory` and `undo_memory_change`."""
 
-    @tool(effect="write", label="Remember: {content}")
+    @tool(effect="write", label="Remember: {content}", output=MemoryChange)
     async def store_memory(
         context: ToolContext,
         content: Annotated[str, Field(min_length=1, description="One clear fact, in the third person")],
@@ -80,20 +68,20 @@ def memory_tools(app: App) -> list[Tool]:
         await app.visibility.reader_filters.facts(context.principal, [change.fact, *change.others])
         return _json(change_of(change))
 
-    @tool(effect="read", label="Look through memory: {query}")
+    @tool(effect="read", label="Look through memory: {query}", output=MemoriesFound)
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
         """Find facts in the user's long-term memory, by meaning and by words, best first."""
         found = await app.memory.search(context.principal, query, k=top_k)
         return _json(MemoriesFound(memories=[found_of(fact, score) for fact, score in found]))
 
-    @tool(effect="read", label="Show what became of a memory")
+    @tool(effect="read", label="Show what became of a memory", output=History)
     async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
         """Give what a memory was before its corrections and what it became, oldest first."""
         facts = await app.memory.history(context.principal, memory)
         facts = await app.visibility.reader_filters.facts(context.principal, facts)
         return _json(History(memories=[memory_of(fact) for fact in facts]))
 
-    @tool(effect="write", label="Take back a memory")
+    @tool(effect="write", label="Take back a memory", output=MemoryChange)
     async def retract_memory(context: ToolContext, memory: MemoryId) -> ToolOutput:
         """Take a memory out of use, since it is wrong or no longer wanted. `undo` brings it back.
 
@@ -101,7 +89,7 @@ def memory_tools(app: App) -> list[Tool]:
         """
         return await changed(context, await app.memory.retract(context.principal, memory))
 
-    @tool(effect="write", label="Undo a change of memory")
+    @tool(effect="write", label="Undo a change of memory", output=MemoryChange)
     async def undo_memory_change(
         context: ToolContext,
         token: Annotated[str, Field(max_length=200, description="`undo` of the change")],
@@ -115,7 +103,7 @@ def memory_tools(app: App) -> list[Tool]:
 def conversation_tools(app: App) -> list[Tool]:
     """`recall` over everything, `search_conversations` and `read_conversation`."""
 
-    @tool(effect="read", label="Recall: {query}")
+    @tool(effect="read", label="Recall: {query}", output=Recalled)
     async def recall(
         context: ToolContext,
         query: Query,
@@ -133,7 +121,7 @@ def conversation_tools(app: App) -> list[Tool]:
         )
         return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
 
-    @tool(effect="read", label="Look through conversations: {query}")
+    @tool(effect="read", label="Look through conversations: {query}", output=Recalled)
     async def search_conversations(
         context: ToolContext,
         query: Query,
@@ -145,7 +133,7 @@ def conversation_tools(app: App) -> list[Tool]:
         hits = await app.recall.search(context.principal, query, k, kinds={TURN}, since=since, until=until)
         return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
 
-    @tool(effect="read", label="Read a conversation")
+    @tool(effect="read", label="Read a conversation", output=Talk)
     async def read_conversation(
         context: ToolContext,
         conversation: Annotated[str, Field(max_length=100, description="Its id, as a hit names it")],

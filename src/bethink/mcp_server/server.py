@@ -19,8 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from bethink import __version__
-from bethink.agent.offered import reads
-from bethink.agent.retold import veiled
+from bethink.agent.tool_selection import reads
 from bethink.agent.toolbox import Prepared
 from bethink.clock import Ids
 from bethink.errors import BethinkError
@@ -30,6 +29,7 @@ from bethink.mcp_server.families import instructions, offers
 from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
 from bethink.tool import ToolContext, ToolOutput
+from bethink.visibility.history import filter_output
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -172,7 +172,9 @@ class Door:
         output = await self.calls.make(prepared, call, progress, token=token)
         if isinstance(output, Asked):
             return output
-        return await veiled(output, prepared.tool, await self.app.visibility.reader_filters.of(principal))
+        return await filter_output(
+            output, prepared.tool, await self.app.visibility.reader_filters.of(principal)
+        )
 
     async def _ask(
         self, context: Context, tool: Tool, asked: Asked

@@ -51,7 +51,14 @@ def code_source(interpreters: Interpreters | None, timeout_s: float) -> Callable
 def code_tools(interpreters: Interpreters, timeout_s: float) -> list[Tool]:
     """`execute_code`, whose code may take `timeout_s`; without a sandbox it refuses with a sentence."""
 
-    @tool(effect="write", trust="untrusted", timeout_s=timeout_s + _PATIENCE_S, label="Run Python: {code}")
+    @tool(
+        effect="write",
+        trust="untrusted",
+        timeout_s=timeout_s + _PATIENCE_S,
+        label="Run Python: {code}",
+        family="python",
+        echoes_arguments=True,
+    )
     async def execute_code(
         context: ToolContext,
         code: Annotated[str, Field(description="Python code to execute", min_length=1, max_length=200_000)],

@@ -48,7 +48,13 @@ def _of_everything(forgetting: Forgetting) -> Tool:
         preview = await forgetting.preview(principal, _everything(arguments))
         return Foretold(arguments, NOTHING_TO_DELETE if preview.is_empty else preview.told())
 
-    @tool(effect="destructive", label="Delete all memories", foretell=foretell_all)
+    @tool(
+        effect="destructive",
+        label="Delete all memories",
+        foretell=foretell_all,
+        family="memory",
+        needs_memory=True,
+    )
     async def delete_all_memories(
         context: ToolContext,
         kinds: Annotated[
@@ -83,7 +89,13 @@ def _of_one_thing(forgetting: Forgetting) -> Tool:
             return Foretold({**arguments, "token": ""}, "")
         return Foretold({**arguments, "token": preview.token}, preview.told())
 
-    @tool(effect="destructive", label="Forget for good: {query_or_id}", foretell=foretell)
+    @tool(
+        effect="destructive",
+        label="Forget for good: {query_or_id}",
+        foretell=foretell,
+        family="memory",
+        needs_memory=True,
+    )
     async def forget_memory(
         context: ToolContext,
         query_or_id: Annotated[

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bethink.images import Images
     from bethink.tool import Tool
 
-ALIASES: Final = {"image_generation_tool": "generate_image"}
-"""The name that the program behind spec 002 has for the same tool."""
 _PATIENCE_S: Final = 10
 _MAX_PROMPT: Final = 4_000
 """What the strictest of OpenAI's models takes (its reference, "Create image", `prompt`)."""
@@ -39,6 +37,8 @@ def image_tools(images: Images | None, timeout_s: float, price_usd: float | None
         gives=_prompt,
         public=True,
         rate=_OFTEN,
+        family="images",
+        aliases=("image_generation_tool",),
     )
     async def generate_image(
         context: ToolContext,

@@ -43,7 +43,9 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
     What was said in conversations is found where its score is `least_score` or more.
     """
 
-    @tool(effect="write", label="Remember: {content}")
+    @tool(
+        effect="write", label="Remember: {content}", family="memory", needs_memory=True, echoes_arguments=True
+    )
     async def store_memory(
         context: ToolContext,
         content: Annotated[
@@ -95,7 +97,14 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
             context.emit(event)
         return _reply(changed)
 
-    @tool(effect="read", label="Look through memory: {query}")
+    @tool(
+        effect="read",
+        label="Look through memory: {query}",
+        family="memory",
+        needs_memory=True,
+        echoes_arguments=True,
+        aliases=("search_memories",),
+    )
     async def search_memory(
         context: ToolContext,
         query: Annotated[

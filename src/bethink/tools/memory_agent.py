@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import anyio.to_thread
 from pydantic import BaseModel, Field
 
-from bethink.errands import Errand
 from bethink.errors import BadInput, BethinkError
-from bethink.tool import ToolContext, ToolOutput, tool
+from bethink.tool import Errand, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.errands import Delegated
     from bethink.principal import Principal
     from bethink.settings_shapes import VaultSettings
-    from bethink.tool import Tool
+    from bethink.tool import Delegated, Tool
     from bethink.tools.vault_access import Desk
 
 JOB: Final = "memory-agent"
@@ -35,8 +33,6 @@ _PROFILE_CHARS: Final = 4_000
 _READING: Final = ("read_file", "search_files", "list_directory", "go_to_link", "backlinks")
 _CHANGING: Final = ("create_file", "update_file", "delete_file")
 _CODE: Final = "execute_python"
-SEEN: Final = frozenset((*_READING, *_CHANGING, _CODE))
-"""The tools that answer by what their reader sees of the vault."""
 _OPENING: Final = ("read_file", "go_to_link", _CODE)
 """What shows whole pages: what a search showed lines of was not read."""
 _CLOSE: Final = "</filter>"
@@ -46,7 +42,7 @@ _TURNS: Final = (
 )
 
 
-class Asked(BaseModel):
+class VaultReply(BaseModel):
     """What the memory agent answers to programs."""
 
     reply: str
@@ -114,7 +110,7 @@ class MemoryAgent:
         """What the tool answers."""
         text = done.reply or done.failure or self.stopped(done)
         read = sources(done)
-        asked = Asked(reply=done.reply, thoughts=done.thoughts, sources=list(read))
+        asked = VaultReply(reply=done.reply, thoughts=done.thoughts, sources=list(read))
         if done.reply and read:
             text = f"{text}\n\n[read: {', '.join(read)}]"
         return ToolOutput(
@@ -135,7 +131,14 @@ class MemoryAgent:
 def agent_tool(agent: MemoryAgent, timeout_s: float) -> Tool:
     """`use_memory_agent`."""
 
-    @tool(effect="write", label="Ask the memory agent: {question}", timeout_s=timeout_s)
+    @tool(
+        effect="write",
+        label="Ask the memory agent: {question}",
+        timeout_s=timeout_s,
+        family="vault",
+        needs_memory=True,
+        output=VaultReply,
+    )
     async def use_memory_agent(
         context: ToolContext,
         question: Annotated[

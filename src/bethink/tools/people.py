@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.tool import Tool
 
-ALIASES = {
-    "add_user": "create_user",
-    "get_user_by_id": "get_user",
-    "search_user": "search_users",
-    "delete_users": "delete_user",
-}
-"""Names of the service's own code for its tools."""
 
 NOBODY = "No users found."
 _SECRET: dict[str, JsonValue] = {"writeOnly": True}
@@ -92,10 +85,61 @@ Lives = Annotated[AddressPart | None, Field(description="Where they live")]
 Pays = Annotated[CardPart | None, Field(description="Their payment card")]
 
 
+class _Address(BaseModel):
+    country: str
+    city: str
+    street: str
+    flat_house: str
+
+
+class _Card(BaseModel):
+    num: str
+    cvv: str
+    exp_date: str
+
+
+class User(BaseModel):
+    """A user; the card's number is masked but for its last four digits."""
+
+    id: str
+    name: str
+    surname: str
+    email: str
+    phone: str | None
+    date_of_birth: str | None
+    gender: str | None
+    company: str | None
+    salary: float | None
+    about_me: str
+    address: _Address | None
+    credit_card: _Card | None
+    created_at: str
+
+
+class Users(BaseModel):
+    """Some users; `cursor` leads to more."""
+
+    users: list[User]
+    cursor: str | None
+
+
+class Deleted(BaseModel):
+    """The id of what is gone."""
+
+    deleted: str
+
+
 def people_tools(people: People) -> list[Tool]:
     """`create_user`, `get_user`, `search_users`, `update_user` and `delete_user`."""
 
-    @tool(effect="write", label="Add {name} {surname} to people", rare=True)
+    @tool(
+        effect="write",
+        label="Add {name} {surname} to people",
+        rare=True,
+        family="people",
+        output=User,
+        aliases=("add_user",),
+    )
     async def create_user(
         context: ToolContext,
         name: Name,
@@ -123,13 +167,27 @@ def people_tools(people: People) -> list[Tool]:
         untrusted = context.is_untrusted
         return _told("User added:", await people.create(context.principal, given, untrusted=untrusted))
 
-    @tool(effect="read", label="Look up user {id}", rare=True)
+    @tool(
+        effect="read",
+        label="Look up user {id}",
+        rare=True,
+        family="people",
+        output=User,
+        aliases=("get_user_by_id",),
+    )
     async def get_user(context: ToolContext, id: UserId) -> ToolOutput:
         """Give one user's record by its id."""
         person = await people.get(context.principal, id)
         return replace(_told("User:", person), addresses=_addresses([person]))
 
-    @tool(effect="read", label="Look for people", rare=True)
+    @tool(
+        effect="read",
+        label="Look for people",
+        rare=True,
+        family="people",
+        output=Users,
+        aliases=("search_user",),
+    )
     async def search_users(
         context: ToolContext,
         name: Annotated[str | None, _line_of("Part of the first name")] = None,
@@ -146,7 +204,9 @@ def people_tools(people: People) -> list[Tool]:
         sought = PersonQuery(name, surname, email, gender)
         return _listed(await people.search(context.principal, sought, limit=limit, cursor=cursor))
 
-    @tool(effect="write", label="Change user {id}", rare=True, critical=_critical)
+    @tool(
+        effect="write", label="Change user {id}", rare=True, critical=_critical, family="people", output=User
+    )
     async def update_user(
         context: ToolContext,
         id: UserId,
@@ -178,7 +238,15 @@ def people_tools(people: People) -> list[Tool]:
             return Foretold(arguments, "")
         return Foretold(arguments, f"- {person.name} {person.surname}, {person.email}")
 
-    @tool(effect="destructive", label="Delete user {id}", rare=True, foretell=foretell)
+    @tool(
+        effect="destructive",
+        label="Delete user {id}",
+        rare=True,
+        foretell=foretell,
+        family="people",
+        output=Deleted,
+        aliases=("delete_users",),
+    )
     async def delete_user(context: ToolContext, id: UserId) -> ToolOutput:
         """Delete a user's record for good. Only when the owner explicitly asks for it."""
         gone = await people.delete(context.principal, id)

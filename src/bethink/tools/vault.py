@@ -1,7 +1,7 @@
 """The tools of the vault: pages read, searched, listed and changed, and code over them.
 
 Names and arguments are those of spec 003 ("Tool Registry Implementation") and of mem-agent, whose
-`update_file` replaces a text that is given exactly. `app` offers them, `agent/delegating` gives them to
+`update_file` replaces a text that is given exactly. `app` offers them, `agent/subagent` gives them to
 the memory agent.
 """
 
@@ -43,7 +43,14 @@ def vault_tools(desk: Desk) -> list[Tool]:
 
 
 def _reading(desk: Desk) -> list[Tool]:
-    @tool(effect="read", label="Read {file_path}", timeout_s=10)
+    @tool(
+        effect="read",
+        label="Read {file_path}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def read_file(
         context: ToolContext,
         file_path: _Path,
@@ -56,7 +63,14 @@ def _reading(desk: Desk) -> list[Tool]:
         seen = await desk.read(context.principal, file_path)
         return ToolOutput(shown(seen.text, start_line), memories=(seen.path,), untrusted=seen.untrusted)
 
-    @tool(effect="read", label="List {path}", timeout_s=10)
+    @tool(
+        effect="read",
+        label="List {path}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def list_directory(
         context: ToolContext,
         path: Annotated[str, Field(description='Folder, such as entities; "" is the whole vault.')] = "",
@@ -68,7 +82,14 @@ def _reading(desk: Desk) -> list[Tool]:
         untrusted = await desk.is_untrusted(context.principal, (entry.path for entry in entries))
         return ToolOutput(listing(entries, page), untrusted=untrusted)
 
-    @tool(effect="read", label="Follow {link}", timeout_s=10)
+    @tool(
+        effect="read",
+        label="Follow {link}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def go_to_link(
         context: ToolContext,
         link: Annotated[
@@ -93,7 +114,7 @@ def _reading(desk: Desk) -> list[Tool]:
 
 
 def _changing(desk: Desk) -> list[Tool]:
-    @tool(effect="write", label="Write {file_path}", timeout_s=10)
+    @tool(effect="write", label="Write {file_path}", timeout_s=10, family="vault", needs_memory=True)
     async def write_file(context: ToolContext, file_path: _Path, content: _Text) -> str:
         """Have a page of the vault hold exactly this text, whether it was there or not.
 
@@ -101,7 +122,14 @@ def _changing(desk: Desk) -> list[Tool]:
         """
         return told(await desk.write(context, file_path, content))
 
-    @tool(effect="write", label="Create {file_path}", timeout_s=10)
+    @tool(
+        effect="write",
+        label="Create {file_path}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def create_file(context: ToolContext, file_path: _Path, content: _Text = "") -> str:
         """Create a page of the vault. Folders come with it; one that is there already is left alone."""
         try:
@@ -109,7 +137,14 @@ def _changing(desk: Desk) -> list[Tool]:
         except Conflict as error:
             raise Conflict(f"{error} To change a page that is there, use update_file.") from error
 
-    @tool(effect="write", label="Change {file_path}", timeout_s=10)
+    @tool(
+        effect="write",
+        label="Change {file_path}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def update_file(
         context: ToolContext,
         file_path: _Path,
@@ -128,7 +163,14 @@ def _changing(desk: Desk) -> list[Tool]:
             raise BadInput("old_content and new_content are the same: nothing would change.")
         return told(await desk.replace(context, file_path, old_content, new_content))
 
-    @tool(effect="write", label="Delete {file_path}", timeout_s=10)
+    @tool(
+        effect="write",
+        label="Delete {file_path}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def delete_file(context: ToolContext, file_path: _Path) -> str:
         """Delete a page of the vault. The user can take it back."""
         change = await desk.delete(context, file_path)
@@ -145,6 +187,9 @@ def code_tool(runner: VaultCode, timeout_s: float, *, effect: Literal["read", "w
         label="Run Python over the vault: {code}",
         timeout_s=2 * timeout_s + _PATIENCE_S,
         may_ask=effect == "write",
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
     )
     async def execute_python(
         context: ToolContext,

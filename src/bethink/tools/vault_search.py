@@ -25,7 +25,14 @@ _MOST_CHARS: Final = 12_000
 def search_tool(searching: Searching) -> Tool:
     """The tool, over these vaults."""
 
-    @tool(effect="read", label="Search the vault for {query}", timeout_s=10)
+    @tool(
+        effect="read",
+        label="Search the vault for {query}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def search_files(
         context: ToolContext,
         query: Annotated[
@@ -71,7 +78,14 @@ def search_tool(searching: Searching) -> Tool:
 def backlinks_tool(graphs: Graphs) -> Tool:
     """The tool that tells which pages link to one, over these vaults."""
 
-    @tool(effect="read", label="What links to {path}", timeout_s=10)
+    @tool(
+        effect="read",
+        label="What links to {path}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
     async def backlinks(
         context: ToolContext,
         path: Annotated[

@@ -62,10 +62,6 @@ class _Open:
         return page
 
 
-ALIASES = {"ddg_search": "web_search", "extract_content": "fetch_url"}
-"""Other names that the source documents have for the same tools."""
-
-
 def web_tools(internet: Internet | None, timeout_s: float, max_result_chars: int) -> list[Tool]:
     """`web_search` and `fetch_url`; nothing where the web is switched off."""
     if internet is None:
@@ -81,6 +77,8 @@ def web_tools(internet: Internet | None, timeout_s: float, max_result_chars: int
         gives=_query,
         public=True,
         rate=_SEARCHES,
+        family="web",
+        aliases=("ddg_search",),
     )
     async def web_search(
         context: ToolContext,
@@ -108,6 +106,8 @@ def web_tools(internet: Internet | None, timeout_s: float, max_result_chars: int
         timeout_s=timeout_s + _PATIENCE_S,
         gives=_address,
         rate=_READINGS,
+        family="web",
+        aliases=("extract_content",),
     )
     async def fetch_url(
         context: ToolContext,

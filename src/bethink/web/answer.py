@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
-from bethink.agent.bounds import BOUND_REACHED
+from bethink.agent.request import BOUND_REACHED
 from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
@@ -41,7 +41,7 @@ from bethink.web.messages import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
     from bethink.events import Event
 
 

@@ -9,7 +9,7 @@ import msgspec
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bethink.agent.forks import Fork
+from bethink.agent.run_options import Fork
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
 from bethink.conversations import ConversationEdit, ConversationStart

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.agent.bounds import BOUND_REACHED
+from bethink.agent.request import BOUND_REACHED
 from bethink.events import (
     ApprovalNeeded,
     MessageSaved,
@@ -29,7 +29,7 @@ from bethink.events import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
     from bethink.errors import BethinkError
     from bethink.events import Event
     from bethink.messages import Attachment

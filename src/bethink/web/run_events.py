@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from bethink.agent.journal import Numbered
-from bethink.agent.veiled_events import veiled
+from bethink.agent.records import Numbered
 from bethink.errors import NotAllowed
 from bethink.events import Place, ReasoningDelta, TextDelta
+from bethink.visibility.events import filter_event
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
@@ -61,7 +61,7 @@ async def _over(shade: ReaderFilter, follow: Follow, after: Place) -> AsyncGener
 
 
 def _all(events: Iterable[Numbered], shade: ReaderFilter) -> Sequence[Numbered]:
-    return [Numbered(one.place, veiled(one.event, shade)) for one in _joined(events)]
+    return [Numbered(one.place, filter_event(one.event, shade)) for one in _joined(events)]
 
 
 def _joined(events: Iterable[Numbered]) -> list[Numbered]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field, model_validator
 
-from bethink.agent.deciding import Choice
+from bethink.agent.approvals import Choice
 from bethink.events import Place
 from bethink.web.contract import event_stream
 from bethink.web.deps import Body, Caller, Served

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anyio import CancelScope
     from starlette.types import Receive, Scope, Send
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
 
 KEEP_ALIVE_S = 15
 """Silence after which a comment is sent: proxies and clients give up on quieter streams after 30 s."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from bethink.agent.rules import Decision
+from bethink.agent.policy import Decision
 from bethink.clock import to_datetime
 from bethink.errors import UnknownId
 from bethink.web.deps import Body, Caller, Cursor, Limit, Served

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from bethink.agent.choosing import choosing
+from bethink.agent.client_tools import choosing
 from bethink.errors import BadInput
 from bethink.llm import Options
 from bethink.web.deps import Caller, Served

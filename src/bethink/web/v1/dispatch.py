@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.agent.forks import Fork
-from bethink.agent.repeated import Told, said_by
-from bethink.agent.threads import Threads
-from bethink.agent.wishes import NOTHING, Wishes
+from bethink.agent.history_match import Threads, Told, said_by
+from bethink.agent.run_options import NOTHING, Fork, Wishes
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, UnknownId
 from bethink.web.v1.request import USUAL, Asked, Metadata, switch

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bethink.agent.bounds import BOUND_REACHED
-from bethink.agent.repeated import FILE_NOTICE, NOTICE
+from bethink.agent.history_match import FILE_NOTICE, NOTICE
+from bethink.agent.request import BOUND_REACHED
 from bethink.events import (
     ApprovalNeeded,
     MessageSaved,
@@ -35,7 +35,7 @@ from bethink.web.v1.errors import error_body
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
     from bethink.errors import BethinkError
     from bethink.events import Event, StopReason
     from bethink.messages import Attachment

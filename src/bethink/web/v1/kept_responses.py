@@ -12,7 +12,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from bethink.agent.journal import Numbered
+from bethink.agent.records import Numbered
 from bethink.agent.responses import Responses
 from bethink.errors import BadInput, UnknownId
 from bethink.events import Place, RunDone

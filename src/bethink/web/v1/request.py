@@ -11,8 +11,8 @@ from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bethink.agent.repeated import Told
-from bethink.agent.wishes import Wishes
+from bethink.agent.history_match import Told
+from bethink.agent.run_options import Wishes
 from bethink.errors import BadInput
 from bethink.llm import ToolSchema
 from bethink.messages import ToolMessage

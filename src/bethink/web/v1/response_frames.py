@@ -20,7 +20,7 @@ from bethink.web.v1.frames import Telling
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
     from bethink.errors import BethinkError
     from bethink.events import Event, ToolRequested
     from bethink.web.v1.frames import Reply

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from bethink.agent.choosing import choosing
+from bethink.agent.client_tools import choosing
 from bethink.agent.responses import Responses
 from bethink.errors import BadInput
 from bethink.llm import Options
@@ -45,7 +45,7 @@ from bethink.web.v1.response_frames import ResponseFrames
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.agent.forks import Fork
+    from bethink.agent.run_options import Fork
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 

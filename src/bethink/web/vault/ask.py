@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from bethink.errors import BethinkError
-from bethink.tools.memory_agent import MAX_QUESTION_CHARS, Asked, sources
+from bethink.tools.memory_agent import MAX_QUESTION_CHARS, VaultReply, sources
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream
@@ -17,7 +17,7 @@ from bethink.web.sse import EventStream
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.agent.journal import Numbered
+    from bethink.agent.records import Numbered
 
 router = APIRouter(prefix="/vault", tags=["vault"])
 
@@ -32,7 +32,7 @@ class Question(Body):
     stream: bool = Field(default=False, description="Answer with the events as they come, as SSE.")
 
 
-class VaultAnswer(Asked):
+class VaultAnswer(VaultReply):
     """What the memory agent answered."""
 
     reason: str = Field(description="Why it ended: `answered`, or a bound that it reached.")

@@ -1,41 +1,31 @@
-"""What was said before a run, and what tools say in it, as those may be told it for whom the run reads.
+"""What was said before a run, and what tools answer in it, without what filters hide from its reader.
 
-`agent/beginning` and `agent/toolbox` ask.
-What is kept of a conversation stays whole: a filter of the owner's bears on what is given to a model.
-Whom no filter restrains costs nothing; else each text is looked through once a run, and
-comes out the same every time, so that what models keep of a prompt's beginning still fits.
+The stored conversation stays whole. Free for readers without filters; otherwise every text is
+filtered once per run and comes out the same every time, so that prompt caches keep fitting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 import msgspec
 
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.tools.memory_agent import SEEN
 from bethink.vault.filters.patterns import HIDDEN
 
 if TYPE_CHECKING:
-    from bethink.agent.request import Earlier
-    from bethink.agent.wishes import Wishes
     from bethink.messages import Attachment, Message, ToolCall
     from bethink.principal import Principal
     from bethink.tool import Tool, ToolOutput
     from bethink.visibility.reader_filter import ReaderFilter
 
-_OWN_WORDS: Final = frozenset({"execute_code", "store_memory", "search_memory"})
-"""Tools that say again what a call says, beside what is looked through already: by what the vault hides
-their answers are not looked through once more, or each number that code prints would be a guess answered."""
-
 Shades = Callable[["Principal"], Awaitable["ReaderFilter | None"]]
-"""Gives what a reader is not told."""
+"""Gives a reader's filter, None if nothing is hidden from them."""
 
 KeptBack = Callable[["Principal"], Awaitable["Sequence[str]"]]
-"""Gives the filters in words for a reader: what a model is asked not to tell it."""
+"""Gives the filters that an owner wrote in words for a reader: a model is asked not to tell it."""
 
 
 async def no_shade(principal: Principal) -> None:
@@ -49,33 +39,24 @@ async def nothing_kept_back(principal: Principal) -> Sequence[str]:
     return ()
 
 
-async def retold(earlier: Earlier, shade: ReaderFilter | None) -> Earlier:
-    """The same messages at the same places, saying no more than their reader may know."""
-    if shade is None or not (earlier.messages or earlier.summary):
-        return earlier
-    return await anyio.to_thread.run_sync(_retold, earlier, shade)
+async def filter_history(
+    messages: Sequence[Message], summary: str, shade: ReaderFilter
+) -> tuple[list[Message], str]:
+    """The same messages in the same places and the summary, without what the reader may not know."""
+
+    def filtered() -> tuple[list[Message], str]:
+        return [_message(message, shade) for message in messages], summary and shade.text(summary)
+
+    return await anyio.to_thread.run_sync(filtered)
 
 
-async def veiled(output: ToolOutput, tool: Tool, shade: ReaderFilter | None) -> ToolOutput:
-    """What a tool answers without what is hidden; what Bethink fetches from the net is not the owner's."""
-    if shade is None or tool.name in SEEN or (tool.effect == "egress" and not tool.source):
+async def filter_output(output: ToolOutput, tool: Tool, shade: ReaderFilter | None) -> ToolOutput:
+    """What a tool answers, without what is hidden; what is fetched from the net is not the owner's."""
+    if shade is None or tool.filters_itself or (tool.effect == "egress" and not tool.source):
         return output
-    if tool.name in _OWN_WORDS and not tool.source:
+    if tool.echoes_arguments and not tool.source:
         shade = shade.plain
     return await anyio.to_thread.run_sync(shade.output, output)
-
-
-def wished(wishes: Wishes, shade: ReaderFilter | None) -> Wishes:
-    """The wishes without what filters hide of what the conversation is for."""
-    if shade is None or not wishes.system:
-        return wishes
-    return msgspec.structs.replace(wishes, system=shade.text(wishes.system))
-
-
-def _retold(earlier: Earlier, shade: ReaderFilter) -> Earlier:
-    messages = [_message(message, shade) for message in earlier.messages]
-    summary = shade.text(earlier.summary) if earlier.summary else ""
-    return replace(earlier, messages=messages, summary=summary)
 
 
 def _message(message: Message, shade: ReaderFilter) -> Message:

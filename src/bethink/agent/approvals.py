@@ -11,7 +11,7 @@ import msgspec
 
 from bethink.agent.records import RUNS, Run
 from bethink.agent.request import Decided
-from bethink.agent.wishes import NOTHING
+from bethink.agent.run_options import NOTHING
 from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
 from bethink.masking import restored
 from bethink.messages import ToolCall, ToolMessage
@@ -23,11 +23,11 @@ from bethink.telemetry import log, recorded
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from bethink.agent.policy import Rules
     from bethink.agent.records import WaitingCall
-    from bethink.agent.rules import Rules
+    from bethink.agent.run_options import Brought, Wishes
     from bethink.agent.stored_runs import StoredRuns
     from bethink.agent.toolbox import Toolbox
-    from bethink.agent.wishes import Brought, Wishes
 
 _TEND_S = 300
 _ELSEWHERE = (

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Final
 from bethink.agent.audit import ToolUse
 from bethink.agent.loop import Loop
 from bethink.agent.policy import Policy, Verdict
+from bethink.agent.records import Numbered
 from bethink.agent.request import RunRequest
-from bethink.errands import Call, Delegated
 from bethink.errors import NotAllowed
 from bethink.events import (
     Event,
     MemoryChanged,
+    MemoryUsed,
     MessageSaved,
+    Place,
     ReasoningDelta,
     RunDone,
     RunFailed,
@@ -34,22 +36,61 @@ from bethink.events import (
 )
 from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import Message, UserMessage
+from bethink.tool import Call, Delegated
+from bethink.tools.memory_agent import sources
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from bethink.agent.audit import Audit
-    from bethink.agent.bounds import Bounds
     from bethink.agent.context import Context
+    from bethink.agent.request import Bounds
     from bethink.agent.toolbox import Prepared, Toolbox
-    from bethink.errands import Errand
     from bethink.events import StopReason
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
     from bethink.llm import Llm
     from bethink.llm.settled import Way
     from bethink.principal import Principal
-    from bethink.tool import Tool, ToolContext
+    from bethink.tool import Errand, Tool, ToolContext
+    from bethink.tools.memory_agent import MemoryAgent
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Sends the memory agent."""
+
+    delegating: Delegating
+    agent: MemoryAgent
+
+    async def ask(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> Delegated:
+        """What it answers.
+
+        Raises:
+            NoModel: there is none that could be asked.
+            BadInput: there is no question, or it is too long.
+        """
+        return await self.delegating.run(principal, await self.agent.errand(principal, question, filters))
+
+    async def follow(
+        self, principal: Principal, question: str, filters: Sequence[str] = ()
+    ) -> AsyncGenerator[list[Numbered], None]:
+        """What happens until the answer, each event as it comes; before the end the pages that it read.
+
+        Raises:
+            NoModel: there is none that could be asked; nothing came before.
+            BadInput: there is no question, or it is too long.
+        """
+        errand = await self.agent.errand(principal, question, filters)
+        gathered, number = Gathered(), 0
+        async with aclosing(self.delegating.events(principal, errand)) as events:
+            async for event in events:
+                gathered.take(event)
+                told: list[Event] = [event]
+                if isinstance(event, RunDone) and (read := sources(gathered.outcome())):
+                    told = [MemoryUsed(ids=read, marks=()), event]
+                yield [Numbered(Place(number := number + 1), one) for one in told]
+
 
 _NOT_ASKED: Final = (
     "Not done: {reason} The person cannot be asked from here. Say in your reply that {tool} was"

@@ -1,4 +1,4 @@
-"""Events of runs that tell no more than their reader may know. `web/run_events` and `agent/commands` ask."""
+"""Events of runs without what filters hide from their reader. `web/run_events` and `agent/commands` ask."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from bethink.visibility.reader_filter import ReaderFilter
 
 
-def veiled(event: Event, shade: ReaderFilter) -> Event:
-    """An event that tells no more than its reader may know."""
+def filter_event(event: Event, shade: ReaderFilter) -> Event:
+    """The event without what its reader may not know."""
     replace = msgspec.structs.replace
     match event:
         case TextDelta(text=text) | ReasoningDelta(text=text) | ToolProgress(text=text):

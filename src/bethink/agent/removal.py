@@ -15,11 +15,11 @@ import anyio.to_thread
 import msgspec
 
 from bethink.agent.audit import TOOL_USES
+from bethink.agent.history_match import THREADS, Threads
+from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS
-from bethink.agent.rules import RULES
-from bethink.agent.threads import THREADS
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
-from bethink.errors import StorageError
+from bethink.errors import Busy, StorageError, UnknownId
 from bethink.files import FILES
 from bethink.forgetting.announcements import INTENTS
 from bethink.importing.records import GROWN, IMPORTS, TAKEN
@@ -29,6 +29,7 @@ from bethink.people import EMAILS, PEOPLE
 from bethink.redis_mirror.records import SHARED
 from bethink.store import Collection, Delete, DeleteAll, Scan
 from bethink.store.reading import records_of
+from bethink.telemetry import log
 from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
 from bethink.vault.filters.rules import RULE_SETS
 
@@ -41,8 +42,41 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.recall.passages import Passages
     from bethink.sandbox.interpreters import Interpreters
+    from bethink.secrets_at_rest import SecretBox
     from bethink.store import Change, Store
     from bethink.vault import Vault
+
+
+_STEPS = 1_000
+"""Commits at once at most, each of some records; what is left then goes in the next hour."""
+
+
+_log = log("removal")
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Lets go of what has passed; runs are made after what calls it."""
+
+    runs: Callable[[], Runs]
+    keeper: SecretBox
+
+    async def __call__(self, principal: Principal) -> None:
+        """Remove the owner's temporary conversations that have not changed for a day, and all said in them.
+
+        Events of runs, uses of tools and requests that nobody repeats any more are let go, too.
+        """
+        runs = self.runs()
+        for _ in range(_STEPS):
+            if not await runs.purge(principal):
+                break
+        await Threads(runs.conversations, self.keeper).purge(principal)
+        for conversation in await runs.conversations.passed(principal):
+            try:
+                await runs.delete_conversation(principal, conversation)
+            except (Busy, UnknownId) as error:
+                _log.info("a temporary conversation is not removed now: %s", error)
+
 
 TOLD: Final[dict[str, Collection[Any]]] = {
     "conversations": CONVERSATIONS,

@@ -7,35 +7,95 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bethink.agent.approvals import decided_calls
 from bethink.agent.audit import Ledger
-from bethink.agent.deciding import decided_calls
-from bethink.agent.journal import Journal
+from bethink.agent.client_tools import check_first, client_tools
+from bethink.agent.loop import Loop
 from bethink.agent.recorder import Recorder
-from bethink.agent.records import Run
+from bethink.agent.records import Journal, Run
 from bethink.agent.request import Earlier, RunRequest
-from bethink.agent.retold import KeptBack, Shades, no_shade, nothing_kept_back, retold, wished
+from bethink.agent.run_options import NOTHING
 from bethink.agent.summaries import Keeping
-from bethink.agent.wishes import NOTHING
 from bethink.errors import Conflict
 from bethink.events import Place, RunStarted
 from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
 from bethink.store.retry import retry_conflicts
+from bethink.visibility.history import KeptBack, Shades, filter_history, no_shade, nothing_kept_back
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.agent.commands import Commands
-    from bethink.agent.forks import Parting
-    from bethink.agent.loop import Loop
-    from bethink.agent.loops import Loops
+    from bethink.agent.context import Context
+    from bethink.agent.policy import Policy
+    from bethink.agent.request import Bounds
+    from bethink.agent.run_options import Brought, Parting, Wishes
     from bethink.agent.stored_runs import StoredRuns
-    from bethink.agent.wishes import Brought, Wishes
+    from bethink.agent.summaries import Summaries
+    from bethink.agent.toolbox import Toolbox
     from bethink.conversations import Conversation
     from bethink.events import Event
+    from bethink.files import Files
+    from bethink.llm.offered import Models
     from bethink.messages import Message, ToolMessage
     from bethink.principal import Principal
+    from bethink.tool import Tool
+    from bethink.visibility.reader_filter import ReaderFilter
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """The parts of all loops."""
+
+    models: Models
+    policy: Policy
+    files: Files
+    context: Context
+    bounds: Bounds
+    summaries: Summaries | None = None
+
+    def of(self, wishes: Wishes, brought: Brought, kept_back: Sequence[str] = ()) -> Loop | None:
+        """The loop of a run; None where no model is set. `kept_back` is what its model is asked not to tell.
+
+        Raises:
+            UnknownId: the wished model is not offered.
+            BadInput: a tool of the client's cannot be offered, or the one that is to be called is not there.
+        """
+        toolbox = self.toolbox(wishes, brought)
+        check_first(wishes.first_call, toolbox)
+        llm = brought.llm or self.models.get(wishes.model)
+        if llm is None:
+            return None
+        policy = replace(self.policy, toolbox=toolbox)
+        context = self.context.wished(wishes).keeping_back(kept_back)
+        return Loop(
+            *(llm, toolbox, policy, self.files, context, self.bounds, self.summaries),
+            first_call=wishes.first_call,
+        )
+
+    def toolbox(self, wishes: Wishes, brought: Brought) -> Toolbox:
+        """The tools of a run: the client's, those that its door brought, then Bethink's own.
+
+        Raises:
+            BadInput: a tool of the client's cannot be offered.
+        """
+        only = brought.only
+
+        def keeps(tool: Tool) -> bool:
+            return (
+                wishes.tools
+                and (wishes.memory or not tool.needs_memory)
+                and (only is None or tool.name in only)
+            )
+
+        usual = self.policy.toolbox
+        if wishes.tools and wishes.memory and only is None and not (brought.tools or wishes.client_tools):
+            return usual
+        own = usual.for_run(brought.tools, keeps)
+        theirs = client_tools(wishes.client_tools, own)
+        return usual.for_run([*theirs, *brought.tools], keeps) if theirs else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +151,16 @@ class Beginning:
         found = await conversations.get(principal, conversation)
         reader = principal.reading()
         shade = await self.shades(reader)
-        wishes = wished(wished_in(found.record, opening.wishes, opening.brought), shade)
+        wishes = wished_in(found.record, opening.wishes, opening.brought)
+        if shade is not None and wishes.system:
+            wishes = msgspec.structs.replace(wishes, system=shade.text(wishes.system))
         loop = self.loops.of(wishes, opening.brought, await self.kept_back(reader))
         hush = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
         known = await self._earlier(principal, held, loop)
-        earlier = await retold(known, shade)
+        earlier = await _filtered(known, shade)
         run = Run(
             id=conversations.new_id(),
             conversation=conversation,
@@ -150,7 +212,7 @@ class Beginning:
         loop = self.loops.of(wishes, brought, await self.kept_back(reader))
         held = await conversations.get(principal, record.conversation)
         known = await self._earlier(principal, held, loop)
-        earlier = await retold(known, await self.shades(reader))
+        earlier = await _filtered(known, await self.shades(reader))
         stored = await self.stored.events(principal, record.id, Place(0))
         journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
         running = msgspec.structs.replace(
@@ -188,6 +250,14 @@ class Beginning:
         if not held.record.count or not room:
             return Earlier()
         return await self.stored.history(principal, held.record, tokens=room)
+
+
+async def _filtered(earlier: Earlier, shade: ReaderFilter | None) -> Earlier:
+    """What was said before, without what the reader may not know."""
+    if shade is None or not (earlier.messages or earlier.summary):
+        return earlier
+    messages, summary = await filter_history(earlier.messages, earlier.summary, shade)
+    return replace(earlier, messages=messages, summary=summary)
 
 
 def wished_in(held: Conversation, wishes: Wishes, brought: Brought) -> Wishes:
