@@ -12,10 +12,11 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bethink.app import Ports, open_app
+from bethink.app import App, Ports, open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.sqlite.bus import open_bus
 from bethink.engines.sqlite.store import open_database
@@ -24,12 +25,24 @@ from bethink.llm.scripted import ScriptedLlm
 from bethink.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
     from types import FrameType
 
 PACKAGE = Path(__file__).parent.parent / "src" / "bethink"
 _CALL = ScriptedCall(
     "store_memory", {"content": "The user's cat is called Ada.", "category": "personal_info"}
 )
+
+
+@asynccontextmanager
+async def _app() -> AsyncGenerator[App]:
+    llm = ScriptedLlm([_CALL, "I have noted it.", _CALL, "I have noted it."])
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        async with open_database(folder) as database, open_bus(folder) as bus:
+            ports = Ports(database.store, database.index, bus, HashingEmbeddings(), llm)
+            async with open_app(Settings(data_dir=folder), ports) as app:
+                yield app
 
 
 def chat_turn() -> Counter[str]:
@@ -40,24 +53,19 @@ def chat_turn() -> Counter[str]:
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         if is_traced and event == "call" and code.co_name != "<module>":
-            entered.add((code.co_filename, code.co_qualname if sys.version_info >= (3, 11) else code.co_name))
+            entered.add((code.co_filename, code.co_qualname))
 
     async def turns() -> None:
         nonlocal is_traced
-        llm = ScriptedLlm([_CALL, "I have noted it.", _CALL, "I have noted it."])
-        with tempfile.TemporaryDirectory() as home:
-            folder = Path(home)
-            async with open_database(folder) as database, open_bus(folder) as bus:
-                ports = Ports(database.store, database.index, bus, HashingEmbeddings(), llm)
-                async with open_app(Settings(data_dir=folder), ports) as app:
-                    me = await app.accounts.authenticate(audience="check")
-                    conversation = (await app.conversations.create(me)).id
-                    for number in range(2):
-                        is_traced = number == 1
-                        run = await app.runs.start(me, conversation, "My cat is called Ada.")
-                        async for _ in app.runs.follow(me, run):
-                            pass
-                    is_traced = False
+        async with _app() as app:
+            me = await app.accounts.authenticate(audience="check")
+            conversation = (await app.conversations.create(me)).id
+            for number in range(2):
+                is_traced = number == 1
+                run = await app.runs.start(me, conversation, "My cat is called Ada.")
+                async for _ in app.runs.follow(me, run):
+                    pass
+            is_traced = False
 
     threading.setprofile(profile)
     sys.setprofile(profile)
