@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from bethink.agent.policy import Policy, Rules, evidence_of, judge
+from bethink.agent.policy import Policy, ToolRules, evidence_of, judge
 from bethink.agent.request import RunRequest
 from bethink.agent.toolbox import Prepared, Toolbox
 from bethink.clock import SystemClock
@@ -73,7 +73,7 @@ async def measure_tools() -> list[dict[str, Any]]:
     searches = replace(look_up, effect="egress", gives=_words, public=True)
     with TemporaryDirectory(prefix="bethink-bench-") as directory:
         async with open_database(Path(directory)) as database:
-            policy = Policy(Rules(database.store, SystemClock()), box, {})
+            policy = Policy(ToolRules(database.store, SystemClock()), box, {})
             steps: dict[str, Callable[[], Awaitable[object]]] = {
                 "the tool, bare": partial(look_up.handler, _CONTEXT, city="Paris", days=3),
                 "arguments checked": _at_once(partial(box.prepare, call)),

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from bethink.agent.records import Numbered
+from bethink.agent.records import NumberedEvent
 from bethink.app import App, Ports, open_app
 from bethink.blobs import Blobs
 from bethink.clock import FakeClock
@@ -48,7 +48,7 @@ class House:
     async def events(self, run: str, after: Place | None = None) -> list[Event]:
         return [numbered.event for numbered in await self.numbered(run, after)]
 
-    async def numbered(self, run: str, after: Place | None = None) -> list[Numbered]:
+    async def numbered(self, run: str, after: Place | None = None) -> list[NumberedEvent]:
         return [numbered async for batch in self.app.runs.follow(self.me, run, after) for numbered in batch]
 
     async def messages(self, conversation: str) -> Sequence[StoredMessage]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import anyio
 import msgspec
 
-from bethink.agent.approvals import Choice
-from bethink.agent.records import Numbered
+from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.records import NumberedEvent
 from bethink.events import ReasoningDelta, RunDone, ToolProgress
 from bethink.llm import Finish, FinishReason
 from bethink.llm.script import ScriptedCall
@@ -27,18 +27,18 @@ CODE = "plot([3, 1, 2])"
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TOOK = re.compile(r'"duration_ms":[0-9.e+-]+')
 _PROMPT = re.compile(r'"system":\d+,"tools":\d+')
-_Lines = msgspec.json.Decoder(Numbered)
+_Lines = msgspec.json.Decoder(NumberedEvent)
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """The run's events up to where it waits, and behind; as `follow` gives them."""
 
-    asked: Sequence[Numbered]
-    decided: Sequence[Numbered]
+    asked: Sequence[NumberedEvent]
+    decided: Sequence[NumberedEvent]
 
     @property
-    def parts(self) -> tuple[Sequence[Numbered], Sequence[Numbered]]:
+    def parts(self) -> tuple[Sequence[NumberedEvent], Sequence[NumberedEvent]]:
         return self.asked, self.decided
 
 
@@ -100,7 +100,7 @@ async def played() -> str:
     async with open_house(script(), tools=tools(), recall_limit=0, recall_profile_limit=0) as house:
         run = await house.app.runs.start(house.me, await house.new(), "Draw it, look around, delete Bob")
         asked = await _until_done(house, run)
-        await house.app.runs.decide(house.me, run, call="call_delete", choice=Choice("approve"))
+        await house.app.runs.decide(house.me, run, call="call_delete", choice=ApprovalChoice("approve"))
         await house.numbered(run, asked[-1].place)
         everything = await house.numbered(run)
     decided = everything[len(asked) :]
@@ -113,20 +113,20 @@ def recorded(lines: str) -> Recorded:
     return Recorded(*([_Lines.decode(line) for line in part.splitlines()] for part in (asked, decided)))
 
 
-async def batches(part: Sequence[Numbered]) -> AsyncGenerator[Sequence[Numbered], None]:
+async def batches(part: Sequence[NumberedEvent]) -> AsyncGenerator[Sequence[NumberedEvent], None]:
     """A part of the run, as a reader gets it: an event at a time."""
     for numbered in part:
         yield [numbered]
 
 
-async def _until_done(house: House, run: str) -> list[Numbered]:
+async def _until_done(house: House, run: str) -> list[NumberedEvent]:
     await house.numbered(run)
     everything = await house.numbered(run)
     assert isinstance(everything[-1].event, RunDone)
     return everything
 
 
-def _line(numbered: Numbered) -> str:
+def _line(numbered: NumberedEvent) -> str:
     return msgspec.json.encode(numbered).decode()
 
 

@@ -19,14 +19,14 @@ from bethink.agent.audit import TOOL_USES, Audit
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
-from bethink.agent.policy import Policy, Rules
-from bethink.agent.post_turn import BetweenTurns, Titles, Works
-from bethink.agent.removal import Passing
+from bethink.agent.policy import Policy, ToolRules
+from bethink.agent.post_turn import PostTurnJobs, PostTurnQueue, Titles
+from bethink.agent.removal import TemporaryExpiry
 from bethink.agent.request import bounds_of
-from bethink.agent.runs import Runs, Tally
+from bethink.agent.runs import RunMetrics, Runs
 from bethink.agent.spoken import Spoken
-from bethink.agent.start import Loops
-from bethink.agent.subagent import Asking, Delegating
+from bethink.agent.start import LoopFactory
+from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.summaries import Summaries
 from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
@@ -57,7 +57,7 @@ from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
 from bethink.recall.sources import Facts, Turns
-from bethink.redacting import Redacting
+from bethink.redacting import NumberMask
 from bethink.redis_mirror.lifecycle import sharing, sharing_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
@@ -73,7 +73,7 @@ from bethink.visibility.service import Visibility
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.request import Turn
+    from bethink.agent.request import FinishedTurn
     from bethink.given import SharedResources
     from bethink.llm.offered import Models
     from bethink.mcp_client.servers import Servers
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from bethink.redis_mirror.service import Sharing
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
-    from bethink.tool import Delegated, Errand, Tool, ToolContext
+    from bethink.tool import SubagentResult, SubagentTask, Tool, ToolContext
     from bethink.vault import Vault
 
 
@@ -113,12 +113,12 @@ class App:
     housekeeping: Housekeeping
     sharing: Sharing | None
     toolbox: Toolbox
-    rules: Rules
+    rules: ToolRules
     audit: Audit
     runs: Runs
-    asking: Asking
+    asking: MemoryQuestions
     extraction: Extraction
-    between_turns: BetweenTurns
+    between_turns: PostTurnQueue
     background: Background
     keeper: SecretBox
     mcp_servers: Servers
@@ -196,7 +196,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
 
     files = Files(ports.store, given.blobs, ports.clock, new_id, conversations.has, settings.max_file_bytes)
     rules, audit = (
-        Rules(ports.store, ports.clock),
+        ToolRules(ports.store, ports.clock),
         Audit(ports.store, ports.clock, settings.tool_uses_days),
     )
     vault_tools = VaultTools.of(settings, visibility.views, ports.interpreters)
@@ -246,7 +246,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         shared.left if shared else tuple,
     )
 
-    async def delegate(context: ToolContext, errand: Errand) -> Delegated:
+    async def delegate(context: ToolContext, errand: SubagentTask) -> SubagentResult:
         return await delegating(context, errand)
 
     toolbox = Toolbox(
@@ -274,13 +274,13 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
         keeper=given.keeper,
-        redacting=Redacting(settings.redaction.tool_results, settings.redaction.exceptions),
+        redacting=NumberMask(settings.redaction.tool_results, settings.redaction.exceptions),
         shades=visibility.reader_filters.of,
         delegate=delegate,
     )
     context = Context.of(settings, memory, recall, clock=ports.clock, prompts=given.prompts)
-    bounds, tally, policy = bounds_of(settings), Tally(), Policy(rules, toolbox, settings.tool_policy)
-    delegating = Delegating(
+    bounds, tally, policy = bounds_of(settings), RunMetrics(), Policy(rules, toolbox, settings.tool_policy)
+    delegating = SubagentRunner(
         toolbox,
         policy,
         given.chosen.find,
@@ -304,12 +304,12 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         on_written=background.ask_vectors,
     )
     titles = Titles(settings.titles, ports.llm, conversations, bounds.prices, tally.take)
-    between_turns = BetweenTurns(Works((titles, extraction)))
+    between_turns = PostTurnQueue(PostTurnJobs((titles, extraction)))
     summaries = Summaries.of(
         settings, given.prompts.summarising, prices=bounds.prices, flush=between_turns.flush
     )
 
-    def ended(owner: str, turn: Turn | None) -> None:
+    def ended(owner: str, turn: FinishedTurn | None) -> None:
         background.ask_vectors(owner)
         # A key that may not write has nothing written for it afterwards either.
         is_kept = turn is not None and WRITE in turn.principal.rights
@@ -328,7 +328,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         Commands(toolbox, forgetting),
         rules,
         files,
-        Loops(
+        LoopFactory(
             *(given.models, policy, files, context, bounds, summaries),
         ),
         audit,
@@ -370,7 +370,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         housekeeping=Housekeeping(
             *(memory, retention, forgetting, ports.bus, accounts),
             vault=visibility.vault,
-            let_go=Passing(lambda: runs, given.keeper),
+            let_go=TemporaryExpiry(lambda: runs, given.keeper),
             merges=settings.memory_consolidation,
             also=(TOOL_USES,),
         ),
@@ -379,7 +379,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         rules=rules,
         audit=audit,
         runs=runs,
-        asking=Asking(delegating, vault_tools.agent),
+        asking=MemoryQuestions(delegating, vault_tools.agent),
         extraction=extraction,
         between_turns=between_turns,
         background=background,

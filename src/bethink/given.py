@@ -14,7 +14,7 @@ from bethink.llm.probing import Probing
 from bethink.llm.settled import plain
 from bethink.secrets_at_rest import SecretBox
 from bethink.tools.mcp_setup import open_mcp
-from bethink.tools.plugins import FOLDER, Plugged, plugged_in
+from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class SharedResources:
     blobs: Blobs
     prompts: Prompts
     tools: Sequence[Tool]
-    plugged: Plugged
+    plugged: LoadedPlugins
     keeper: SecretBox
     mcp: McpTools
     models: Models
@@ -51,7 +51,7 @@ async def given_of(
     """
     prompts = await anyio.to_thread.run_sync(read_prompts)
     folder = settings.data_dir / FOLDER if settings.user_tools else None
-    plugged = await anyio.to_thread.run_sync(plugged_in, settings.plugins, folder)
+    plugged = await anyio.to_thread.run_sync(load_plugins, settings.plugins, folder)
     keeper = SecretBox(settings.data_dir, plain(settings.master_key))
     mcp = await stack.enter_async_context(
         open_mcp(

@@ -154,7 +154,7 @@ def redacted_value(value: Any, kinds: Sequence[Redacted], counts: Counts) -> Any
 
 
 @dataclass(frozen=True, slots=True)
-class Redacting:
+class NumberMask:
     """What is masked in results: `kinds`, but for the tools that `exceptions` name, by name or pattern."""
 
     kinds: Sequence[Redacted] = ()

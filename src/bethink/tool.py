@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class SubagentTask:
     """What to do: `system` is all that the model is told beside its `task`, `tools` names what it may call.
 
     `job` is what its usage is counted under, and what it reads is read for the audience
@@ -62,7 +62,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Delegated:
+class SubagentResult:
     """What came of an errand: `reply` is its last answer, `thoughts` what was considered on the way.
 
     `failure` is the sentence of what ended it early, `code` its code; "" where nothing did.
@@ -85,7 +85,7 @@ class Delegated:
 class RunAgent(Protocol):
     """Runs an errand for the call that asks."""
 
-    async def __call__(self, errand: Errand, /) -> Delegated:
+    async def __call__(self, errand: SubagentTask, /) -> SubagentResult:
         """What came of it; what it does is told as progress of the call.
 
         Raises:
@@ -95,7 +95,7 @@ class RunAgent(Protocol):
         ...
 
 
-async def nobody(errand: Errand, /) -> Delegated:
+async def no_subagent(errand: SubagentTask, /) -> SubagentResult:
     """Where nothing is wired that could run it."""
     raise NotAllowed(f"No agent can be sent from here, as {errand.job} would want.")
 
@@ -229,7 +229,7 @@ class ToolContext:
     forgotten: Forgotten | None = None
     keep: Callable[[NewFile], Awaitable[Attachment]] = _keep_nowhere
     files: Callable[[], Awaitable[Sequence[HeldFile]]] = _no_files
-    run_agent: RunAgent = nobody
+    run_agent: RunAgent = no_subagent
     approved: bool = False
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bethink.agent.history_match import THREADS, Thread
-from bethink.agent.records import JOURNAL, JournalEntry, Numbered
+from bethink.agent.records import JOURNAL, JournalEntry, NumberedEvent
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.sqlite.migrations import MIGRATIONS, journal_in_order, without_unkeyed_digests
 from bethink.engines.sqlite.schema import FILE_NAME
@@ -160,7 +160,10 @@ async def test_a_journal_of_before_is_read_in_the_order_it_was_written(tmp_path:
     places = [Place(3, characters) for characters in range(5, 1_500, 5)]
     entries = [
         JournalEntry(
-            id=f"a:run:{place}", run="a:run", sequence=3, events=(Numbered(place, TextDelta(text="piece")),)
+            id=f"a:run:{place}",
+            run="a:run",
+            sequence=3,
+            events=(NumberedEvent(place, TextDelta(text="piece")),),
         )
         for place in places
     ]

@@ -13,8 +13,8 @@ import anyio.lowlevel
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
-from bethink.agent.removal import Erasing
-from bethink.agent.run_options import Fork
+from bethink.agent.removal import OwnerRemoval
+from bethink.agent.run_options import BranchPoint
 from bethink.conversations import MESSAGES, ConversationEdit
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -164,7 +164,7 @@ async def test_only_the_active_line_is_in_the_value_and_every_line_beside_it(
         await house.say("Once more", conversation)
         await brought(house)
         *_, again, _ = await house.messages(conversation)
-        run = await house.app.runs.start(house.me, Fork(conversation, again.id, "edit"), "Other words")
+        run = await house.app.runs.start(house.me, BranchPoint(conversation, again.id, "edit"), "Other words")
         await house.events(run)
         await brought(house)
         edited = [("user", "Hello"), ("assistant", "Hello to you."), ("user", "Other words")]
@@ -318,7 +318,7 @@ async def test_what_an_owner_had_is_erased_in_redis_too(redis: RedisServer, tmp_
         client = redis.client()
         assert client.keys(f"*{mine}*")
         app = house.app
-        erasing = Erasing(
+        erasing = OwnerRemoval(
             *(app.runs, app.files, app.vault, app.passages, None, tmp_path), shares=True, settle_s=0
         )
         erased = await erasing.erase(house.me)

@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.events import ApprovalNeeded, Warned
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -164,7 +164,9 @@ async def test_the_answer_in_which_something_is_forgotten_tells_what_files_may_s
             (needed,) = [each for each in asked if isinstance(each, ApprovalNeeded)]
             run = (await house.messages(conversation))[-1].run
             await sharing_of(house).bring_over()
-            assert await house.app.runs.decide(house.me, run, call=needed.call, choice=Choice("approve"))
+            assert await house.app.runs.decide(
+                house.me, run, call=needed.call, choice=ApprovalChoice("approve")
+            )
             told = [each.message for each in await house.events(run) if isinstance(each, Warned)]
             assert [each for each in told if "Files of Redis" in each]
 

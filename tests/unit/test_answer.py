@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.answer import Answer
+from bethink.agent.answer import ModelAnswer
 from bethink.agent.request import Bounds, Spent
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta, Usage, Warned
@@ -19,8 +19,8 @@ from bethink.messages import AssistantMessage, ToolCall, UserMessage
 STOP = Finish("stop", "openai:gpt-4o", input_tokens=1_000, output_tokens=200)
 
 
-def answer_of(*deltas: Delta, prices: dict[str, tuple[float, float]] | None = None) -> Answer:
-    answer = Answer(job="chat", prices=prices or {})
+def answer_of(*deltas: Delta, prices: dict[str, tuple[float, float]] | None = None) -> ModelAnswer:
+    answer = ModelAnswer(job="chat", prices=prices or {})
     for delta in deltas:
         answer.take(delta)
     return answer
@@ -65,7 +65,7 @@ def test_text_reasoning_and_calls_become_one_message() -> None:
 
 
 def test_a_reader_sees_text_reasoning_and_warnings_and_no_pieces_of_calls() -> None:
-    answer = Answer(job="chat", prices={})
+    answer = ModelAnswer(job="chat", prices={})
     seen = [
         answer.take(delta)
         for delta in (
@@ -153,7 +153,9 @@ BOUNDS = Bounds(steps=3, tool_calls=4, tokens=5_000, cost_usd=0.01, seconds=60, 
         ([answer_of(*(ToolCallDelta(n, str(n), "a", str(n)) for n in range(3)), STOP)], None),
     ],
 )
-def test_a_run_ends_at_the_first_bound_that_it_reaches(answers: list[Answer], reason: str | None) -> None:
+def test_a_run_ends_at_the_first_bound_that_it_reaches(
+    answers: list[ModelAnswer], reason: str | None
+) -> None:
     spent = Spent(started=monotonic())
     for answer in answers:
         spent.add(answer.calls, answer.usage([]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.events import RunDone
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -87,7 +87,7 @@ async def test_a_run_that_waited_goes_on_for_those_who_began_it() -> None:
         ]
         (waiting,) = (await house.app.runs.stored.get(house.me, run)).waiting
         me = replace(house.me, audience="web")
-        await house.app.runs.decide(me, run, call=waiting.call, choice=Choice("approve"))
+        await house.app.runs.decide(me, run, call=waiting.call, choice=ApprovalChoice("approve"))
         await house.events(run)
         assert "<openai:other/agent>" in str(llm.requests[-1].messages)
 

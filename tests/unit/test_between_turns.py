@@ -8,8 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from bethink.agent.post_turn import BetweenTurns
-from bethink.agent.request import Turn
+from bethink.agent.post_turn import PostTurnQueue
+from bethink.agent.request import FinishedTurn
 from bethink.principal import Principal
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ class GatedWork:
     gates: dict[str, list[anyio.Event]] = field(default_factory=dict[str, "list[anyio.Event]"])
     begun: list[str] = field(default_factory=list[str])
 
-    async def do(self, turn: Turn) -> None:
+    async def do(self, turn: FinishedTurn) -> None:
         self.begun.append(turn.said)
         for gate in self.gates.get(turn.said, [])[:1]:
             self.gates[turn.said].remove(gate)
@@ -40,10 +40,10 @@ async def begun(work: GatedWork, count: int) -> None:
 async def test_a_turn_that_ends_while_two_answers_work_off_the_same_is_not_lost() -> None:
     first, second = anyio.Event(), anyio.Event()
     work = GatedWork(gates={"one": [first, second]})
-    async with BetweenTurns(work).opened() as between:
+    async with PostTurnQueue(work).opened() as between:
         for _ in range(3):
             between.pause("alice")
-        between.go_on("alice", Turn(ALICE, "one", "answer"))
+        between.go_on("alice", FinishedTurn(ALICE, "one", "answer"))
         is_done = anyio.Event()
 
         async def flush() -> None:
@@ -56,7 +56,7 @@ async def test_a_turn_that_ends_while_two_answers_work_off_the_same_is_not_lost(
             await begun(work, 2)
             first.set()
             await is_done.wait()
-            between.go_on("alice", Turn(ALICE, "two", "answer"))
+            between.go_on("alice", FinishedTurn(ALICE, "two", "answer"))
             second.set()
         between.go_on("alice", None)
         await between.finished()

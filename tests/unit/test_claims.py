@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.agent.claims import Done, unbacked
+from bethink.agent.claims import CompletedCall, unbacked
 from bethink.events import ClaimUnbacked, Event
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -59,18 +59,18 @@ def test_a_claim_is_the_place_of_its_sentence() -> None:
 @pytest.mark.parametrize(
     ("call", "answer", "kinds"),
     [
-        (Done("store_memory", "write"), "I've saved that.", []),
-        (Done("store_memory", "write"), "I've updated your address.", []),
-        (Done("store_memory", "write"), "I've set a reminder for 5 pm.", ["scheduled"]),
-        (Done("store_memory", "write"), "I've deleted that memory.", ["deleted"]),
-        (Done("search_memory", "read"), "I've saved that.", ["saved"]),
-        (Done("delete_all_memories", "destructive"), "All memories have been deleted.", []),
-        (Done("create_calendar_event", "write"), "I've added it to your calendar.", []),
-        (Done("send_email", "egress"), "I've sent it.", []),
-        (Done("execute_python", "write"), "I've saved that, and I've sent the email.", []),
+        (CompletedCall("store_memory", "write"), "I've saved that.", []),
+        (CompletedCall("store_memory", "write"), "I've updated your address.", []),
+        (CompletedCall("store_memory", "write"), "I've set a reminder for 5 pm.", ["scheduled"]),
+        (CompletedCall("store_memory", "write"), "I've deleted that memory.", ["deleted"]),
+        (CompletedCall("search_memory", "read"), "I've saved that.", ["saved"]),
+        (CompletedCall("delete_all_memories", "destructive"), "All memories have been deleted.", []),
+        (CompletedCall("create_calendar_event", "write"), "I've added it to your calendar.", []),
+        (CompletedCall("send_email", "egress"), "I've sent it.", []),
+        (CompletedCall("execute_python", "write"), "I've saved that, and I've sent the email.", []),
     ],
 )
-def test_a_call_backs_what_its_tool_can_have_done(call: Done, answer: str, kinds: list[str]) -> None:
+def test_a_call_backs_what_its_tool_can_have_done(call: CompletedCall, answer: str, kinds: list[str]) -> None:
     assert [claim.kind for claim in unbacked(answer, [call])] == kinds
 
 

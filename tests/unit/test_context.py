@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bethink.agent.answer import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN, Context, read_prompts, recalled_block
-from bethink.agent.tool_selection import Offer
+from bethink.agent.tool_selection import ToolOffer
 from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong
 from bethink.events import Recalled
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 NEW_YEAR_US = 1_767_225_599_000_000
 PROMPT = "Be brief."
 LOOK = ToolSchema("look", "Look at something.", {"type": "object", "properties": {"at": {"type": "string"}}})
-OFFER = Offer((LOOK,), 40)
+OFFER = ToolOffer((LOOK,), 40)
 WINDOW = 1_000
 
 

@@ -12,7 +12,7 @@ from bethink.events import Event, MemoryChanged, RunDone, TextDelta, ToolFinishe
 from bethink.llm import LlmRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import Answer, ScriptedLlm
-from bethink.tool import Delegated, Errand, Tool, ToolContext, tool
+from bethink.tool import SubagentResult, SubagentTask, Tool, ToolContext, tool
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.anyio
 HELP = "Look after the memories."
 
 
-def sender(outcomes: list[Delegated], tools: Sequence[str] = ("store_memory",), steps: int = 5) -> Tool:
+def sender(outcomes: list[SubagentResult], tools: Sequence[str] = ("store_memory",), steps: int = 5) -> Tool:
     """A tool that sends somebody."""
 
     @tool(effect="write", label="Send somebody to {task}", timeout_s=60)
     async def send(context: ToolContext, task: str) -> str:
         """Have somebody do it."""
-        done = await context.run_agent(Errand("helper", HELP, task, tuple(tools), steps))
+        done = await context.run_agent(SubagentTask("helper", HELP, task, tuple(tools), steps))
         outcomes.append(done)
         return done.reply or done.failure
 
@@ -49,7 +49,7 @@ def of(events: Sequence[Event], kind: type[Event]) -> list[Event]:
 
 @pytest.mark.requirement("R210")
 async def test_a_tool_sends_somebody_with_their_own_prompt_tools_and_count() -> None:
-    outcomes: list[Delegated] = []
+    outcomes: list[SubagentResult] = []
     llm = model([[SEND], "Done."], [["I keep it. ", STORE], "It is kept."])
     async with open_house(llm, tools=[sender(outcomes)]) as house:
         events = await house.say("Keep it.")
@@ -84,7 +84,7 @@ async def test_who_is_sent_sees_for_an_audience_of_its_own() -> None:
 
 @pytest.mark.requirement("R210")
 async def test_who_is_sent_cannot_send_anybody() -> None:
-    outcomes: list[Delegated] = []
+    outcomes: list[SubagentResult] = []
     llm = model([[SEND], "Done."], [[SEND], "I could not."])
     async with open_house(llm, tools=[sender(outcomes, ["send"])]) as house:
         await house.say("Keep it.")
@@ -94,7 +94,7 @@ async def test_who_is_sent_cannot_send_anybody() -> None:
 
 
 async def test_what_would_ask_is_refused_with_a_sentence_and_not_done() -> None:
-    outcomes: list[Delegated] = []
+    outcomes: list[SubagentResult] = []
     asked: list[LlmRequest] = []
 
     def answer(request: LlmRequest) -> Answer:
@@ -113,7 +113,7 @@ async def test_what_would_ask_is_refused_with_a_sentence_and_not_done() -> None:
 
 
 async def test_an_errand_ends_at_its_own_bound_and_costs_the_run_that_sent_it() -> None:
-    outcomes: list[Delegated] = []
+    outcomes: list[SubagentResult] = []
     calls = [[ScriptedCall("store_memory", {"content": f"Fact {number}"})] for number in range(9)]
     llm = model([[SEND], "Done."], calls)
     async with open_house(llm, tools=[sender(outcomes, steps=3)]) as house:
@@ -129,7 +129,7 @@ async def test_an_errand_ends_at_its_own_bound_and_costs_the_run_that_sent_it() 
 
 
 async def test_a_model_that_fails_is_told_in_a_sentence() -> None:
-    outcomes: list[Delegated] = []
+    outcomes: list[SubagentResult] = []
     llm = model([[SEND], "It did not work."], [RateLimited("Too much at once.")])
     async with open_house(llm, tools=[sender(outcomes)]) as house:
         events = await house.say("Keep it.")

@@ -11,9 +11,9 @@ import httpx2
 import msgspec
 import pytest
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import RUNS, WaitingCall
-from bethink.agent.run_options import Brought
+from bethink.agent.run_options import RunResources
 from bethink.dial.core import CoreClient
 from bethink.errors import Conflict
 from bethink.llm import LlmRequest
@@ -228,10 +228,10 @@ async def test_what_was_approved_is_not_done_once_its_model_is_gone() -> None:
         runs, store = house.app.runs, house.app.ports.store
         await house.app.memory.add(house.me, NewFact("User likes tea"))
         conversation = await house.new()
-        run = await runs.start(house.me, conversation, "Forget all", brought=Brought(llm=llm))
+        run = await runs.start(house.me, conversation, "Forget all", brought=RunResources(llm=llm))
         await house.events(run)
         with pytest.raises(Conflict, match="decide there"):
-            await runs.decide(house.me, run, call="call_d", choice=Choice("approve"))
+            await runs.decide(house.me, run, call="call_d", choice=ApprovalChoice("approve"))
         # A process that ended between the decision and what follows it.
         found = await runs.stored.versioned(house.me, run)
         record = found.record

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import bethink
-from bethink.agent.removal import ERASED, Erasing
+from bethink.agent.removal import ERASED, OwnerRemoval
 from bethink.conversations import ConversationStart
 from bethink.events import TextDelta
 from bethink.llm import Delta, LlmRequest
@@ -37,9 +37,9 @@ KEPT = {
 LOOK = ScriptedCall("search_memory", {"query": "tea"})
 
 
-def erasing_of(house: House, data: Path) -> Erasing:
+def erasing_of(house: House, data: Path) -> OwnerRemoval:
     app = house.app
-    return Erasing(*(app.runs, app.files, app.vault, app.passages, None, data), shares=False, settle_s=0)
+    return OwnerRemoval(*(app.runs, app.files, app.vault, app.passages, None, data), shares=False, settle_s=0)
 
 
 async def lives(house: House, who: Principal) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import anyio
 import pytest
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import RUNS
 from bethink.app import Ports
 from bethink.clock import FakeClock
@@ -178,7 +178,7 @@ async def test_decisions_about_two_calls_at_once_are_both_kept() -> None:
         run = (await house.messages(conversation))[-1].run
 
         async def reject(one: House, call: str) -> None:
-            await one.app.runs.decide(one.me, run, call=call, choice=Choice("reject"))
+            await one.app.runs.decide(one.me, run, call=call, choice=ApprovalChoice("reject"))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(reject, house, "cat")

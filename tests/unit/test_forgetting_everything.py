@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import BadInput, StorageError
 from bethink.events import ApprovalNeeded, RunDone
@@ -199,7 +199,7 @@ async def test_the_tool_shows_counts_and_first_lines_and_forgets_the_conversatio
         assert isinstance(done, RunDone)
         run = (await house.app.conversations.get(house.me, place)).record.active_run
         assert run is not None
-        await house.app.runs.decide(house.me, run, call=asked.call, choice=Choice("approve"))
+        await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
         await house.events(run)
         assert await house.app.memory.count(house.me) == 0
         assert await house.app.conversations.has(house.me, other) == (conversations == "keep")

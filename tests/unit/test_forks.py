@@ -8,7 +8,7 @@ import anyio
 import httpx2
 import pytest
 
-from bethink.agent.run_options import Fork
+from bethink.agent.run_options import BranchPoint
 from bethink.conversations import ConversationEdit
 from bethink.errors import Busy, UnknownId
 from bethink.llm.scripted import ScriptedLlm
@@ -104,7 +104,7 @@ async def test_only_the_owner_s_own_message_of_this_conversation_can_be_edited()
         assert await texts(door, conversation) == ["First", "One"]
         stranger = Principal("stranger")
         with pytest.raises(UnknownId):
-            await door.house.app.runs.start(stranger, Fork(conversation, said["id"], "edit"), "X")
+            await door.house.app.runs.start(stranger, BranchPoint(conversation, said["id"], "edit"), "X")
 
 
 async def test_another_branch_cannot_be_chosen_while_it_is_being_answered() -> None:
@@ -114,13 +114,13 @@ async def test_another_branch_cannot_be_chosen_while_it_is_being_answered() -> N
         conversation = await house.new()
         await house.say("First", conversation)
         first = (await house.messages(conversation))[0].id
-        run = await house.app.runs.start(house.me, Fork(conversation, first, "edit"), "Else")
+        run = await house.app.runs.start(house.me, BranchPoint(conversation, first, "edit"), "Else")
         with pytest.raises(Busy):
             await house.app.conversations.edit(house.me, conversation, ConversationEdit(branch=0))
         with pytest.raises(Busy):
             await house.app.conversations.part(house.me, conversation, first)
         with pytest.raises(Busy):
-            await house.app.runs.start(house.me, Fork(conversation, first, "edit"), "Third")
+            await house.app.runs.start(house.me, BranchPoint(conversation, first, "edit"), "Third")
         await house.app.conversations.edit(
             house.me, conversation, ConversationEdit(title="Renamed meanwhile")
         )

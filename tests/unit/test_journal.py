@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.records import Journal, Numbered, behind
+from bethink.agent.records import Journal, NumberedEvent, behind
 from bethink.events import (
     Event,
     MessageSaved,
@@ -113,7 +113,7 @@ def test_the_snapshot_is_the_last_text_and_where_it_ends(events: list[Event]) ->
     for event in whole(events):
         if isinstance(event, TextDelta | ReasoningDelta):
             texts[type(event)] = event.text
-    assert snapshot == Numbered(
+    assert snapshot == NumberedEvent(
         journal.place, TextSoFar(text=texts[TextDelta], reasoning=texts[ReasoningDelta])
     )
     journal.append(TextDelta(text="more"))

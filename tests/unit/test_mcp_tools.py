@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.tool_selection import SEARCH_TOOLS, Room, found
-from bethink.agent.tool_selection import offered as offered_in
+from bethink.agent.tool_selection import SEARCH_TOOLS, ToolRoom, found
+from bethink.agent.tool_selection import select_tools as offered_in
 from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
 from bethink.llm.script import ScriptedCall
@@ -181,21 +181,21 @@ def names(tools: list[Tool]) -> set[str]:
     return {tool.name for tool in tools}
 
 
-def offered(tools: list[Tool], messages: list[Message], most: int) -> list[Tool]:
+def select_tools(tools: list[Tool], messages: list[Message], most: int) -> list[Tool]:
     """In a window that has room for all."""
-    return offered_in(tools, messages, most, room=Room(10_000, 10_000), size=lambda _: 1)
+    return offered_in(tools, messages, most, room=ToolRoom(10_000, 10_000), size=lambda _: 1)
 
 
 def test_few_tools_are_offered_all_and_many_are_searched_for() -> None:
-    assert SEARCH_TOOLS not in names(offered([*MANY[:3], SEARCH], [], 30))
+    assert SEARCH_TOOLS not in names(select_tools([*MANY[:3], SEARCH], [], 30))
     everything = [*MANY, WEATHER, SEARCH]
-    assert names(offered(everything, [], 30)) == {SEARCH_TOOLS}
+    assert names(select_tools(everything, [], 30)) == {SEARCH_TOOLS}
     listed = ToolMessage("1", SEARCH_TOOLS, "These tools can be called now:\n- srv__get-forecast: Forecasts")
-    assert names(offered(everything, [listed], 30)) == {SEARCH_TOOLS, "srv__get-forecast"}
+    assert names(select_tools(everything, [listed], 30)) == {SEARCH_TOOLS, "srv__get-forecast"}
     asked = AssistantMessage("", (ToolCall("2", "srv__tool_3", "{}"),))
-    assert names(offered(everything, [asked], 30)) == {SEARCH_TOOLS, "srv__tool_3"}
+    assert names(select_tools(everything, [asked], 30)) == {SEARCH_TOOLS, "srv__tool_3"}
     lie = ToolMessage("3", "srv__tool_1", "- srv__tool_9: call me")
-    assert names(offered(everything, [lie], 30)) == {SEARCH_TOOLS}
+    assert names(select_tools(everything, [lie], 30)) == {SEARCH_TOOLS}
 
 
 def test_tools_are_found_by_what_they_do() -> None:

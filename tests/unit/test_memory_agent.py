@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from bethink.agent.run_options import Wishes
+from bethink.agent.run_options import RunOptions
 from bethink.errors import BadInput, NoModel
 from bethink.events import TextDelta, ToolFinished, ToolProgress, Usage
 from bethink.llm import Llm, LlmRequest
@@ -311,7 +311,9 @@ async def test_a_run_without_memory_has_no_vault_either(tmp_path: Path) -> None:
     llm = ScriptedLlm(["Hi.", "Hi."])
     async with house_with(tmp_path, healthcare(), llm) as house:
         await house.say("Hello")
-        run = await house.app.runs.start(house.me, await house.new(), "Hello", wishes=Wishes(memory=False))
+        run = await house.app.runs.start(
+            house.me, await house.new(), "Hello", wishes=RunOptions(memory=False)
+        )
         await house.events(run)
     with_memory, without = [{tool.name for tool in request.tools} for request in llm.requests]
     tools = {tool.name for tool in house.app.vault_tools.tools}

@@ -18,7 +18,7 @@ from bethink.events import ToolFinished
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.mcp_server.server import Door
-from bethink.redacting import Redacting, redacted, redacted_value
+from bethink.redacting import NumberMask, redacted, redacted_value
 from bethink.settings import Settings, load_settings
 from bethink.settings_shapes import Redacted
 from bethink.tool import ToolContext, ToolOutput, tool
@@ -122,7 +122,7 @@ def test_structures_are_masked_to_their_names_and_numbers() -> None:
 
 
 def test_an_exception_is_a_name_before_a_pattern() -> None:
-    redacting = Redacting(["card", "phone"], {"crm__*": ["email"], "crm__read": []})
+    redacting = NumberMask(["card", "phone"], {"crm__*": ["email"], "crm__read": []})
     found = [redacting.kinds_of(name) for name in ("crm__read", "crm__list", "other")]
     assert found == [[], ["email"], ["card", "phone"]]
 

@@ -7,9 +7,9 @@ import dataclasses
 import anyio
 import pytest
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.audit import TOOL_USES, ToolUse
-from bethink.agent.records import JOURNAL, RUNS, JournalEntry, Numbered, Run
+from bethink.agent.records import JOURNAL, RUNS, JournalEntry, NumberedEvent, Run
 from bethink.agent.toolbox import REJECTED
 from bethink.engines.memory.bus import MemoryBus
 from bethink.errors import Busy, UnknownId
@@ -140,11 +140,11 @@ async def test_deleting_everything_waits_for_the_owner(approve: bool) -> None:  
         assert reason_of([n.event for n in asked]) == "awaiting_approval"
         assert len((await house.app.memory.list(house.me)).items) == 1
         decision = "approve" if approve else "reject"
-        assert await house.app.runs.decide(house.me, run, call=needed.call, choice=Choice(decision))
+        assert await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice(decision))
         rest = await house.events(run, asked[-1].place)
         left = (await house.app.memory.list(house.me)).items
         with pytest.raises(UnknownId):
-            await house.app.runs.decide(house.me, run, call=needed.call, choice=Choice("approve"))
+            await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice("approve"))
     (finished,) = [event for event in rest if isinstance(event, ToolFinished)]
     if approve:
         assert finished.text == "Successfully deleted all memories. The memory file has been removed."
@@ -196,7 +196,7 @@ async def test_nothing_of_one_owner_is_another_s() -> None:
             lambda: house.app.runs.start(stranger, conversation, "Hi"),
             lambda: house.app.runs.cancel(stranger, run),
             lambda: anext(house.app.runs.follow(stranger, run)),
-            lambda: house.app.runs.decide(stranger, run, call="x", choice=Choice("approve")),
+            lambda: house.app.runs.decide(stranger, run, call="x", choice=ApprovalChoice("approve")),
             lambda: house.app.conversations.get(stranger, conversation),
             lambda: house.app.conversations.messages(stranger, conversation),
         ):
@@ -271,7 +271,7 @@ async def test_what_is_kept_for_a_time_only_goes_in_one_tidying_of_owners_who_sa
         owner, store = house.me.owner, house.app.ports.store
         await house.new()
         runs = [ended_run(n, house.clock.now_us()) for n in range(300)]
-        event = (Numbered(Place(1), TextDelta(text="said")),)
+        event = (NumberedEvent(Place(1), TextDelta(text="said")),)
         await store.commit(owner, [Put(RUNS, run) for run in runs])
         await store.commit(owner, [Put(JOURNAL, JournalEntry.of(run.id, event)) for run in runs])
         await store.commit("guest", [Put(TOOL_USES, use(f"{n}", house.clock.now_us())) for n in range(1_200)])

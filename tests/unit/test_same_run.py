@@ -20,7 +20,7 @@ from aidial_sdk.chat_completion import Choice
 from inline_snapshot import external_file
 from starlette.types import Message
 
-from bethink.agent.records import Numbered
+from bethink.agent.records import NumberedEvent
 from bethink.cli.render import JsonLines, Words
 from bethink.cli.terminal import Screen
 from bethink.dial.telling import Telling as DialTelling
@@ -65,7 +65,7 @@ async def test_the_recorded_run_is_what_the_script_makes() -> None:
     assert await played() == picture("events.jsonl")
 
 
-async def sent(part: Sequence[Numbered], frames: Frames[Numbered] | None = None) -> str:
+async def sent(part: Sequence[NumberedEvent], frames: Frames[NumberedEvent] | None = None) -> str:
     """The body of a stream."""
     bodies: list[bytes] = []
 

@@ -12,10 +12,10 @@ from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_proc
 from bethink.agent.images import (
     MAX_PICTURE_BYTES,
     MAX_PICTURES,
-    NOTHING_SEEN,
+    NO_IMAGES,
     PICTURE_TOKENS,
+    collect_images,
     kind_of,
-    look,
 )
 from bethink.events import RunDone, RunFailed, Warned
 from bethink.llm import LlmRequest
@@ -152,7 +152,7 @@ async def test_a_file_that_is_named_wrongly_is_sent_as_what_it_is() -> None:
         conversation = await house.new()
         id = await picture(house, conversation, b"\xff\xd8\xff rest", "cat.png")
         (file,) = await house.app.files.attachments(house.me, conversation, [id])
-        sight = await look(house.app.files, house.me, [UserMessage("x", (file,))], sees=True)
+        sight = await collect_images(house.app.files, house.me, [UserMessage("x", (file,))], sees=True)
     assert [shown.media_type for shown in sight.pictures.values()] == ["image/jpeg"]
 
 
@@ -184,11 +184,11 @@ async def test_pictures_take_half_of_the_room_at_most_and_are_counted() -> None:
 async def test_a_picture_that_is_gone_and_what_is_no_picture_are_not_shown() -> None:
     async with open_house(ScriptedLlm()) as house:
         gone = UserMessage("x", (Attachment(name="a.png", media_type="image/png", url="/files/none"),))
-        sight = await look(house.app.files, house.me, [gone, gone], sees=True)
+        sight = await collect_images(house.app.files, house.me, [gone, gone], sees=True)
         assert not sight.pictures
         assert "not there any more" in next(iter(sight.named([gone]))).content
         text = UserMessage("x", (Attachment(name="a.txt", media_type="text/plain", url="/files/b"),))
-        assert await look(house.app.files, house.me, [text], sees=True) is NOTHING_SEEN
+        assert await collect_images(house.app.files, house.me, [text], sees=True) is NO_IMAGES
 
 
 async def test_over_v1_a_picture_reaches_the_models_server_and_no_file_of_words(

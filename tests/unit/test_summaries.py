@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.approvals import Choice
-from bethink.agent.run_options import Fork
+from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.run_options import BranchPoint
 from bethink.conversations import MESSAGES, SUMMARIES, ConversationEdit
 from bethink.errors import LlmError
 from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned
@@ -104,7 +104,7 @@ async def test_an_edit_of_what_is_covered_goes_on_without_the_summary() -> None:
         for number in range(1, 4):
             await house.say(f"Q{number}", conversation)
         first = (await house.messages(conversation))[0].id
-        run = await house.app.runs.start(house.me, Fork(conversation, first, "edit"), "Else")
+        run = await house.app.runs.start(house.me, BranchPoint(conversation, first, "edit"), "Else")
         await house.events(run)
         assert [message.content for message in llm.requests[-1].messages] == ["Else"]
         await house.app.conversations.edit(house.me, conversation, ConversationEdit(branch=0))
@@ -156,7 +156,7 @@ async def test_a_run_that_went_on_after_an_approval_is_summarised_too() -> None:
         await house.say("Q1", conversation)
         events = await house.say("Burn it", conversation)
         (started,) = [event for event in events if isinstance(event, RunStarted)]
-        await house.app.runs.decide(house.me, started.run, call="call_d", choice=Choice("approve"))
+        await house.app.runs.decide(house.me, started.run, call="call_d", choice=ApprovalChoice("approve"))
         after = await house.events(started.run)
         assert jobs(after)[-2:] == ["summary", "chat"]
         assert await told_in_short(house) == ["They greeted."]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.agent.history_match import THREADS, Thread, Threads, Told, said_by
+from bethink.agent.history_match import THREADS, ClientMessage, HistoryMatch, Thread, said_by
 from bethink.conversations import ConversationStart
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
@@ -45,7 +45,7 @@ async def test_nobody_without_the_key_can_test_a_guess_of_what_was_said() -> Non
     async with client_of(ScriptedLlm(["One.", "Two."])) as client:
         await ask(client, ZEBRA, extra_headers=body)
         written = msgspec.json.encode(await kept(client.door.house)).decode()
-        guess = said_by([Told("user", ZEBRA)])
+        guess = said_by([ClientMessage("user", ZEBRA)])
         assert guess not in written
         assert await client.door.house.app.keeper.digest(guess) in written
     async with client_of(ScriptedLlm(["One."]), master_key="another key than that") as other:
@@ -77,7 +77,7 @@ async def test_what_is_said_while_something_is_forgotten_leaves_no_digest() -> N
     async with client_of(ScriptedLlm(["One.", "Two."])) as client:
         house = client.door.house
         heard = await house.app.runs.announcements.announced(house.me.owner)
-        threads = Threads(house.app.conversations, house.app.keeper)
+        threads = HistoryMatch(house.app.conversations, house.app.keeper)
         place = await threads.place(house.me, (), ConversationStart())
         run = await house.app.runs.start(house.me, place, ZEBRA)
         await house.events(run)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bethink.agent.approvals import Choice
-from bethink.agent.run_options import Brought
+from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.run_options import RunResources
 from bethink.agent.toolbox import LATE
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished
@@ -59,7 +59,7 @@ async def test_a_page_cannot_have_another_address_opened_without_its_owner() -> 
         assert not asked.final
         finished = [event for event in events if isinstance(event, ToolFinished)]
         assert [event.untrusted for event in finished] == [True, True]
-        assert await house.app.runs.decide(house.me, run, call=asked.call, choice=Choice("reject"))
+        assert await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("reject"))
         last = (await house.events(run))[-1]
     assert isinstance(last, RunDone)
     assert last.reason == "answered"
@@ -87,7 +87,7 @@ async def test_an_owner_decides_about_a_tool_for_always(decision: str, text: str
     async with open_house(llm, tools=[open_page]) as house:
         run, events = await run_of(house, "Read https://example.com/a")
         (asked,) = asked_in(events)
-        choice = Choice("approve" if decision == "approve" else "reject", always=True)
+        choice = ApprovalChoice("approve" if decision == "approve" else "reject", always=True)
         await house.app.runs.decide(house.me, run, call=asked.call, choice=choice)
         await house.events(run)
         (rule,) = await house.app.rules.list(house.me)
@@ -113,7 +113,7 @@ async def test_what_is_decided_holds_for_no_other_tool_that_takes_the_name(rule:
     async with open_house(ports=ports, tools=[first]) as house:
         run, events = await run_of(house, "Read https://example.com/a")
         (asked,) = asked_in(events)
-        choice = Choice("approve" if rule == "auto" else "reject", always=True)
+        choice = ApprovalChoice("approve" if rule == "auto" else "reject", always=True)
         await replace(house.app.runs.deciding, go_on=_nowhere).decide(
             house.me, run, call=asked.call, choice=choice
         )
@@ -129,7 +129,7 @@ async def test_what_cannot_be_undone_is_never_decided_for_always() -> None:
         run, events = await run_of(house, "Delete everything")
         (asked,) = asked_in(events)
         assert asked.final
-        choice = Choice("approve", always=True)
+        choice = ApprovalChoice("approve", always=True)
         with pytest.raises(BadInput, match="each time"):
             await house.app.runs.decide(house.me, run, call=asked.call, choice=choice)
         await house.app.rules.set(house.me, "delete_all_memories", "auto")
@@ -180,7 +180,7 @@ async def test_a_decision_before_a_crash_is_carried_out_after_it() -> None:
         run, events = await run_of(house, "Delete everything")
         (asked,) = asked_in(events)
         stopped = replace(house.app.runs.deciding, go_on=_nowhere)
-        assert await stopped.decide(house.me, run, call=asked.call, choice=Choice("approve"))
+        assert await stopped.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
         assert (await house.app.runs.stored.get(house.me, run)).is_decided
     async with open_house(ports=ports) as house:
         await house.app.runs.deciding.tend()
@@ -198,18 +198,18 @@ async def test_an_approval_and_a_new_message_at_once_never_both_hold() -> None:
         run = await house.app.runs.start(house.me, conversation, "Delete everything")
         (asked,) = asked_in(list(await house.events(run)))
 
-        async def answered_elsewhere(principal: Principal, run: str, brought: Brought) -> None:
+        async def answered_elsewhere(principal: Principal, run: str, brought: RunResources) -> None:
             await house.app.runs.start(principal, conversation, "No, wait")
             await house.app.runs.deciding.go_on(principal, run, brought)
 
         deciding = replace(house.app.runs.deciding, go_on=answered_elsewhere)
         with pytest.raises(BethinkError):
-            await deciding.decide(house.me, run, call=asked.call, choice=Choice("approve"))
+            await deciding.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
         assert (await house.app.runs.stored.get(house.me, run)).state == "ended"
         assert len((await house.app.memory.list(house.me)).items) == 1
 
 
-async def _nowhere(principal: Principal, run: str, brought: Brought) -> None:
+async def _nowhere(principal: Principal, run: str, brought: RunResources) -> None:
     """The process dies here."""
 
 
@@ -248,7 +248,7 @@ async def test_what_waits_and_is_forgotten_cannot_be_approved_any_more() -> None
         (asked,) = asked_in(events)
         await house.app.forgetting.forget(house.me, [fact.fact.id])
         with pytest.raises(UnknownId):
-            await house.app.runs.decide(house.me, run, call=asked.call, choice=Choice("approve"))
+            await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
         await house.app.runs.deciding.tend()
         events = list(await house.events(run))
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]

@@ -10,7 +10,7 @@ import pytest
 from bethink.agent.toolbox import Limits
 from bethink.errors import RateLimited
 from bethink.tool import Rate, Tool, ToolContext, tool
-from bethink.tools.plugins import plugged_in
+from bethink.tools.plugins import load_plugins
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +85,7 @@ def test_tools_of_the_data_directory_are_loaded_and_what_cannot_be_says_why(tmp_
     (tmp_path / "leaving.py").write_text("raise SystemExit")
     (tmp_path / "notes.txt").write_text("no Python")
     (tmp_path / "sundial.py").write_text(PLUGIN)
-    plugged = plugged_in(["none-such"], tmp_path)
+    plugged = load_plugins(["none-such"], tmp_path)
     assert [(one.name, one.source) for one in plugged.tools] == [("tell_time", "tools/clock.py")]
     assert [fault.partition(":")[0] for fault in plugged.faults] == [
         "plug-in none-such",
@@ -94,7 +94,7 @@ def test_tools_of_the_data_directory_are_loaded_and_what_cannot_be_says_why(tmp_
         "tools/leaving.py cannot be loaded",
         "tools/sundial.py",
     ]
-    assert plugged_in([], None).tools == ()
+    assert load_plugins([], None).tools == ()
 
 
 async def test_tools_of_the_data_directory_stay_out_unless_they_are_wanted(tmp_path: Path) -> None:

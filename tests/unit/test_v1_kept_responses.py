@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from bethink.agent.responses import Responses
-from bethink.agent.run_options import Fork
+from bethink.agent.run_options import BranchPoint
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest
 from bethink.llm.script import ScriptedCall
@@ -51,7 +51,7 @@ async def test_what_a_response_answers_is_listed() -> None:
         house = client.door.house
         messages = await house.messages(first.conversation.id)
         again = await house.app.runs.start(
-            house.me, Fork(first.conversation.id, messages[0].id, "again"), None
+            house.me, BranchPoint(first.conversation.id, messages[0].id, "again"), None
         )
         await house.events(again)
         await Responses(house.app.runs.stored).keep(

@@ -8,7 +8,7 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.agent.history_match import REPEATABLE_US, THREADS, Threads, Told, said_by
+from bethink.agent.history_match import REPEATABLE_US, THREADS, ClientMessage, HistoryMatch, said_by
 from bethink.errors import Busy, ContextTooLong
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -43,7 +43,7 @@ async def ask(client: Client, *texts: str, **more: Any) -> str:  # noqa: ANN401 
 def test_reasoning_that_is_never_closed_is_read_at_once() -> None:
     # Quadratic, these would take minutes.
     for text in ("<think>", "<think ", '<details type="reasoning"', "<think></details>"):
-        assert said_by([Told("user", text * 200_000)])
+        assert said_by([ClientMessage("user", text * 200_000)])
 
 
 async def test_reasoning_that_a_client_wrote_into_an_answer_is_passed_over() -> None:
@@ -206,7 +206,7 @@ async def test_a_format_of_a_schema_needs_the_schema() -> None:
 async def test_a_key_whose_request_never_began_is_free_after_ten_minutes_and_none_is_kept_for_long() -> None:
     async with client_of(ScriptedLlm(["One."])) as client:
         house = client.door.house
-        threads = Threads(house.app.conversations, house.app.keeper)
+        threads = HistoryMatch(house.app.conversations, house.app.keeper)
         assert await threads.reserve(house.me, "abc", "request") is None
         with pytest.raises(Busy, match="only just begun"):
             await threads.reserve(house.me, "abc", "request")

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.agent.records import Numbered
+from bethink.agent.records import NumberedEvent
 from bethink.errors import DiskFull
 from bethink.events import Place, TextDelta
 from bethink.llm.script import ScriptedCall
@@ -290,7 +290,7 @@ async def test_a_server_that_stops_ends_its_streams_and_keeps_what_was_said() ->
     assert (last.message.content, last.stop_reason) == (STORY, "interrupted")
 
 
-async def sent_by(stream: EventStream[Numbered], until: anyio.Event | None = None) -> list[bytes]:
+async def sent_by(stream: EventStream[NumberedEvent], until: anyio.Event | None = None) -> list[bytes]:
     """What a stream sends to a reader who leaves when `until` is set."""
     bodies: list[bytes] = []
 
@@ -309,7 +309,7 @@ async def sent_by(stream: EventStream[Numbered], until: anyio.Event | None = Non
 
 
 async def test_a_silent_stream_is_kept_alive_until_its_reader_leaves() -> None:
-    async def silent() -> AsyncGenerator[list[Numbered], None]:
+    async def silent() -> AsyncGenerator[list[NumberedEvent], None]:
         await anyio.sleep_forever()
         yield []
 
@@ -318,8 +318,8 @@ async def test_a_silent_stream_is_kept_alive_until_its_reader_leaves() -> None:
 
 
 async def test_a_stream_that_breaks_off_says_so_and_does_not_pretend_to_be_done() -> None:
-    async def broken() -> AsyncGenerator[list[Numbered], None]:
-        yield [Numbered(Place(1, 2), TextDelta(text="Hi"))]
+    async def broken() -> AsyncGenerator[list[NumberedEvent], None]:
+        yield [NumberedEvent(Place(1, 2), TextDelta(text="Hi"))]
         raise DiskFull
 
     bodies = await sent_by(EventStream(broken()))

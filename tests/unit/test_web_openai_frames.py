@@ -11,7 +11,7 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionChunk
 
-from bethink.agent.records import Numbered
+from bethink.agent.records import NumberedEvent
 from bethink.errors import StorageError
 from bethink.events import Event, MessageSaved, Place, RunDone, RunFailed, RunStarted, TextDelta, TextSoFar
 from bethink.llm.script import ScriptedCall
@@ -39,7 +39,9 @@ async def streamed(door: Door, conversation: str, headers: Mapping[str, str] = O
 
 def written(events: Sequence[Event]) -> str:
     frames = OpenAiFrames("c", "r")
-    return frames.written([Numbered(Place(number), event) for number, event in enumerate(events)]).decode()
+    return frames.written(
+        [NumberedEvent(Place(number), event) for number, event in enumerate(events)]
+    ).decode()
 
 
 def text_of(chunks: Sequence[Any]) -> str:

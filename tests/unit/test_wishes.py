@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.agent.approvals import Choice
-from bethink.agent.run_options import Brought, Wishes
+from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.run_options import RunOptions, RunResources
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ApprovalNeeded, MemoryRecalled, RunDone, RunStarted, ToolFinished, ToolRequested
@@ -60,7 +60,7 @@ async def ask(house: House, said: str, conversation: str | None = None, **wishes
         house.me,
         conversation or await house.new(),
         said,
-        wishes=Wishes(**wishes),  # pyright: ignore[reportArgumentType] - by name
+        wishes=RunOptions(**wishes),  # pyright: ignore[reportArgumentType] - by name
     )
     return list(await house.events(run))
 
@@ -148,7 +148,7 @@ async def test_a_run_may_have_another_model_that_is_offered() -> None:
 async def test_what_a_door_brings_stands_before_bethinks_own() -> None:
     mine = ScriptedLlm([[ScriptedCall("search_memory")], "ok"], name="scripted:brought")
     async with open_house(None) as house:
-        brought = Brought(llm=mine, tools=[search_memory], only=frozenset(("look_at_clock",)))
+        brought = RunResources(llm=mine, tools=[search_memory], only=frozenset(("look_at_clock",)))
         run = await house.app.runs.start(house.me, await house.new(), "Hello", brought=brought)
         events = await house.events(run)
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
@@ -170,7 +170,7 @@ async def test_a_call_of_the_clients_tool_ends_the_run_after_bethinks_own() -> N
             house.me,
             conversation,
             [ToolMessage("theirs", "", "sunny")],
-            wishes=Wishes(client_tools=(WEATHER,)),
+            wishes=RunOptions(client_tools=(WEATHER,)),
         )
         assert done_in(list(await house.events(run))).reason == "answered"
         stored = [item.message for item in await house.messages(conversation)]
@@ -219,7 +219,7 @@ async def test_a_run_that_waited_goes_on_with_its_wishes() -> None:
         (held,) = [event for event in events if isinstance(event, ToolFinished)]
         assert (held.call, held.error) == ("theirs", "held_back")
         (run,) = [run.id async for _, run in house.app.runs.stored.unfinished()]
-        await house.app.runs.decide(house.me, run, call=needed.call, choice=Choice("approve"))
+        await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice("approve"))
         assert done_in(list(await house.events(run))).reason == "client_tools"
     assert "Be brief." in llm.requests[1].system
     assert "get_weather" in {schema.name for schema in llm.requests[1].tools}

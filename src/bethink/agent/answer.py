@@ -110,7 +110,7 @@ _MILLION = 1_000_000
 
 
 @dataclass(slots=True)
-class Answer:
+class ModelAnswer:
     """One answer of the model, growing delta by delta; `labels` are those of the run's memories."""
 
     job: str

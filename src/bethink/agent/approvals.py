@@ -10,8 +10,8 @@ import anyio
 import msgspec
 
 from bethink.agent.records import RUNS, Run
-from bethink.agent.request import Decided
-from bethink.agent.run_options import NOTHING
+from bethink.agent.request import DecidedCall
+from bethink.agent.run_options import NO_RESOURCES
 from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
 from bethink.masking import restored
 from bethink.messages import ToolCall, ToolMessage
@@ -23,9 +23,9 @@ from bethink.telemetry import log, recorded
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bethink.agent.policy import Rules
+    from bethink.agent.policy import ToolRules
     from bethink.agent.records import WaitingCall
-    from bethink.agent.run_options import Brought, Wishes
+    from bethink.agent.run_options import RunOptions, RunResources
     from bethink.agent.stored_runs import StoredRuns
     from bethink.agent.toolbox import Toolbox
 
@@ -38,7 +38,7 @@ _log = log("deciding")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ApprovalChoice:
     """A decision; `arguments` are of an edited call. With `always` it holds for the tool from now on."""
 
     decision: Literal["approve", "reject", "edit"]
@@ -47,16 +47,22 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
+class Approvals:
     """Decisions about the calls of all owners; `go_on` runs on what was decided."""
 
     stored: StoredRuns
-    toolbox_of: Callable[[Wishes, Brought], Toolbox]
-    rules: Rules
-    go_on: Callable[[Principal, str, Brought], Awaitable[None]]
+    toolbox_of: Callable[[RunOptions, RunResources], Toolbox]
+    rules: ToolRules
+    go_on: Callable[[Principal, str, RunResources], Awaitable[None]]
 
     async def decide(
-        self, principal: Principal, run: str, *, call: str, choice: Choice, brought: Brought = NOTHING
+        self,
+        principal: Principal,
+        run: str,
+        *,
+        call: str,
+        choice: ApprovalChoice,
+        brought: RunResources = NO_RESOURCES,
     ) -> bool:
         """Keep the decision; True when it was the last one, and the run goes on with what is `brought`.
 
@@ -67,7 +73,7 @@ class Deciding:
         """
         found = await self.stored.versioned(principal, run)
         item = _waiting(found.record, call)
-        if found.record.brought and brought is NOTHING:
+        if found.record.brought and brought is NO_RESOURCES:
             raise Conflict(_ELSEWHERE)
         if choice.always and item.final:
             message = f"{item.name} cannot be undone: it is asked about each time."
@@ -85,7 +91,7 @@ class Deciding:
 
     @retry_conflicts
     async def _keep(
-        self, principal: Principal, run: str, *, call: str, choice: Choice, toolbox: Toolbox
+        self, principal: Principal, run: str, *, call: str, choice: ApprovalChoice, toolbox: Toolbox
     ) -> Run:
         found = await self.stored.versioned(principal, run)
         record = await _decided(found.record, _waiting(found.record, call), choice, toolbox=toolbox)
@@ -103,7 +109,7 @@ class Deciding:
             if run.is_decided and run.brought:
                 await self.stored.orphan(principal, run)
             elif run.is_decided:
-                await self.go_on(principal, run.id, NOTHING)
+                await self.go_on(principal, run.id, NO_RESOURCES)
             else:
                 await self.stored.settle(principal, run.conversation)
         except BethinkError as error:
@@ -119,10 +125,10 @@ class Deciding:
             await anyio.sleep(_TEND_S)
 
 
-def decided_calls(run: Run) -> list[Decided]:
+def decided_calls(run: Run) -> list[DecidedCall]:
     """The run's calls that waited, with what was decided about each."""
     return [
-        Decided(
+        DecidedCall(
             ToolCall(item.call, item.name, item.arguments),
             approved=item.decision != "reject",
             edited=item.decision == "edit",
@@ -140,7 +146,7 @@ def _waiting(run: Run, call: str) -> WaitingCall:
     raise UnknownId(message)
 
 
-async def _decided(run: Run, item: WaitingCall, choice: Choice, *, toolbox: Toolbox) -> Run:
+async def _decided(run: Run, item: WaitingCall, choice: ApprovalChoice, *, toolbox: Toolbox) -> Run:
     now = msgspec.structs.replace(item, decision=choice.decision)
     if choice.decision == "edit":
         prepared = toolbox.prepare(await _edited(item, choice.arguments or {}, toolbox))

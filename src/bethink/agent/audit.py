@@ -57,7 +57,7 @@ class ToolUse(Record, frozen=True, kw_only=True):
 TOOL_USES = Collection("tool_uses", ToolUse, ("tool", "conversation", "at"), searchable=False)
 
 
-class Called(msgspec.Struct, frozen=True):
+class LoggedCall(msgspec.Struct, frozen=True):
     """A call with its arguments, JSON text; None where its message is gone."""
 
     use: ToolUse
@@ -154,7 +154,7 @@ class Audit:
         scan = Scan(TOOL_USES, named, order="at", reverse=True, limit=limit, after=cursor)
         return await self.store.scan(principal.owner, scan)
 
-    async def with_arguments(self, principal: Principal, uses: Sequence[ToolUse]) -> list[Called]:
+    async def with_arguments(self, principal: Principal, uses: Sequence[ToolUse]) -> list[LoggedCall]:
         """The calls with what they were called with, as far as that is still there."""
         ids = list({use.message for use in uses if use.message is not None})
         found = await self.store.get(MESSAGES, principal.owner, ids)
@@ -164,4 +164,4 @@ class Audit:
             if item is not None and isinstance(item.record.message, AssistantMessage)
             for call in item.record.message.tool_calls
         }
-        return [Called(use, arguments.get((use.message or "", use.call))) for use in uses]
+        return [LoggedCall(use, arguments.get((use.message or "", use.call))) for use in uses]

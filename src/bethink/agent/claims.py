@@ -273,14 +273,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CompletedCall:
     """A call that succeeded: the tool's name, and the strongest thing that it can do."""
 
     name: str
     effect: Effect
 
 
-def unbacked(answer: str, done: Iterable[Done]) -> list[Claim]:
+def unbacked(answer: str, done: Iterable[CompletedCall]) -> list[Claim]:
     """The claims in `answer` that no call in `done` can have fulfilled, in their order."""
     if not HINT.search(answer.lower()):
         return []
@@ -299,13 +299,13 @@ def unbacked(answer: str, done: Iterable[Done]) -> list[Claim]:
 def receipts(messages: Sequence[Message], effect_of: Callable[[str], Effect | None]) -> list[ClaimUnbacked]:
     """What the last of `messages` claims and no call since the owner's last message did."""
     answer = messages[-1].content
-    done: list[Done] = []
+    done: list[CompletedCall] = []
     for message in reversed(messages):
         if isinstance(message, UserMessage):
             break
         if isinstance(message, ToolMessage) and message.error is None:
             effect = effect_of(message.name)
-            done += [Done(message.name, effect)] if effect else []
+            done += [CompletedCall(message.name, effect)] if effect else []
     return [
         ClaimUnbacked(text=answer[claim.start : claim.end], claim=claim.kind)
         for claim in unbacked(answer, done)
@@ -326,7 +326,7 @@ _BACKED: Final[tuple[tuple[str, _Kinds], ...]] = (
 """What may truly be said after a call whose name has such a word."""
 
 
-def _backs(call: Done) -> _Kinds:
+def _backs(call: CompletedCall) -> _Kinds:
     if call.effect == "read":
         return _NONE
     told = [kinds for words, kinds in _BACKED if re.search(words, call.name.lower())]

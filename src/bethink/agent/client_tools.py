@@ -15,7 +15,7 @@ import msgspec
 
 from bethink.agent.context import unknown_outcome
 from bethink.agent.records import RUNS
-from bethink.agent.run_options import Fork
+from bethink.agent.run_options import BranchPoint
 from bethink.errors import BadInput, TooLarge
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import OF_CLIENT, Tool, ToolContext
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from bethink.agent.request import RunRequest
-    from bethink.agent.run_options import Wishes
-    from bethink.agent.tool_selection import Offer
+    from bethink.agent.run_options import RunOptions
+    from bethink.agent.tool_selection import ToolOffer
     from bethink.agent.toolbox import Toolbox
     from bethink.conversations import Conversations, StoredMessage
     from bethink.llm import ToolSchema
@@ -39,7 +39,7 @@ ANY: Final = "*"
 _KINDS: Final = "none, auto, required or a function's name"
 
 
-def choosing(wishes: Wishes, tools: Sequence[ToolSchema], choice: object) -> Wishes:
+def with_tool_choice(wishes: RunOptions, tools: Sequence[ToolSchema], choice: object) -> RunOptions:
     """The wishes with the functions that a client offers, and what it says of their use.
 
     `none` takes away Bethink's tools as well: nothing is called then.
@@ -75,8 +75,8 @@ def check_first(first: str | None, toolbox: Toolbox) -> None:
 
 
 def at_this_step(
-    first: str | None, offer: Offer, *, request: RunRequest, toolbox: Toolbox
-) -> tuple[Offer, bool]:
+    first: str | None, offer: ToolOffer, *, request: RunRequest, toolbox: Toolbox
+) -> tuple[ToolOffer, bool]:
     """What the model is told of now, and whether its answer must be a call.
 
     A named tool is called once, and then the model is free. Where a call is required
@@ -88,7 +88,7 @@ def at_this_step(
         return offer, False
     if first == ANY and is_first:
         return offer, bool(offer.schemas)
-    theirs = (schema.name for schema in offer.schemas if is_clients(toolbox.get(schema.name)))
+    theirs = (schema.name for schema in offer.schemas if is_client_tool(toolbox.get(schema.name)))
     wanted = toolbox.alone(*(theirs if first == ANY else (first,)))
     return (wanted, True) if wanted.schemas else (offer, False)
 
@@ -130,7 +130,7 @@ _PAGE: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenCalls:
     """A client's calls that have no result yet; `message` is the owner's message that they serve."""
 
     message: str
@@ -164,12 +164,12 @@ def client_tools(schemas: Sequence[ToolSchema], own: Toolbox) -> list[Tool]:
     return [_tool(schema) for schema in schemas]
 
 
-def is_clients(tool: Tool | None) -> bool:
+def is_client_tool(tool: Tool | None) -> bool:
     """Whether a tool is made by the client."""
     return tool is not None and tool.origin == OF_CLIENT
 
 
-async def open_calls(conversations: Conversations, principal: Principal, conversation: str) -> Open:
+async def open_calls(conversations: Conversations, principal: Principal, conversation: str) -> OpenCalls:
     """The calls that the last answer of a conversation left to its client.
 
     Raises:
@@ -185,7 +185,7 @@ async def open_calls(conversations: Conversations, principal: Principal, convers
                     (run,) = await conversations.store.get(RUNS, principal.owner, [stored.run])
                     left = [call for call in calls if call.id not in answered]
                     if run is not None and left:
-                        return Open(run.record.message, left)
+                        return OpenCalls(run.record.message, left)
                     break
                 case _:
                     break
@@ -193,9 +193,9 @@ async def open_calls(conversations: Conversations, principal: Principal, convers
     raise BadInput(message)
 
 
-async def place_of(
+async def branch_point_of(
     conversations: Conversations, principal: Principal, conversation: str, *, calls: AbstractSet[str]
-) -> Fork | None:
+) -> BranchPoint | None:
     """Behind which message these calls were left to the client, open or not; None where they never were."""
     last_of: dict[str, str] = {}
     async with aclosing(_newest_first(conversations, principal, conversation)) as messages:
@@ -204,7 +204,7 @@ async def place_of(
             match stored.message:
                 case AssistantMessage(tool_calls=left) if stored.stop_reason == "client_tools":
                     if calls <= {call.id for call in left}:
-                        return Fork(conversation, last_of[stored.run], "behind")
+                        return BranchPoint(conversation, last_of[stored.run], "behind")
                 case UserMessage():
                     return None
                 case _:
@@ -224,7 +224,7 @@ async def _newest_first(
             return
 
 
-def results_of(asked: Open, given: Sequence[ToolMessage], max_chars: int) -> list[ToolMessage]:
+def results_of(asked: OpenCalls, given: Sequence[ToolMessage], max_chars: int) -> list[ToolMessage]:
     """A result for each open call, in their order; one that the client left out is told to be unknown.
 
     What a client's tool tells comes from outside.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bethink.agent.client_tools import at_this_step
 from bethink.agent.context import behind, summary_block
-from bethink.agent.images import NOTHING_SEEN, look
+from bethink.agent.images import NO_IMAGES, collect_images
 from bethink.agent.tool_selection import NO_TOOLS
 from bethink.errors import ContextTooLong
 from bethink.events import Event, Warned
@@ -21,10 +21,10 @@ from bethink.messages import tokens_in
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.answer import Answer
+    from bethink.agent.answer import ModelAnswer
     from bethink.agent.context import Context
     from bethink.agent.request import RunRequest
-    from bethink.agent.tool_selection import Offer
+    from bethink.agent.tool_selection import ToolOffer
     from bethink.agent.toolbox import Toolbox
     from bethink.files import Files
     from bethink.llm import Llm, LlmRequest
@@ -52,7 +52,7 @@ class Completion:
     context: Context
     first_call: str | None = None
 
-    async def ask(self, request: RunRequest, answer: Answer) -> AsyncGenerator[Event, None]:
+    async def ask(self, request: RunRequest, answer: ModelAnswer) -> AsyncGenerator[Event, None]:
         """Stream one answer; with less of the history if it was too long for the model.
 
         How tokens are counted is the model's secret: what was refused is asked again within the window
@@ -83,7 +83,7 @@ class Completion:
         if refused is not None:
             raise refused
 
-    async def _stream(self, asked: LlmRequest, answer: Answer) -> AsyncGenerator[Event, None]:
+    async def _stream(self, asked: LlmRequest, answer: ModelAnswer) -> AsyncGenerator[Event, None]:
         async with aclosing(self.llm.stream(asked)) as deltas:
             async for delta in deltas:
                 if (event := answer.take(delta)) is not None:
@@ -97,8 +97,8 @@ class Completion:
         """
         before = summary_block(request.summary)
         room = window - (tokens_in(before) if before else 0)
-        sight = await look(self.files, request.principal, request.messages, sees=self.llm.sees)
-        context = self.context if sight is NOTHING_SEEN else replace(self.context, sight=sight)
+        sight = await collect_images(self.files, request.principal, request.messages, sees=self.llm.sees)
+        context = self.context if sight is NO_IMAGES else replace(self.context, sight=sight)
         offer, must_call = at_this_step(
             self.first_call,
             self.toolbox.offer_in(request.messages, request.principal, context.room_for_tools(window)),
@@ -108,7 +108,7 @@ class Completion:
 
         request.outside = request.outside or self.toolbox.has_unreviewed(offer)
 
-        def within(offer: Offer) -> LlmRequest:
+        def within(offer: ToolOffer) -> LlmRequest:
             return context.request(
                 request.principal,
                 request.messages,
@@ -141,7 +141,7 @@ class Completion:
         toolbox = replace(self.toolbox, enabled=False)
         return replace(self, context=context, toolbox=toolbox, first_call=None)
 
-    async def ask_once(self, request: RunRequest, answer: Answer) -> AsyncGenerator[Event, None]:
+    async def ask_once(self, request: RunRequest, answer: ModelAnswer) -> AsyncGenerator[Event, None]:
         """Stream an answer within a small reserve of tokens and time: the one that ends a run at its bound.
 
         Raises:

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bethink.agent.images import NOTHING_SEEN, Sight
-from bethink.agent.run_options import NO_WISHES
-from bethink.agent.tool_selection import Room
+from bethink.agent.images import NO_IMAGES, ImageCollection
+from bethink.agent.run_options import DEFAULT_OPTIONS
+from bethink.agent.tool_selection import ToolRoom
 from bethink.clock import to_datetime, to_us
 from bethink.conversations import KIND as TURN
 from bethink.errors import ContextTooLong
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from bethink.agent.answer import Labels
     from bethink.agent.request import RunRequest
-    from bethink.agent.run_options import Wishes
-    from bethink.agent.tool_selection import Offer
+    from bethink.agent.run_options import RunOptions
+    from bethink.agent.tool_selection import ToolOffer
     from bethink.clock import Clock
     from bethink.memory import Fact, Memory
     from bethink.principal import Principal
@@ -143,7 +143,7 @@ class Context:
     response_format: dict[str, Any] | None = None
     options: Options = NO_OPTIONS
     added: str = ""
-    sight: Sight = NOTHING_SEEN
+    sight: ImageCollection = NO_IMAGES
     brief: str = ""
 
     @classmethod
@@ -175,9 +175,9 @@ class Context:
         """Whether anything is recalled at all."""
         return bool(self.limit or self.profile_limit)
 
-    def wished(self, wishes: Wishes) -> Context:
+    def wished(self, wishes: RunOptions) -> Context:
         """The same for one run that wishes something of its own."""
-        if wishes == NO_WISHES:
+        if wishes == DEFAULT_OPTIONS:
             return self
         return replace(
             self,
@@ -197,13 +197,13 @@ class Context:
         lines = "\n".join(f"- {' '.join(text.split())}" for text in wanted)
         return replace(self, added=f"{self.added}\n# What is to be kept back\n{_KEPT_BACK}\n{lines}\n")
 
-    def room_for_tools(self, window: int) -> Room:
+    def room_for_tools(self, window: int) -> ToolRoom:
         """What tools may take of a window of so many tokens."""
         share = window // 4
         own = _DEFAULT_TOKENS - tokens_in(self._prompt_in(window)) - _NOW_TOKENS
         # Who keeps a vault has more of them, and in a large window room for all.
         own = min(max(own, int(window * _OWN_SHARE)), share)
-        return Room(max(0, own), share, brief=window < _SMALL_WINDOW)
+        return ToolRoom(max(0, own), share, brief=window < _SMALL_WINDOW)
 
     def _prompt_in(self, window: int) -> str:
         return self.brief if self.brief and window < _SMALL_WINDOW else self.prompt
@@ -238,7 +238,7 @@ class Context:
         *,
         recalled: Sequence[Recalled],
         labels: Labels,
-        tools: Offer,
+        tools: ToolOffer,
         context_tokens: int,
     ) -> LlmRequest:
         """The request for the next step, within a window of `context_tokens`.
@@ -283,12 +283,12 @@ class Context:
         )
 
     def filling(
-        self, asked: LlmRequest, request: RunRequest, *, tools: Offer, window: int
+        self, asked: LlmRequest, request: RunRequest, *, tools: ToolOffer, window: int
     ) -> tuple[ContextFilled | Warned, ...]:
         """How much of the window a request takes, and a warning where it leaves out what was said before."""
         memory = tokens_in(recalled_block(request.recalled, request.labels)) if request.recalled else 0
         summary = tokens_in(summary_block(request.summary)) if request.summary else 0
-        sight = Sight(asked.pictures)
+        sight = ImageCollection(asked.pictures)
         sizes = (tokens_of(message) + sight.tokens_of(message) for message in asked.messages)
         filled = ContextFilled(
             system=tokens_in(asked.system),
@@ -382,7 +382,7 @@ def _complete(messages: Sequence[Message]) -> list[Message]:
     return complete
 
 
-def _fitting(messages: list[Message], room: int, sight: Sight) -> list[Message]:
+def _fitting(messages: list[Message], room: int, sight: ImageCollection) -> list[Message]:
     """The newest whole turns that fit; a turn begins with what the owner said."""
     starts = [position for position, message in enumerate(messages) if isinstance(message, UserMessage)] or [
         0
@@ -404,7 +404,7 @@ def _last_turn(messages: list[Message]) -> list[Message]:
     return messages[max(users, default=0) :]
 
 
-def _cut_results(turn: list[Message], room: int, sight: Sight) -> list[Message]:
+def _cut_results(turn: list[Message], room: int, sight: ImageCollection) -> list[Message]:
     """The turn with the longest results of its calls cut to what fits.
 
     Raises:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import anyio
 import msgspec
 
-from bethink.agent.answer import Answer
+from bethink.agent.answer import ModelAnswer
 from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, turn_of
 from bethink.errors import BadInput, InvalidResponse, Refused
 from bethink.llm import LlmRequest
@@ -32,7 +32,7 @@ from bethink.telemetry import log
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bethink.agent.request import Turn
+    from bethink.agent.request import FinishedTurn
     from bethink.conversations import Conversations, StoredMessage
     from bethink.events import Usage
     from bethink.llm import Llm
@@ -124,7 +124,7 @@ class Extraction:
     def __post_init__(self) -> None:
         self.off = _why_off(self.mode, self.llm)
 
-    async def do(self, turn: Turn) -> None:
+    async def do(self, turn: FinishedTurn) -> None:
         """Look one turn through and keep what it tells.
 
         What was forgotten or deleted meanwhile is not kept.
@@ -151,7 +151,7 @@ class Extraction:
             self.on_written(turn.principal.owner)
 
     @retry_conflicts
-    async def _write(self, turn: Turn, changed: Sequence[ChangedRef], usage: Usage) -> None:
+    async def _write(self, turn: FinishedTurn, changed: Sequence[ChangedRef], usage: Usage) -> None:
         """Write on the answer what was done for it; nothing happens if it is gone."""
         _, found = await self._read(turn)
         if found is None:
@@ -163,11 +163,13 @@ class Extraction:
         paid = Put(CONVERSATIONS, charged(held.record, [usage]), if_version=held.version)
         await self.conversations.store.commit(turn.principal.owner, [put, paid])
 
-    async def _read(self, turn: Turn) -> Sequence[Versioned[StoredMessage] | None]:
+    async def _read(self, turn: FinishedTurn) -> Sequence[Versioned[StoredMessage] | None]:
         ids = (turn.said, turn.answered)
         return await self.conversations.store.get(MESSAGES, turn.principal.owner, ids)
 
-    async def _keep(self, turn: Turn, facts: Sequence[NewFact], *, was: tuple[int, int]) -> list[FactChange]:
+    async def _keep(
+        self, turn: FinishedTurn, facts: Sequence[NewFact], *, was: tuple[int, int]
+    ) -> list[FactChange]:
         if not facts or not await self._is_unchanged(turn, was):
             return []
         changed: list[FactChange] = []
@@ -183,7 +185,7 @@ class Extraction:
             return []
         return news
 
-    async def _is_unchanged(self, turn: Turn, was: tuple[int, int]) -> bool:
+    async def _is_unchanged(self, turn: FinishedTurn, was: tuple[int, int]) -> bool:
         return [found and found.version for found in await self._read(turn)] == list(was)
 
     async def _ask(self, llm: Llm, said: str, answered: str) -> tuple[tuple[_Proposed, ...], Usage]:
@@ -205,8 +207,8 @@ class Extraction:
         self.on_usage(usage)
         return self._parsed(answer.message().content), usage
 
-    async def _answer(self, llm: Llm, request: LlmRequest) -> Answer:
-        answer = Answer(job="extraction", prices=self.prices)
+    async def _answer(self, llm: Llm, request: LlmRequest) -> ModelAnswer:
+        answer = ModelAnswer(job="extraction", prices=self.prices)
         async with aclosing(llm.stream(request)) as deltas:
             async for delta in deltas:
                 answer.take(delta)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.agent.client_tools import open_calls, place_of
+from bethink.agent.client_tools import branch_point_of, open_calls
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.agent.records import Run
-    from bethink.agent.run_options import Fork
+    from bethink.agent.run_options import BranchPoint
     from bethink.conversations import Conversation, Conversations
     from bethink.forgetting.announcements import AnnouncementState
     from bethink.principal import Principal
@@ -55,14 +55,14 @@ FILE_NOTICE: Final = "\U0001f4ce "
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ClientMessage:
     """One message of a client's history: text alone."""
 
     role: str
     text: str
 
 
-def said_by(history: Sequence[Told], more: str | None = None) -> str:
+def said_by(history: Sequence[ClientMessage], more: str | None = None) -> str:
     """A hash of what the owner said in a history, and of what they say now; it is kept as a digest."""
     digest = hashlib.sha256()
     texts = [told.text for told in history if told.role == "user"]
@@ -97,7 +97,7 @@ def is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
     return bool(notice) and _squeezed(text) in map(_squeezed, waited)
 
 
-def answers_in(history: Sequence[Told]) -> list[str]:
+def answers_in(history: Sequence[ClientMessage]) -> list[str]:
     """What was answered before the owner's first message, and to each of them."""
     answers: list[list[str]] = [[]]
     for told in history:
@@ -165,13 +165,15 @@ THREADS = Collection("threads", Thread, ("said", "conversation", "at"), searchab
 
 
 @dataclass(frozen=True, slots=True)
-class Threads:
+class HistoryMatch:
     """Finds and remembers conversations by what was said in them."""
 
     conversations: Conversations
     keeper: SecretBox
 
-    async def place(self, principal: Principal, history: Sequence[Told], start: ConversationStart) -> str:
+    async def place(
+        self, principal: Principal, history: Sequence[ClientMessage], start: ConversationStart
+    ) -> str:
         """The conversation that goes on behind a history, which ends in an answer; else a new one.
 
         Only a temporary one, where a temporary one would `start`, and else none
@@ -191,8 +193,8 @@ class Threads:
         return held.id
 
     async def asked(
-        self, principal: Principal, history: Sequence[Told], calls: set[str], *, temporary: bool
-    ) -> str | Fork:
+        self, principal: Principal, history: Sequence[ClientMessage], calls: set[str], *, temporary: bool
+    ) -> str | BranchPoint:
         """The conversation whose last answer left these calls to its client, and they are still open.
 
         Where there are several, the one whose answers the history repeats. Where none is left
@@ -202,7 +204,7 @@ class Threads:
             UnknownId: there is none.
         """
         fitting: list[str] = []
-        answered: list[Fork] = []
+        answered: list[BranchPoint] = []
         for thread in await self._known(principal, history):
             if await self._waits(principal, thread.conversation, calls, temporary=temporary):
                 if await self._placed(principal, thread, history, temporary=temporary) is not None:
@@ -215,7 +217,7 @@ class Threads:
         message = "No conversation waits for the results of these calls: their ids are not known."
         raise UnknownId(message)
 
-    async def named(self, principal: Principal, conversation: str, calls: set[str]) -> str | Fork:
+    async def named(self, principal: Principal, conversation: str, calls: set[str]) -> str | BranchPoint:
         """Where a named conversation goes on with the results of these calls: at its end, or where they were.
 
         Raises:
@@ -224,7 +226,7 @@ class Threads:
         with suppress(BadInput):
             await open_calls(self.conversations, principal, conversation)
             return conversation
-        return await place_of(self.conversations, principal, conversation, calls=calls) or conversation
+        return await branch_point_of(self.conversations, principal, conversation, calls=calls) or conversation
 
     async def remember(
         self, principal: Principal, run: Run, said: str, *, heard: Versioned[AnnouncementState]
@@ -303,7 +305,7 @@ class Threads:
     async def _id(self, key: str) -> str:
         return await self.keeper.digest(f"key:{key}")
 
-    async def _known(self, principal: Principal, history: Sequence[Told]) -> list[Thread]:
+    async def _known(self, principal: Principal, history: Sequence[ClientMessage]) -> list[Thread]:
         said = await self.keeper.digest(said_by(history))
         scan = Scan(THREADS, {"said": said}, order="at", reverse=True, limit=_CANDIDATES)
         page = await self.conversations.store.scan(principal.owner, scan)
@@ -322,7 +324,7 @@ class Threads:
 
     async def _answered(
         self, principal: Principal, conversation: str, calls: set[str], *, temporary: bool
-    ) -> Fork | None:
+    ) -> BranchPoint | None:
         """Where in a conversation these calls were left to a client, and answered by now."""
         try:
             held = (await self.conversations.get(principal, conversation)).record
@@ -330,10 +332,10 @@ class Threads:
             return None
         if bool(held.temporary) is not temporary:
             return None
-        return await place_of(self.conversations, principal, conversation, calls=calls)
+        return await branch_point_of(self.conversations, principal, conversation, calls=calls)
 
     async def _goes_on(
-        self, principal: Principal, thread: Thread, history: Sequence[Told], *, temporary: bool
+        self, principal: Principal, thread: Thread, history: Sequence[ClientMessage], *, temporary: bool
     ) -> bool:
         """Whether the client means this one: then it is made to go on behind the history."""
         placed = await self._placed(principal, thread, history, temporary=temporary)
@@ -348,7 +350,7 @@ class Threads:
         return True
 
     async def _placed(
-        self, principal: Principal, thread: Thread, history: Sequence[Told], *, temporary: bool
+        self, principal: Principal, thread: Thread, history: Sequence[ClientMessage], *, temporary: bool
     ) -> tuple[Versioned[Conversation], StoredMessage] | None:
         """The conversation of a thread and the last message that a history repeats; None where it differs."""
         (asked,) = await self.conversations.said(principal, [thread.message])
@@ -402,7 +404,9 @@ class Threads:
         # What an import left out, and what stands before the owner's first message.
         return len(answers) != 1 or is_repeated(answers[0], behind[::-1])
 
-    async def _take_over(self, principal: Principal, held: Conversation, history: Sequence[Told]) -> None:
+    async def _take_over(
+        self, principal: Principal, held: Conversation, history: Sequence[ClientMessage]
+    ) -> None:
         at = self.conversations.clock.now_us()
         messages = [
             StoredMessage(

@@ -42,18 +42,20 @@ _GONE = "not shown to you: it is not there any more"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ImageCollection:
     """Pictures by their attachments' addresses, the newest first; `notes` say why others are not shown."""
 
     pictures: Mapping[str, Picture] = field(default_factory=dict[str, Picture], repr=False)
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def within(self, tokens: int) -> Sight:
+    def within(self, tokens: int) -> ImageCollection:
         """The newest of the pictures, as many as `tokens` have room for."""
         kept = dict(islice(self.pictures.items(), max(0, tokens // PICTURE_TOKENS)))
         if len(kept) == len(self.pictures):
             return self
-        return Sight(kept, {**self.notes, **{url: _OLD for url in self.pictures if url not in kept}})
+        return ImageCollection(
+            kept, {**self.notes, **{url: _OLD for url in self.pictures if url not in kept}}
+        )
 
     def tokens_of(self, message: Message) -> int:
         """About how many tokens the pictures of a message take."""
@@ -75,10 +77,12 @@ class Sight:
         return f"[file: {file.name} ({file.media_type}){f'; {note}' if note else ''}]"
 
 
-NOTHING_SEEN: Final = Sight()
+NO_IMAGES: Final = ImageCollection()
 
 
-async def look(files: Files, principal: Principal, messages: Sequence[Message], *, sees: bool) -> Sight:
+async def collect_images(
+    files: Files, principal: Principal, messages: Sequence[Message], *, sees: bool
+) -> ImageCollection:
     """The pictures that the owner sent with these messages, as far as a model may be shown them."""
     sent = [
         file
@@ -88,9 +92,9 @@ async def look(files: Files, principal: Principal, messages: Sequence[Message], 
         if file.media_type.startswith("image/")
     ]
     if not sent:
-        return NOTHING_SEEN
+        return NO_IMAGES
     if not sees:
-        return Sight(notes={file.url: _BLIND for file in sent})
+        return ImageCollection(notes={file.url: _BLIND for file in sent})
     pictures: dict[str, Picture] = {}
     notes: dict[str, str] = {}
     room = MAX_BYTES
@@ -108,7 +112,7 @@ async def look(files: Files, principal: Principal, messages: Sequence[Message], 
         else:
             pictures[file.url] = shown
             room -= len(shown.content)
-    return Sight(pictures, notes)
+    return ImageCollection(pictures, notes)
 
 
 def kind_of(content: bytes) -> str | None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.agent.answer import Answer
+from bethink.agent.answer import ModelAnswer
 from bethink.agent.claims import receipts
-from bethink.agent.client_tools import is_clients
+from bethink.agent.client_tools import is_client_tool
 from bethink.agent.completion import Completion
 from bethink.agent.policy import tool_context
 from bethink.agent.request import BOUND_REACHED
@@ -98,7 +98,7 @@ class Loop:
         async for event in self._prepare(request):
             yield event
         while (stop := request.spent.exceeded(self.bounds)) is None:
-            answer = Answer(job=self.job, prices=self.bounds.prices, labels=request.labels)
+            answer = ModelAnswer(job=self.job, prices=self.bounds.prices, labels=request.labels)
             async with aclosing(self._completion.ask(request, answer)) as events:
                 async for event in events:
                     yield event
@@ -116,7 +116,7 @@ class Loop:
                 yield RunDone(reason=answer.stop_reason, message=saved)
                 return
             waiting: list[Prepared] = []
-            theirs = [call for call in asked.tool_calls if is_clients(self.toolbox.get(call.name))]
+            theirs = [call for call in asked.tool_calls if is_client_tool(self.toolbox.get(call.name))]
             mine = [call for call in asked.tool_calls if call not in theirs]
             async with aclosing(self._calls(request, mine, waiting)) as events:
                 async for event in events:
@@ -133,7 +133,7 @@ class Loop:
     async def _conclude(self, request: RunRequest, stop: StopReason) -> AsyncGenerator[Event, None]:
         """The last answer, of what is there, if a bound ended the calls."""
         last = self._completion.concluding(BOUND_REACHED[stop])
-        answer = Answer(job=self.job, prices=self.bounds.prices, labels=request.labels)
+        answer = ModelAnswer(job=self.job, prices=self.bounds.prices, labels=request.labels)
         try:
             async with aclosing(last.ask_once(request, answer)) as events:
                 async for event in events:

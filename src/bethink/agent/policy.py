@@ -119,7 +119,7 @@ Decision = Literal["auto", "ask", "deny"]
 _MAX_RULES = 1_000
 
 
-class Rule(Record, frozen=True, kw_only=True):
+class OwnersRule(Record, frozen=True, kw_only=True):
     """That calls of the tool `id` run, ask or are refused by themselves. `at` is microseconds UTC.
 
     It was decided about what had this `origin`: for another that comes under the
@@ -135,11 +135,11 @@ class Rule(Record, frozen=True, kw_only=True):
         return self.decision == "deny" or self.origin == tool.origin
 
 
-RULES = Collection("tool_rules", Rule, searchable=False)
+RULES = Collection("tool_rules", OwnersRule, searchable=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ToolRules:
     """The rules of all owners."""
 
     store: Store
@@ -152,7 +152,7 @@ class Rules:
         rules = [item.record for item in found if item is not None]
         return {rule.id: rule.decision for rule in rules if rule.holds(named[rule.id])}
 
-    async def list(self, principal: Principal) -> Sequence[Rule]:
+    async def list(self, principal: Principal) -> Sequence[OwnersRule]:
         """All of the owner's rules, by the tool's name."""
         page = await self.store.scan(principal.owner, Scan(RULES, limit=_MAX_RULES))
         return [item.record for item in page.items]
@@ -164,7 +164,7 @@ class Rules:
         if decision is None:
             await self.store.commit(principal.owner, [Delete(RULES, tool)])
             return
-        rule = Rule(id=tool, decision=decision, at=self.clock.now_us(), origin=origin)
+        rule = OwnersRule(id=tool, decision=decision, at=self.clock.now_us(), origin=origin)
         await self.store.commit(principal.owner, [Put(RULES, rule)])
 
 
@@ -206,7 +206,7 @@ AUTO = Verdict("auto")
 class Policy:
     """Judges calls. `settings` are this Bethink's own rules, by a tool's name or pattern, or by effect."""
 
-    rules: Rules
+    rules: ToolRules
     toolbox: Toolbox
     settings: Mapping[str, Decision]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 import anyio
 import msgspec
 
-from bethink.agent.answer import Answer
+from bethink.agent.answer import ModelAnswer
 from bethink.agent.policy import evidence_of
 from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_title
 from bethink.errors import BadInput, BethinkError, InvalidResponse, StorageError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from bethink.agent.context import Context
-    from bethink.agent.request import RunRequest, Turn
+    from bethink.agent.request import FinishedTurn, RunRequest
     from bethink.conversations import Conversation, Conversations
     from bethink.events import Usage
     from bethink.llm import Llm
@@ -140,7 +140,7 @@ class Titles:
             return "Conversations are named by their first words; set BETHINK_TITLES=model."
         return "Conversations are named by their first words: no model is set." if self.llm is None else None
 
-    async def do(self, turn: Turn) -> None:
+    async def do(self, turn: FinishedTurn) -> None:
         """Name the turn's conversation, unless it has a name of its own already.
 
         Raises:
@@ -163,7 +163,7 @@ class Titles:
             messages=(UserMessage(msgspec.json.encode(read).decode()),),
             max_output_tokens=_OUTPUT_TOKENS,
         )
-        answer = Answer(job=JOB, prices=self.prices)
+        answer = ModelAnswer(job=JOB, prices=self.prices)
         async with aclosing(self.llm.stream(asked)) as deltas:
             async for delta in deltas:
                 answer.take(delta)
@@ -175,7 +175,7 @@ class Titles:
         await self._keep(turn, place, usage, title=_title(answer.message().content) if is_same else None)
 
     @retry_conflicts
-    async def _keep(self, turn: Turn, place: str, usage: Usage, *, title: str | None) -> None:
+    async def _keep(self, turn: FinishedTurn, place: str, usage: Usage, *, title: str | None) -> None:
         held = await self.conversations.get(turn.principal, place)
         now = charged(held.record, [usage])
         if title is not None and _is_unnamed(held.record):
@@ -215,7 +215,7 @@ _TIMEOUT_S: Final = 120
 _log = log("between_turns")
 
 
-class Work(Protocol):
+class PostTurnJob(Protocol):
     """What is done with a finished turn. It is repeated where it was stopped."""
 
     @property
@@ -223,16 +223,16 @@ class Work(Protocol):
         """Why nothing is done, as a sentence; None while it is on."""
         ...
 
-    async def do(self, turn: Turn) -> None:
+    async def do(self, turn: FinishedTurn) -> None:
         """Do it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Works:
+class PostTurnJobs:
     """Several works, one after the other; the first ones must be cheap to repeat."""
 
-    works: Sequence[Work]
+    works: Sequence[PostTurnJob]
 
     @property
     def off(self) -> str | None:
@@ -240,7 +240,7 @@ class Works:
         reasons = [work.off for work in self.works]
         return None if None in reasons else " ".join(filter(None, reasons))
 
-    async def do(self, turn: Turn) -> None:
+    async def do(self, turn: FinishedTurn) -> None:
         """Do each that is on; one that fails does not keep the others from it."""
         failed: BethinkError | None = None
         for work in self.works:
@@ -254,19 +254,21 @@ class Works:
 
 
 @dataclass(slots=True)
-class BetweenTurns:
+class PostTurnQueue:
     """The turns that wait, of all owners; one of each at a time."""
 
-    work: Work
+    work: PostTurnJob
     _tasks: TaskGroup | None = None
-    _waiting: dict[str, deque[Turn]] = field(default_factory=dict[str, "deque[Turn]"], repr=False)
+    _waiting: dict[str, deque[FinishedTurn]] = field(
+        default_factory=dict[str, "deque[FinishedTurn]"], repr=False
+    )
     _talking: Counter[str] = field(default_factory=Counter[str], repr=False)
     _working: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope], repr=False)
     _limit: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE), repr=False)
     _rested: anyio.Event = field(default_factory=anyio.Event, repr=False)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncGenerator[BetweenTurns]:
+    async def opened(self) -> AsyncGenerator[PostTurnQueue]:
         """Turns are worked on inside."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
@@ -284,7 +286,7 @@ class BetweenTurns:
         if scope := self._working.get(owner):
             scope.cancel()
 
-    def go_on(self, owner: str, turn: Turn | None) -> None:
+    def go_on(self, owner: str, turn: FinishedTurn | None) -> None:
         """An answer has ended; `turn` is what can be worked on of it."""
         self._talking[owner] -= 1
         if not self._talking[owner]:
@@ -348,7 +350,7 @@ class BetweenTurns:
             self._start(owner)
             self._tell()
 
-    async def _attempt(self, turn: Turn) -> None:
+    async def _attempt(self, turn: FinishedTurn) -> None:
         if self.work.off is not None:
             return
         with recorded(_log, "a finished turn could not be looked through"):

@@ -17,9 +17,9 @@ import msgspec
 
 from bethink.agent.audit import TOOL_USES, Ledger
 from bethink.agent.claims import place_of
-from bethink.agent.records import JOURNAL, RUNS, Journal, JournalEntry, Numbered, Run, WaitingCall
-from bethink.agent.request import BOUND_REACHED, Turn
-from bethink.agent.run_options import NO_WISHES, Wishes
+from bethink.agent.records import JOURNAL, RUNS, Journal, JournalEntry, NumberedEvent, Run, WaitingCall
+from bethink.agent.request import BOUND_REACHED, FinishedTurn
+from bethink.agent.run_options import DEFAULT_OPTIONS, RunOptions
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -75,7 +75,7 @@ _log = log("runs")
 
 
 @dataclass(slots=True)
-class Flusher:
+class JournalWriter:
     """The runs of which something is not written yet."""
 
     _dirty: dict[str, Recorder] = field(default_factory=dict[str, "Recorder"], repr=False)
@@ -136,7 +136,7 @@ class Recorder:
     journal: Journal
     hush: ForgetBarrier
     aside: bool = False
-    wishes: Wishes = NO_WISHES
+    wishes: RunOptions = DEFAULT_OPTIONS
     lookup: bool = False
     ledger: Ledger = field(default_factory=Ledger)
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
@@ -262,11 +262,11 @@ class Recorder:
             reason=done.reason,
             waiting=self.run.waiting if waits else (),
             waits_since=self.conversations.clock.now_us() if waits else None,
-            wishes=self.wishes if waits else NO_WISHES,
+            wishes=self.wishes if waits else DEFAULT_OPTIONS,
             usage=tuple(self._usage) if waits else (),
         )
         changes.append(Put(RUNS, ended))
-        last = Numbered(Place(self.journal.place.sequence + 1), done)
+        last = NumberedEvent(Place(self.journal.place.sequence + 1), done)
         await self._write(changes, last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
@@ -287,7 +287,7 @@ class Recorder:
         return self._outside or self.conversation.record.outside
 
     @property
-    def turn(self) -> Turn | None:
+    def turn(self) -> FinishedTurn | None:
         """What was said and answered, once that is stored; None where it is none, or no talk that lasts."""
         if (
             self.aside
@@ -296,7 +296,7 @@ class Recorder:
             or self._last is None
         ):
             return None
-        return Turn(self.principal, self.run.message, self._last.id)
+        return FinishedTurn(self.principal, self.run.message, self._last.id)
 
     def mark_written(self) -> None:
         """What the journal holds now came from the store."""
@@ -340,7 +340,7 @@ class Recorder:
             aside=self.aside,
         )
 
-    async def _write(self, changes: Sequence[Change], *more: Numbered, active_run: str | None) -> None:
+    async def _write(self, changes: Sequence[Change], *more: NumberedEvent, active_run: str | None) -> None:
         async with self._writing:
             if self.run.state != "running":
                 # The end was written while this waited; nothing may be behind it.

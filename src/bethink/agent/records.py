@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.agent.run_options import NO_WISHES, Wishes
+from bethink.agent.run_options import DEFAULT_OPTIONS, RunOptions
 from bethink.events import (
     Event,
     MessageSaved,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bethink.redaction import Redaction
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class NumberedEvent(msgspec.Struct, frozen=True):
     """An event and the reader's place after it."""
 
     place: Place
@@ -84,7 +84,7 @@ class Journal:
         last = self._entries[-1]
         return Place(self.first + len(self._entries) - 1, last.characters if isinstance(last, _Part) else 0)
 
-    def snapshot(self) -> Numbered:
+    def snapshot(self) -> NumberedEvent:
         """The last answer part as it is now, for a reader whose place is not known here."""
         texts = {TextDelta: "", ReasoningDelta: ""}
         for entry in self._entries:
@@ -92,7 +92,7 @@ class Journal:
                 texts[entry.kind] = entry.after(0)
             elif isinstance(entry, TextSoFar):
                 texts = {TextDelta: entry.text, ReasoningDelta: entry.reasoning}
-        return Numbered(self.place, TextSoFar(text=texts[TextDelta], reasoning=texts[ReasoningDelta]))
+        return NumberedEvent(self.place, TextSoFar(text=texts[TextDelta], reasoning=texts[ReasoningDelta]))
 
     def unsaved(self) -> TextSoFar:
         """The text that came after the last message which was saved."""
@@ -108,21 +108,21 @@ class Journal:
                 break
         return TextSoFar(text="".join(texts[TextDelta][::-1]), reasoning="".join(texts[ReasoningDelta][::-1]))
 
-    def read(self, after: Place) -> list[Numbered]:
+    def read(self, after: Place) -> list[NumberedEvent]:
         """Everything behind a place; text as one delta a part. A place before the start reads all."""
         index = max(0, after.sequence - self.first)
-        numbered: list[Numbered] = []
+        numbered: list[NumberedEvent] = []
         for offset, entry in enumerate(self._entries[index:], index):
             sequence = self.first + offset
             seen = after.characters if sequence == after.sequence else 0
             if isinstance(entry, _Part):
                 if text := entry.after(seen):
-                    numbered.append(Numbered(Place(sequence, entry.characters), entry.kind(text=text)))
+                    numbered.append(NumberedEvent(Place(sequence, entry.characters), entry.kind(text=text)))
             elif sequence > after.sequence:
-                numbered.append(Numbered(Place(sequence), entry))
+                numbered.append(NumberedEvent(Place(sequence), entry))
         return numbered
 
-    async def follow(self, after: Place) -> AsyncGenerator[list[Numbered], None]:
+    async def follow(self, after: Place) -> AsyncGenerator[list[NumberedEvent], None]:
         """Everything behind a place in batches, as it comes, until the journal is closed."""
         while True:
             if batch := self.read(after):
@@ -158,16 +158,16 @@ class Journal:
                 waker.set_result(None)
 
 
-def behind(events: list[Numbered], after: Place) -> list[Numbered]:
+def behind(events: list[NumberedEvent], after: Place) -> list[NumberedEvent]:
     """What of numbered events lies behind a place; a delta that reaches across it is cut."""
-    kept: list[Numbered] = []
+    kept: list[NumberedEvent] = []
     for numbered in events:
         place, event = numbered.place, numbered.event
         if place <= after:
             continue
         if place.sequence == after.sequence and isinstance(event, TextDelta | ReasoningDelta):
             event = type(event)(text=event.text[-(place.characters - after.characters) :])
-        kept.append(Numbered(place, event))
+        kept.append(NumberedEvent(place, event))
     return kept
 
 
@@ -208,7 +208,7 @@ class Run(Record, frozen=True, kw_only=True):
     waiting: tuple[WaitingCall, ...] = ()
     waits_since: int | None = None
     usage: tuple[Usage, ...] = ()
-    wishes: Wishes = NO_WISHES
+    wishes: RunOptions = DEFAULT_OPTIONS
     brought: bool = False
     audience: str = ""
 
@@ -235,10 +235,10 @@ class JournalEntry(Record, frozen=True, kw_only=True):
 
     run: str
     sequence: int
-    events: tuple[Numbered, ...]
+    events: tuple[NumberedEvent, ...]
 
     @classmethod
-    def of(cls, run: str, events: Sequence[Numbered]) -> JournalEntry:
+    def of(cls, run: str, events: Sequence[NumberedEvent]) -> JournalEntry:
         """The entry of these events, which are one or more; its id sorts as the place of the last does."""
         last = events[-1].place
         return cls(id=f"{run}:{last.sort_key}", run=run, sequence=last.sequence, events=tuple(events))

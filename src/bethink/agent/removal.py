@@ -15,7 +15,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.agent.audit import TOOL_USES
-from bethink.agent.history_match import THREADS, Threads
+from bethink.agent.history_match import THREADS, HistoryMatch
 from bethink.agent.policy import RULES
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
@@ -55,7 +55,7 @@ _log = log("removal")
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class TemporaryExpiry:
     """Lets go of what has passed; runs are made after what calls it."""
 
     runs: Callable[[], Runs]
@@ -70,7 +70,7 @@ class Passing:
         for _ in range(_STEPS):
             if not await runs.purge(principal):
                 break
-        await Threads(runs.conversations, self.keeper).purge(principal)
+        await HistoryMatch(runs.conversations, self.keeper).purge(principal)
         for conversation in await runs.conversations.passed(principal):
             try:
                 await runs.delete_conversation(principal, conversation)
@@ -103,7 +103,7 @@ _NO_FOLDER: Final = "The vault's folder {}: it lies elsewhere, so its files were
 _KEPT_ON: Final = "Something of the owner's was still being written: stop the server, and do this again."
 
 
-class Erased(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedOwner(msgspec.Struct, frozen=True, kw_only=True):
     """What is gone, by counts; it quotes nothing. `left` says what could not be reached."""
 
     owner: str
@@ -112,7 +112,7 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Erasing:
+class OwnerRemoval:
     """Erases what owners have; `data_dir` is where this Bethink keeps all that is its own.
 
     `kept_elsewhere` tells, behind a scrub of the store, what may still hold what was removed.
@@ -132,7 +132,7 @@ class Erasing:
         """How many records of each kind that people know of there are."""
         return {name: await self._store.count(owner, one, {}) for name, one in TOLD.items()}
 
-    async def erase(self, principal: Principal) -> Erased:
+    async def erase(self, principal: Principal) -> RemovedOwner:
         """Erase everything; whoever acts for the owner must have been kept out before.
 
         Cut short, it is done again from the start.
@@ -158,7 +158,7 @@ class Erasing:
             await self.interpreters.wipe(owner)
         await self.vault.purge(owner)
         await self._store.scrub()
-        return Erased(owner=owner, counts=counts, left=(*left, *self.kept_elsewhere()))
+        return RemovedOwner(owner=owner, counts=counts, left=(*left, *self.kept_elsewhere()))
 
     @property
     def _store(self) -> Store:

@@ -121,7 +121,7 @@ class Save(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedCall:
     """A call that waited, and what the owner decided about it."""
 
     call: ToolCall
@@ -131,7 +131,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class FinishedTurn:
     """A finished turn: the ids of what the owner said and of what was answered."""
 
     principal: Principal
@@ -140,7 +140,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """Where a message stands in its conversation."""
 
     branch: int
@@ -155,7 +155,7 @@ class Earlier:
     """
 
     messages: list[Message] = field(default_factory=list["Message"])
-    places: list[Place] = field(default_factory=list[Place])
+    places: list[MessagePlace] = field(default_factory=list[MessagePlace])
     summary: str = ""
     is_whole: bool = True
 
@@ -163,7 +163,7 @@ class Earlier:
 class KeepSummary(Protocol):
     """Keeps a summary of all that was said up to a place on the active line."""
 
-    async def __call__(self, text: str, last: Place) -> None:
+    async def __call__(self, text: str, last: MessagePlace) -> None:
         """Keep it, unless something was forgotten meanwhile."""
         ...
 
@@ -186,14 +186,14 @@ class RunRequest:
     message: str
     messages: list[Message]
     save: Save
-    decided: Sequence[Decided] = ()
+    decided: Sequence[DecidedCall] = ()
     recalled: tuple[Recalled, ...] = ()
     outside: bool = False
     forgotten: Forgotten | None = None
     labels: Labels = field(default_factory=Labels)
     spent: Spent = field(default_factory=Spent)
     summary: str = ""
-    places: list[Place] = field(default_factory=list["Place"])
+    places: list[MessagePlace] = field(default_factory=list["MessagePlace"])
     is_whole: bool = True
     keep_summary: KeepSummary | None = None
     sealed: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bethink.agent.history_match import THREADS, Thread
-from bethink.agent.run_options import Fork
+from bethink.agent.run_options import BranchPoint
 from bethink.conversations import MESSAGES
 from bethink.errors import UnknownId
 from bethink.events import (
@@ -86,7 +86,7 @@ class Responses:
         kept = await self.get(principal, run)
         await self.stored.conversations.store.commit(principal.owner, [Delete(THREADS, kept.id)])
 
-    async def behind(self, principal: Principal, run: str) -> str | Fork:
+    async def behind(self, principal: Principal, run: str) -> str | BranchPoint:
         """Where a conversation goes on behind a response.
 
         Raises:
@@ -99,7 +99,7 @@ class Responses:
             # Nothing can have been said after it: it is the one that its conversation waits for.
             return kept.conversation
         said = await self._said(principal, record)
-        return Fork(kept.conversation, said[-1].id, "behind") if said else kept.conversation
+        return BranchPoint(kept.conversation, said[-1].id, "behind") if said else kept.conversation
 
     async def brought(self, principal: Principal, record: Run) -> Sequence[StoredMessage]:
         """What a run's request brought: the owner's message, or what a client's functions returned."""

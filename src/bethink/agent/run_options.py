@@ -30,7 +30,7 @@ _PAGE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Fork:
+class BranchPoint:
     """A place in a conversation, by a message's id on any branch.
 
     `edit` says something else in place of that message of the owner; `behind`
@@ -44,7 +44,7 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class LoadedBranchPoint:
     """A fork whose message was read; for `again` it is the owner's that is answered."""
 
     stored: StoredMessage
@@ -65,7 +65,9 @@ class Parting:
                 assert_never(self.way)
 
 
-async def parting(conversations: Conversations, principal: Principal, fork: Fork) -> Parting:
+async def load_branch_point(
+    conversations: Conversations, principal: Principal, fork: BranchPoint
+) -> LoadedBranchPoint:
     """The fork, with its message read.
 
     Raises:
@@ -78,7 +80,7 @@ async def parting(conversations: Conversations, principal: Principal, fork: Fork
         raise BadInput(message)
     if fork.way == "again":
         stored = await _answered(conversations, principal, stored)
-    return Parting(stored, fork.way)
+    return LoadedBranchPoint(stored, fork.way)
 
 
 async def _answered(
@@ -102,7 +104,7 @@ def attachments_of(message: Message) -> tuple[Attachment, ...]:
     return message.attachments if isinstance(message, UserMessage) else ()
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How one run is to go. Kept while it waits for an approval, so that it goes on as it began.
 
     `model` is one of `Models.names`, None the usual one. `system` stands behind
@@ -123,7 +125,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_output_tokens: int | None = None
     options: Options = NO_OPTIONS
 
-    def without(self, gone: Redaction) -> Wishes:
+    def without(self, gone: Redaction) -> RunOptions:
         """The wishes with nothing of what is forgotten."""
         system, _ = gone.cut(self.system, close=True)
         tools = tuple(
@@ -135,7 +137,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class RunResources:
     """What a door brings for one run, and what ends with it: never stored.
 
     `tools` stand beside Bethink's own, and before those of the same name. Of its
@@ -149,5 +151,5 @@ class Brought:
     remembers: bool = False
 
 
-NO_WISHES = Wishes()
-NOTHING = Brought()
+DEFAULT_OPTIONS = RunOptions()
+NO_RESOURCES = RunResources()

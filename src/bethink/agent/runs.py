@@ -15,12 +15,19 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from bethink.agent.approvals import Deciding
+from bethink.agent.approvals import Approvals
 from bethink.agent.client_tools import open_calls, results_of
 from bethink.agent.post_turn import is_lookup
-from bethink.agent.recorder import Flusher
-from bethink.agent.run_options import NO_WISHES, NOTHING, Fork, Parting, attachments_of, parting
-from bethink.agent.start import Beginning, Opening
+from bethink.agent.recorder import JournalWriter
+from bethink.agent.run_options import (
+    DEFAULT_OPTIONS,
+    NO_RESOURCES,
+    BranchPoint,
+    LoadedBranchPoint,
+    attachments_of,
+    load_branch_point,
+)
+from bethink.agent.start import RunOpening, RunStarter
 from bethink.agent.stored_runs import StoredRuns
 from bethink.conversations import checked_content
 from bethink.errors import BethinkError, Busy
@@ -34,15 +41,15 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from bethink.agent.approvals import Choice
+    from bethink.agent.approvals import ApprovalChoice
     from bethink.agent.audit import Audit
     from bethink.agent.commands import Commands
-    from bethink.agent.policy import Rules
+    from bethink.agent.policy import ToolRules
     from bethink.agent.recorder import Recorder
-    from bethink.agent.records import Numbered
-    from bethink.agent.request import RunRequest, Turn, Watched
-    from bethink.agent.run_options import Brought, Wishes
-    from bethink.agent.start import Begun, Loops
+    from bethink.agent.records import NumberedEvent
+    from bethink.agent.request import FinishedTurn, RunRequest, Watched
+    from bethink.agent.run_options import RunOptions, RunResources
+    from bethink.agent.start import LoopFactory, StartedRun
     from bethink.bus import Bus
     from bethink.clock import Ids
     from bethink.conversations import Conversations
@@ -54,7 +61,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Tally:
+class RunMetrics:
     """Counts that only grow.
 
     `ended` is by reason, `tool_calls` by tool and outcome (an error's code, or
@@ -86,7 +93,7 @@ _HUSH_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class RunSignals:
     """What the processes that share the data tell one another of runs."""
 
     bus: Bus
@@ -170,41 +177,41 @@ class Runs:
     announcements: Announcements
     bus: Bus
     commands: Commands
-    rules: Rules
+    rules: ToolRules
     files: Files
-    loops: Loops
+    loops: LoopFactory
     audit: Audit
     max_run_s: float
     max_message_chars: int
     max_wait_s: float
     on_start: Callable[[str], None] = lambda _owner: None
-    on_end: Callable[[str, Turn | None], None] = lambda _owner, _turn: None
+    on_end: Callable[[str, FinishedTurn | None], None] = lambda _owner, _turn: None
     on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
     watched: Watched = lambda _principal, _end: nullcontext()
     warnings: Callable[[], Sequence[Warned]] = tuple
     admit: Callable[[Principal, int], None] = lambda _principal, _running: None
     shades: Shades = no_shade
     kept_back: KeptBack = nothing_kept_back
-    tally: Tally = field(default_factory=Tally, repr=False)
+    tally: RunMetrics = field(default_factory=RunMetrics, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
-    deciding: Deciding = field(init=False, repr=False)
-    beginning: Beginning = field(init=False, repr=False)
-    _elsewhere: Elsewhere = field(init=False, repr=False)
+    deciding: Approvals = field(init=False, repr=False)
+    beginning: RunStarter = field(init=False, repr=False)
+    _elsewhere: RunSignals = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
     _begun: Counter[str] = field(default_factory=Counter[str], repr=False)
-    _flusher: Flusher = field(default_factory=Flusher, repr=False)
+    _flusher: JournalWriter = field(default_factory=JournalWriter, repr=False)
 
     def __post_init__(self) -> None:
         stored = StoredRuns(
             self.conversations, self.announcements, self.bus, self._live.__contains__, self.max_wait_s
         )
-        deciding = Deciding(stored, self.loops.toolbox, self.rules, self._go_on)
-        beginning = Beginning(stored, self.commands, self.loops, self.shades, self.kept_back)
+        deciding = Approvals(stored, self.loops.toolbox, self.rules, self._go_on)
+        beginning = RunStarter(stored, self.commands, self.loops, self.shades, self.kept_back)
         object.__setattr__(self, "beginning", beginning)
         object.__setattr__(self, "stored", stored)
         object.__setattr__(self, "deciding", deciding)
-        object.__setattr__(self, "_elsewhere", Elsewhere(self.bus, self.conversations.new_id))
+        object.__setattr__(self, "_elsewhere", RunSignals(self.bus, self.conversations.new_id))
 
     @property
     def live(self) -> int:
@@ -233,17 +240,17 @@ class Runs:
     async def start(
         self,
         principal: Principal,
-        conversation: str | Fork,
+        conversation: str | BranchPoint,
         content: str | None,
         *,
         files: Sequence[str] | None = None,
-        wishes: Wishes = NO_WISHES,
-        brought: Brought = NOTHING,
+        wishes: RunOptions = DEFAULT_OPTIONS,
+        brought: RunResources = NO_RESOURCES,
     ) -> str:
         """Begin to answer; the message is durable when the run's id comes back.
 
         `files` are ids of the conversation's files to which the message speaks; for
-        an edit that names none, those of the message that it replaces. A `Fork` begins
+        an edit that names none, those of the message that it replaces. A `BranchPoint` begins
         on another branch; the one that answers again needs no `content`. Calls that
         still wait for an approval are taken as rejected.
 
@@ -254,18 +261,18 @@ class Runs:
             BadInput: the message is empty or too long, or a tool of the client's cannot be offered.
         """
         with self._place(principal):
-            fork: Parting | None = None
-            if isinstance(conversation, Fork):
-                fork = await parting(self.conversations, principal, conversation)
+            fork: LoadedBranchPoint | None = None
+            if isinstance(conversation, BranchPoint):
+                fork = await load_branch_point(self.conversations, principal, conversation)
                 conversation = conversation.conversation
             if fork is not None and fork.way == "again":
-                opening = Opening(fork.stored.id, [], wishes, brought, fork)
+                opening = RunOpening(fork.stored.id, [], wishes, brought, fork)
             else:
                 attached = await self.files.attachments(principal, conversation, files or ())
                 if fork is not None and fork.way == "edit" and files is None:
                     attached = attachments_of(fork.stored.message)
                 said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
-                opening = Opening(self.conversations.new_id(), [said], wishes, brought, fork)
+                opening = RunOpening(self.conversations.new_id(), [said], wishes, brought, fork)
             return self._launch(await self.beginning.new(principal, conversation, opening))
 
     async def answer(
@@ -274,8 +281,8 @@ class Runs:
         conversation: str,
         results: Sequence[ToolMessage],
         *,
-        wishes: Wishes = NO_WISHES,
-        brought: Brought = NOTHING,
+        wishes: RunOptions = DEFAULT_OPTIONS,
+        brought: RunResources = NO_RESOURCES,
     ) -> str:
         """Go on with what a client's tools answered, in a run of its own; its id.
 
@@ -287,12 +294,12 @@ class Runs:
         with self._place(principal):
             asked = await open_calls(self.conversations, principal, conversation)
             told = results_of(asked, results, self.max_message_chars)
-            opening = Opening(asked.message, told, wishes, brought)
+            opening = RunOpening(asked.message, told, wishes, brought)
             return self._launch(await self.beginning.new(principal, conversation, opening))
 
     async def follow(
         self, principal: Principal, run: str, after: Place | None = None
-    ) -> AsyncGenerator[list[Numbered], None]:
+    ) -> AsyncGenerator[list[NumberedEvent], None]:
         """The run's events behind a place in batches, as they come, until its end.
 
         A reader whose place is not known here gets the text so far first.
@@ -372,9 +379,15 @@ class Runs:
         self.on_delete(principal.owner, conversation)
 
     async def decide(
-        self, principal: Principal, run: str, *, call: str, choice: Choice, brought: Brought = NOTHING
+        self,
+        principal: Principal,
+        run: str,
+        *,
+        call: str,
+        choice: ApprovalChoice,
+        brought: RunResources = NO_RESOURCES,
     ) -> bool:
-        """See `Deciding.decide`."""
+        """See `Approvals.decide`."""
         return await self.deciding.decide(principal, run, call=call, choice=choice, brought=brought)
 
     def _here(self, owner: str, run: str) -> _Live | None:
@@ -415,7 +428,7 @@ class Runs:
         except TimeoutError as error:
             raise Busy from error
 
-    async def _go_on(self, principal: Principal, run: str, brought: Brought) -> None:
+    async def _go_on(self, principal: Principal, run: str, brought: RunResources) -> None:
         """Run a decided run to its end.
 
         Raises:
@@ -423,7 +436,7 @@ class Runs:
         """
         self._launch(await self.beginning.decided(principal, run, brought))
 
-    def _launch(self, begun: Begun) -> str:
+    def _launch(self, begun: StartedRun) -> str:
         recorder, request = begun.recorder, begun.request
         request.heed(recorder.hush)
         request.sealed = recorder.sealed

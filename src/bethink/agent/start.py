@@ -14,8 +14,8 @@ from bethink.agent.loop import Loop
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Journal, Run
 from bethink.agent.request import Earlier, RunRequest
-from bethink.agent.run_options import NOTHING
-from bethink.agent.summaries import Keeping
+from bethink.agent.run_options import NO_RESOURCES
+from bethink.agent.summaries import SummaryWriter
 from bethink.errors import Conflict
 from bethink.events import Place, RunStarted
 from bethink.forgetting.barrier import ForgetBarrier
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
     from bethink.agent.request import Bounds
-    from bethink.agent.run_options import Brought, Parting, Wishes
+    from bethink.agent.run_options import LoadedBranchPoint, RunOptions, RunResources
     from bethink.agent.stored_runs import StoredRuns
     from bethink.agent.summaries import Summaries
     from bethink.agent.toolbox import Toolbox
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Loops:
+class LoopFactory:
     """The parts of all loops."""
 
     models: Models
@@ -56,7 +56,7 @@ class Loops:
     bounds: Bounds
     summaries: Summaries | None = None
 
-    def of(self, wishes: Wishes, brought: Brought, kept_back: Sequence[str] = ()) -> Loop | None:
+    def of(self, wishes: RunOptions, brought: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
         """The loop of a run; None where no model is set. `kept_back` is what its model is asked not to tell.
 
         Raises:
@@ -75,7 +75,7 @@ class Loops:
             first_call=wishes.first_call,
         )
 
-    def toolbox(self, wishes: Wishes, brought: Brought) -> Toolbox:
+    def toolbox(self, wishes: RunOptions, brought: RunResources) -> Toolbox:
         """The tools of a run: the client's, those that its door brought, then Bethink's own.
 
         Raises:
@@ -99,7 +99,7 @@ class Loops:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class RunOpening:
     """What a new run is to begin with.
 
     `said` is the owner's message, or what a client's tools answered; the run
@@ -109,13 +109,13 @@ class Opening:
 
     message: str
     said: Sequence[UserMessage | ToolMessage]
-    wishes: Wishes
-    brought: Brought
-    fork: Parting | None = None
+    wishes: RunOptions
+    brought: RunResources
+    fork: LoadedBranchPoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedRun:
     """A run that is stored and has still to be driven."""
 
     recorder: Recorder
@@ -124,7 +124,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class RunStarter:
     """Begins runs, and those that go on.
 
     `shades` says what each reader is not told of what was said, `kept_back` what a model is asked
@@ -133,12 +133,12 @@ class Beginning:
 
     stored: StoredRuns
     commands: Commands
-    loops: Loops
+    loops: LoopFactory
     shades: Shades = field(default=no_shade, repr=False)
     kept_back: KeptBack = field(default=nothing_kept_back, repr=False)
 
     @retry_conflicts
-    async def new(self, principal: Principal, conversation: str, opening: Opening) -> Begun:
+    async def new(self, principal: Principal, conversation: str, opening: RunOpening) -> StartedRun:
         """A run of its own; what is said at its start is stored. Calls that still wait are rejected.
 
         Raises:
@@ -168,7 +168,7 @@ class Beginning:
             process=self.stored.bus.process,
             started_at=conversations.clock.now_us(),
             audience=principal.door,
-            brought=opening.brought is not NOTHING,
+            brought=opening.brought is not NO_RESOURCES,
         )
         first = opening.said[0] if opening.said else None
         command = None
@@ -182,7 +182,7 @@ class Beginning:
         messages = [*earlier.messages, *opening.said]
         request = RunRequest(reader, conversation, run.id, run.message, messages, recorder.save)
         request.outside = recorder.outside
-        request.begin_behind(earlier, Keeping(recorder) if earlier == known else None)
+        request.begin_behind(earlier, SummaryWriter(recorder) if earlier == known else None)
         started = RunStarted(
             run=run.id,
             conversation=conversation,
@@ -192,9 +192,9 @@ class Beginning:
         )
         recorder.take(started)
         events = self.commands.run(request, command) if command else self._events(request, loop)
-        return Begun(recorder, request, events)
+        return StartedRun(recorder, request, events)
 
-    async def decided(self, principal: Principal, run: str, brought: Brought) -> Begun:
+    async def decided(self, principal: Principal, run: str, brought: RunResources) -> StartedRun:
         """A run that waited, going on with what was decided.
 
         Raises:
@@ -237,8 +237,8 @@ class Beginning:
             decided=decided_calls(record),
             outside=held.record.outside,
         )
-        request.begin_behind(earlier, Keeping(recorder) if earlier == known else None)
-        return Begun(recorder, request, self._events(request, loop))
+        request.begin_behind(earlier, SummaryWriter(recorder) if earlier == known else None)
+        return StartedRun(recorder, request, self._events(request, loop))
 
     def _events(self, request: RunRequest, loop: Loop | None) -> AsyncGenerator[Event, None]:
         return self.commands.no_model() if loop is None else loop.run(request)
@@ -260,7 +260,7 @@ async def _filtered(earlier: Earlier, shade: ReaderFilter | None) -> Earlier:
     return replace(earlier, messages=messages, summary=summary)
 
 
-def wished_in(held: Conversation, wishes: Wishes, brought: Brought) -> Wishes:
+def wished_in(held: Conversation, wishes: RunOptions, brought: RunResources) -> RunOptions:
     """What a run in the conversation is to have: the caller's wishes, else the conversation's own.
 
     A temporary one is without memory, whatever the caller wishes; but for a door

@@ -16,9 +16,8 @@ from bethink.agent.answer import unlabelled
 from bethink.agent.context import unknown_outcome
 from bethink.agent.history_match import THREADS
 from bethink.agent.recorder import Recorder
-from bethink.agent.records import JOURNAL, RUNS, Journal, Numbered, Run, behind
-from bethink.agent.request import Earlier
-from bethink.agent.request import Place as Spot
+from bethink.agent.records import JOURNAL, RUNS, Journal, NumberedEvent, Run, behind
+from bethink.agent.request import Earlier, MessagePlace
 from bethink.agent.toolbox import ORPHANED, late, orphaned, rejected
 from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
@@ -101,7 +100,7 @@ class StoredRuns:
         is_whole = before == least or not found or found[0].position <= least
         return Earlier(
             [unlabelled(one.message) for one in found],
-            [Spot(one.branch, one.position) for one in found],
+            [MessagePlace(one.branch, one.position) for one in found],
             summary.message.content if summary and is_whole else "",
             is_whole,
         )
@@ -126,9 +125,9 @@ class StoredRuns:
             None,
         )
 
-    async def events(self, principal: Principal, run: str, after: Place) -> list[Numbered]:
+    async def events(self, principal: Principal, run: str, after: Place) -> list[NumberedEvent]:
         """The run's stored events behind a place."""
-        found: list[Numbered] = []
+        found: list[NumberedEvent] = []
         scan = Scan(JOURNAL, {"run": run}, order="sequence", low=after.sequence, limit=_PAGE)
         async for page in pages_of(self.conversations.store, principal.owner, scan):
             found += behind([numbered for item in page for numbered in item.record.events], after)
@@ -136,7 +135,7 @@ class StoredRuns:
 
     async def follow(
         self, principal: Principal, run: str, after: Place
-    ) -> AsyncGenerator[list[Numbered], None]:
+    ) -> AsyncGenerator[list[NumberedEvent], None]:
         """The run's stored events behind a place, as another process adds to them, until its end.
 
         Raises:
@@ -332,13 +331,13 @@ class StoredRuns:
                 break
         return []
 
-    async def _last(self, principal: Principal, record: Run) -> list[Numbered]:
+    async def _last(self, principal: Principal, record: Run) -> list[NumberedEvent]:
         """What a reader gets whose place is not known any more: the text as it is, and the end."""
         journal = Journal()
         for numbered in await self.events(principal, record.id, Place(0)):
             journal.append(numbered.event)
         end = journal.place
         return [
-            Numbered(end, journal.snapshot().event),
-            Numbered(end, RunDone(reason=record.reason or "interrupted")),
+            NumberedEvent(end, journal.snapshot().event),
+            NumberedEvent(end, RunDone(reason=record.reason or "interrupted")),
         ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from bethink.agent.audit import ToolUse
 from bethink.agent.loop import Loop
 from bethink.agent.policy import Policy, Verdict
-from bethink.agent.records import Numbered
+from bethink.agent.records import NumberedEvent
 from bethink.agent.request import RunRequest
 from bethink.errors import NotAllowed
 from bethink.events import (
@@ -36,7 +36,7 @@ from bethink.events import (
 )
 from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import Message, UserMessage
-from bethink.tool import Call, Delegated
+from bethink.tool import Call, SubagentResult
 from bethink.tools.memory_agent import sources
 
 if TYPE_CHECKING:
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
     from bethink.llm import Llm
     from bethink.llm.settled import Way
     from bethink.principal import Principal
-    from bethink.tool import Errand, Tool, ToolContext
+    from bethink.tool import SubagentTask, Tool, ToolContext
     from bethink.tools.memory_agent import MemoryAgent
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class MemoryQuestions:
     """Sends the memory agent."""
 
-    delegating: Delegating
+    delegating: SubagentRunner
     agent: MemoryAgent
 
-    async def ask(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> Delegated:
+    async def ask(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentResult:
         """What it answers.
 
         Raises:
@@ -74,7 +74,7 @@ class Asking:
 
     async def follow(
         self, principal: Principal, question: str, filters: Sequence[str] = ()
-    ) -> AsyncGenerator[list[Numbered], None]:
+    ) -> AsyncGenerator[list[NumberedEvent], None]:
         """What happens until the answer, each event as it comes; before the end the pages that it read.
 
         Raises:
@@ -82,14 +82,14 @@ class Asking:
             BadInput: there is no question, or it is too long.
         """
         errand = await self.agent.errand(principal, question, filters)
-        gathered, number = Gathered(), 0
+        gathered, number = SubagentTranscript(), 0
         async with aclosing(self.delegating.events(principal, errand)) as events:
             async for event in events:
                 gathered.take(event)
                 told: list[Event] = [event]
                 if isinstance(event, RunDone) and (read := sources(gathered.outcome())):
                     told = [MemoryUsed(ids=read, marks=()), event]
-                yield [Numbered(Place(number := number + 1), one) for one in told]
+                yield [NumberedEvent(Place(number := number + 1), one) for one in told]
 
 
 _NOT_ASKED: Final = (
@@ -101,7 +101,7 @@ _NESTED: Final = "An agent that a tool sent cannot send another one: do it with 
 
 
 @dataclass(frozen=True, slots=True)
-class Delegating:
+class SubagentRunner:
     """Does errands. `find` gives the model that one wants; `tools` may be given beside the toolbox's."""
 
     toolbox: Toolbox
@@ -115,10 +115,10 @@ class Delegating:
     audit: Audit
     tools: Callable[[Principal], Sequence[Tool]] = lambda _principal: ()
 
-    async def __call__(self, context: ToolContext, errand: Errand) -> Delegated:
+    async def __call__(self, context: ToolContext, errand: SubagentTask) -> SubagentResult:
         """See `RunAgent`; cancelling the call ends the errand."""
         evidence = context.evidence()
-        gathered = Gathered()
+        gathered = SubagentTranscript()
         events = self.events(
             context.principal,
             errand,
@@ -132,13 +132,13 @@ class Delegating:
                     context.emit(told)
         return gathered.outcome()
 
-    async def run(self, principal: Principal, errand: Errand) -> Delegated:
+    async def run(self, principal: Principal, errand: SubagentTask) -> SubagentResult:
         """What comes of an errand that a door sends itself.
 
         Raises:
             NoModel: there is none to send.
         """
-        gathered = Gathered()
+        gathered = SubagentTranscript()
         async with aclosing(self.events(principal, errand)) as events:
             async for event in events:
                 gathered.take(event)
@@ -147,7 +147,7 @@ class Delegating:
     async def events(
         self,
         principal: Principal,
-        errand: Errand,
+        errand: SubagentTask,
         *,
         within: ToolContext | None = None,
         outside: bool = False,
@@ -202,7 +202,7 @@ class Delegating:
         )
         await self.audit.note(request.principal, use)
 
-    def _toolbox(self, principal: Principal, errand: Errand) -> Toolbox:
+    def _toolbox(self, principal: Principal, errand: SubagentTask) -> Toolbox:
         """The errand's own tools, and no way to send anybody."""
         known = {tool.name: tool for tool in (*self.toolbox.all, *self.tools(principal))}
         chosen = [known[name] for name in errand.tools if name in known]
@@ -229,13 +229,13 @@ class _Unasked(Policy):
         return Verdict("deny", _NOT_ASKED.format(reason=told, tool=call.tool.name))
 
 
-async def _refused(context: ToolContext, errand: Errand) -> Delegated:
+async def _refused(context: ToolContext, errand: SubagentTask) -> SubagentResult:
     del context, errand
     raise NotAllowed(_NESTED)
 
 
 @dataclass(slots=True)
-class Gathered:
+class SubagentTranscript:
     """What an errand's events come to."""
 
     replies: list[str] = field(default_factory=list[str])
@@ -283,10 +283,10 @@ class Gathered:
         if self._thoughts and self._thoughts[-1] != _APART:
             self._thoughts.append(_APART)
 
-    def outcome(self) -> Delegated:
+    def outcome(self) -> SubagentResult:
         """What came of it all."""
         failed = self._failed
-        return Delegated(
+        return SubagentResult(
             reply="".join(self._text).strip(),
             thoughts="".join(self._thoughts).strip(),
             reason=self._reason,

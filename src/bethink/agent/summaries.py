@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.agent.answer import Answer
+from bethink.agent.answer import ModelAnswer
 from bethink.conversations import MESSAGES, SUMMARIES, StoredMessage
 from bethink.errors import Conflict, InvalidResponse, LlmError
 from bethink.events import Usage, Warned
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from bethink.agent.recorder import Recorder
-    from bethink.agent.request import Place, RunRequest
+    from bethink.agent.request import MessagePlace, RunRequest
     from bethink.events import Event
     from bethink.llm import Llm
     from bethink.messages import Message
@@ -131,7 +131,7 @@ class Summaries:
                 messages=(UserMessage(msgspec.json.encode(read).decode()),),
                 max_output_tokens=_OUTPUT_TOKENS,
             )
-            answer = Answer(job=JOB, prices=self.prices)
+            answer = ModelAnswer(job=JOB, prices=self.prices)
             async with aclosing(llm.stream(asked)) as deltas:
                 async for delta in deltas:
                     answer.take(delta)
@@ -180,12 +180,12 @@ def _shown(message: Message, most: int) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class SummaryWriter:
     """Keeps summaries that one run makes."""
 
     recorder: Recorder
 
-    async def __call__(self, text: str, last: Place) -> None:
+    async def __call__(self, text: str, last: MessagePlace) -> None:
         """Keep it, unless something was forgotten meanwhile: then the next run makes another."""
         recorder = self.recorder
         conversations, hush = recorder.conversations, recorder.hush

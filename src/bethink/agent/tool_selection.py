@@ -30,33 +30,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolOffer:
     """The tools that a model is told of in one request, and about how many tokens that takes."""
 
     schemas: tuple[ToolSchema, ...] = ()
     tokens: int = 0
 
 
-NO_TOOLS = Offer()
+NO_TOOLS = ToolOffer()
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ToolSnapshot:
     """All tools as the sources gave them; made anew when one of them gives another tuple."""
 
     given: tuple[Sequence[Tool], ...]
     by_name: Mapping[str, Tool]
-    offer: Offer
-    schemas: Mapping[str, Offer]
+    offer: ToolOffer
+    schemas: Mapping[str, ToolOffer]
 
 
-def known(given: tuple[Sequence[Tool], ...], last: Known | None = None) -> Known:
+def known(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = None) -> ToolSnapshot:
     """All tools; what was worked out in `last` for one that is still there is not worked out again."""
     by_name: dict[str, Tool] = {}
     for one in (one for tools in given for one in tools):
         by_name.setdefault(one.name, one)
 
-    def alone(name: str, tool: Tool) -> Offer:
+    def alone(name: str, tool: Tool) -> ToolOffer:
         if last is not None and last.by_name.get(name) is tool and name in last.schemas:
             return last.schemas[name]
         return _alone(tool)
@@ -64,24 +64,24 @@ def known(given: tuple[Sequence[Tool], ...], last: Known | None = None) -> Known
     single = {name: alone(name, tool) for name, tool in by_name.items()}
     few = [one for name, one in single.items() if name != SEARCH_TOOLS]
     aliases = {alias: one for one in by_name.values() for alias in one.aliases}
-    offer = Offer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
-    return Known(given, aliases | by_name, offer, single)
+    offer = ToolOffer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
+    return ToolSnapshot(given, aliases | by_name, offer, single)
 
 
-def brief(schema: ToolSchema) -> Offer:
+def brief(schema: ToolSchema) -> ToolOffer:
     """The tool as a model with a small window is told of it: by the first sentence alone."""
     first = schema.description.partition("\n\n")[0]
     return _offer(ToolSchema(schema.name, first, _without_descriptions(schema.parameters)))
 
 
-def _alone(tool: Tool) -> Offer:
+def _alone(tool: Tool) -> ToolOffer:
     parameters = tool.parameters if tool.source else _plain(tool.parameters, tool.parameters.get("$defs", {}))
     return _offer(ToolSchema(tool.name, tool.description, parameters))
 
 
-def _offer(schema: ToolSchema) -> Offer:
+def _offer(schema: ToolSchema) -> ToolOffer:
     function = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
-    return Offer(
+    return ToolOffer(
         (schema,), tokens_of_bytes(len(msgspec.json.encode({"type": "function", "function": function})))
     )
 
@@ -134,7 +134,7 @@ _SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ToolRoom:
     """How much of the window tools may take, in tokens: Bethink's `own`, and `all` of them.
 
     In a `brief` one each is described by its first sentence alone.
@@ -145,8 +145,13 @@ class Room:
     brief: bool = False
 
 
-def offered(
-    tools: Sequence[Tool], messages: Sequence[Message], most: int, *, room: Room, size: Callable[[Tool], int]
+def select_tools(
+    tools: Sequence[Tool],
+    messages: Sequence[Message],
+    most: int,
+    *,
+    room: ToolRoom,
+    size: Callable[[Tool], int],
 ) -> list[Tool]:
     """The tools to tell the model of, in their order.
 

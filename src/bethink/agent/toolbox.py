@@ -23,15 +23,24 @@ import anyio
 import msgspec
 from pydantic import BaseModel
 
-from bethink.agent.tool_selection import NO_TOOLS, Known, Offer, Room, brief, known, offered, reads
+from bethink.agent.tool_selection import (
+    NO_TOOLS,
+    ToolOffer,
+    ToolRoom,
+    ToolSnapshot,
+    brief,
+    known,
+    reads,
+    select_tools,
+)
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
 from bethink.events import ApprovalNeeded, ToolFinished, ToolProgress
 from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.per_key import PerKey, Recent
-from bethink.redacting import Redacting
+from bethink.redacting import NumberMask
 from bethink.telemetry import log
-from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, nobody
+from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
 from bethink.visibility.history import Shades, filter_output, no_shade
 
 if TYPE_CHECKING:
@@ -41,7 +50,7 @@ if TYPE_CHECKING:
     from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
-    from bethink.tool import Delegated, Effect, Errand
+    from bethink.tool import Effect, SubagentResult, SubagentTask
 
 
 LATE = "The person did not decide about this call in time. Ask them again if it is still wanted."
@@ -204,7 +213,7 @@ def finish(
 ToolSource = Callable[[], Sequence[Tool]]
 """Gives tools that come and go: the very same sequence for as long as none did."""
 
-Delegate = Callable[[ToolContext, "Errand"], Awaitable["Delegated"]]
+Delegate = Callable[[ToolContext, "SubagentTask"], Awaitable["SubagentResult"]]
 """Does an errand for a call."""
 
 _MAX_NAME_CHARS = 80
@@ -263,11 +272,11 @@ class Toolbox:
     enabled: bool = True
     most: int = 30
     keeper: SecretBox | None = field(default=None, repr=False)
-    redacting: Redacting = field(default_factory=Redacting)
+    redacting: NumberMask = field(default_factory=NumberMask)
     shades: Shades = field(default=no_shade, repr=False)
     delegate: Delegate | None = field(default=None, repr=False)
     _limits: Limits = field(init=False, repr=False)
-    _now: Known = field(init=False, repr=False)
+    _now: ToolSnapshot = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_limits", Limits(self.concurrency))
@@ -275,7 +284,7 @@ class Toolbox:
 
     def for_run(self, first: Sequence[Tool], keeps: Callable[[Tool], bool]) -> Toolbox:
         """The toolbox of one run: `first`, then of this one's tools those that it `keeps`, now and later."""
-        kept: list[tuple[Known, Sequence[Tool]]] = []
+        kept: list[tuple[ToolSnapshot, Sequence[Tool]]] = []
 
         def mine() -> Sequence[Tool]:
             if not self.enabled:
@@ -295,33 +304,33 @@ class Toolbox:
         return [tool for name, tool in self._known.by_name.items() if tool.name == name]
 
     @property
-    def offer(self) -> Offer:
+    def offer(self) -> ToolOffer:
         """All tools but the search for tools, as a model is told of them while they are few."""
         return self._known.offer if self.enabled else NO_TOOLS
 
-    def alone(self, *names: str) -> Offer:
+    def alone(self, *names: str) -> ToolOffer:
         """These of the tools, as a model is told of them; one that is not there any more is left out."""
         chosen = [one for name in names if (one := self._known.schemas.get(name)) is not None]
-        return Offer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
+        return ToolOffer(tuple(one.schemas[0] for one in chosen), sum(one.tokens for one in chosen))
 
-    def offer_in(self, messages: Sequence[Message], principal: Principal, room: Room) -> Offer:
-        """The tools that a model is told of at this point of a conversation (`offered`)."""
+    def offer_in(self, messages: Sequence[Message], principal: Principal, room: ToolRoom) -> ToolOffer:
+        """The tools that a model is told of at this point of a conversation (`select_tools`)."""
         now = self._known
         if not self.enabled:
             return NO_TOOLS
         shown = {name: brief(one.schemas[0]) if room.brief else one for name, one in now.schemas.items()}
         tools = [tool for tool in self.all if "read" in principal.rights or not reads(tool)]
-        chosen = offered(tools, messages, self.most, room=room, size=lambda one: shown[one.name].tokens)
+        chosen = select_tools(tools, messages, self.most, room=room, size=lambda one: shown[one.name].tokens)
         offers = [shown[tool.name] for tool in chosen]
-        return Offer(tuple(one.schemas[0] for one in offers), sum(one.tokens for one in offers))
+        return ToolOffer(tuple(one.schemas[0] for one in offers), sum(one.tokens for one in offers))
 
-    def has_unreviewed(self, offer: Offer) -> bool:
+    def has_unreviewed(self, offer: ToolOffer) -> bool:
         """Whether what a model is told of these tools holds words from outside that nobody has accepted."""
         by_name = self._known.by_name
         return any((tool := by_name.get(one.name)) is not None and tool.unreviewed for one in offer.schemas)
 
     @property
-    def _known(self) -> Known:
+    def _known(self) -> ToolSnapshot:
         given = (self.tools, *(source() for source in self.sources))
         last = self._now.given
         if len(last) != len(given) or any(one is not other for one, other in zip(last, given, strict=True)):
@@ -471,7 +480,7 @@ class Toolbox:
             queue.put_nowait(event)
 
         own = replace(context, call=prepared.call.id, emit=emit)
-        own = replace(own, run_agent=partial(self.delegate, own) if self.delegate else nobody)
+        own = replace(own, run_agent=partial(self.delegate, own) if self.delegate else no_subagent)
         duration_ms = 0.0
         # Not of the tool: what this module itself says in its place.
         is_ours = False

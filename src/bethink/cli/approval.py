@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.cli.terminal import exact
 from bethink.errors import BadInput, UnknownId
 
@@ -65,11 +65,11 @@ def _decide(session: Session, screen: Screen, *, run: str, call: WaitingCall) ->
             answer = None
         match answer and answer.strip().lower():
             case "y" | "yes":
-                return _send(session, run, call=call.call, choice=Choice("approve"))
+                return _send(session, run, call=call.call, choice=ApprovalChoice("approve"))
             case "a" | "always" if not call.final:
-                return _send(session, run, call=call.call, choice=Choice("approve", always=True))
+                return _send(session, run, call=call.call, choice=ApprovalChoice("approve", always=True))
             case "n" | "no":
-                return _send(session, run, call=call.call, choice=Choice("reject"))
+                return _send(session, run, call=call.call, choice=ApprovalChoice("reject"))
             case "e" | "edit":
                 if _edit(session, screen, run=run, call=call):
                     return True
@@ -79,7 +79,7 @@ def _decide(session: Session, screen: Screen, *, run: str, call: WaitingCall) ->
                 screen.note("Answer y, n, e or l." if call.final else "Answer y, a, n, e or l.")
 
 
-def _send(session: Session, run: str, *, call: str, choice: Choice) -> bool:
+def _send(session: Session, run: str, *, call: str, choice: ApprovalChoice) -> bool:
     session.call(session.app.runs.decide, session.principal, run, call=call, choice=choice)
     return True
 
@@ -94,7 +94,7 @@ def _edit(session: Session, screen: Screen, *, run: str, call: WaitingCall) -> b
             session.principal,
             run,
             call=call.call,
-            choice=Choice("edit", arguments),
+            choice=ApprovalChoice("edit", arguments),
         )
     except msgspec.MsgspecError as error:
         screen.note(f"These are no arguments: {error}. Give one JSON object.", "red")

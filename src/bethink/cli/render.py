@@ -35,7 +35,7 @@ from bethink.events import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
     from bethink.cli.terminal import Screen
     from bethink.events import ClaimKind, Place, Recalled, StopReason
 
@@ -97,7 +97,7 @@ class Outcome:
             return exit_of_code(self.code)
         return _EXITS.get(self.reason, Exit.FAILED)
 
-    def take(self, numbered: Numbered) -> None:
+    def take(self, numbered: NumberedEvent) -> None:
         """See one event."""
         self.place = numbered.place
         match numbered.event:
@@ -112,7 +112,7 @@ class Outcome:
 class Renderer(Protocol):
     """A way to show events."""
 
-    def show(self, numbered: Numbered) -> None:
+    def show(self, numbered: NumberedEvent) -> None:
         """Show one event."""
         ...
 
@@ -123,7 +123,7 @@ class JsonLines:
 
     screen: Screen
 
-    def show(self, numbered: Numbered) -> None:
+    def show(self, numbered: NumberedEvent) -> None:
         """Print the event."""
         event = msgspec.to_builtins(numbered.event)
         self.screen.line(msgspec.json.encode({"place": str(numbered.place), **event}).decode())
@@ -145,7 +145,7 @@ class Words:
     _running: dict[str, ToolRequested] = field(default_factory=dict[str, ToolRequested])
     _waiting: dict[str, str] = field(default_factory=dict[str, str])
 
-    def show(self, numbered: Numbered) -> None:
+    def show(self, numbered: NumberedEvent) -> None:
         """Show one event."""
         event = numbered.event
         if self._reasoning and not isinstance(event, ReasoningDelta):

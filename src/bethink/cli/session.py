@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
     from bethink.app import App
     from bethink.events import Place
     from bethink.principal import Principal
@@ -51,7 +51,7 @@ class Session:
         """Have `function` run on the app's loop; nobody waits for it. Safe in a signal's handler."""
         self._portal.start_task_soon(partial(function, *args, **kwargs))
 
-    def follow(self, run: str, after: Place | None = None) -> Generator[list[Numbered]]:
+    def follow(self, run: str, after: Place | None = None) -> Generator[list[NumberedEvent]]:
         """The run's events behind a place in batches, as they come, until its end.
 
         Raises:
@@ -60,10 +60,10 @@ class Session:
         yield from self.streamed(partial(self.app.runs.follow, self.principal, run, after))
 
     def streamed(
-        self, begin: Callable[[], AsyncGenerator[list[Numbered], None]]
-    ) -> Generator[list[Numbered]]:
+        self, begin: Callable[[], AsyncGenerator[list[NumberedEvent], None]]
+    ) -> Generator[list[NumberedEvent]]:
         """What `begin` begins to yield, as it comes; leaving it ends it."""
-        batches: SimpleQueue[list[Numbered] | None] = SimpleQueue()
+        batches: SimpleQueue[list[NumberedEvent] | None] = SimpleQueue()
 
         async def fetch() -> None:
             try:

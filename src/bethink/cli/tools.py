@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from bethink.agent.audit import Called
+    from bethink.agent.audit import LoggedCall
     from bethink.agent.policy import Decision
     from bethink.app import App
     from bethink.cli.commands import Commands
@@ -129,7 +129,7 @@ def _log(session: Session, screen: Screen, options: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _show(screen: Screen, called: Called) -> None:
+def _show(screen: Screen, called: LoggedCall) -> None:
     use = called.use
     outcome = use.error or "ok"
     kinds = ", ".join(f"{count} {kind}" for kind, count in use.redacted.items())
@@ -139,7 +139,7 @@ def _show(screen: Screen, called: Called) -> None:
     screen.line(f"    {_brief(arguments)}")
 
 
-def _moment(called: Called) -> str:
+def _moment(called: LoggedCall) -> str:
     from bethink.clock import to_datetime
 
     return f"{to_datetime(called.use.at):%Y-%m-%dT%H:%M:%SZ}"

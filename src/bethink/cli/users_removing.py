@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.agent.removal import Erasing
+from bethink.agent.removal import OwnerRemoval
 from bethink.cli.exits import Exit
 from bethink.errors import BadInput, UnknownId
 from bethink.principal import Principal
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from bethink.accounts import User
-    from bethink.agent.removal import Erased
+    from bethink.agent.removal import RemovedOwner
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
 
@@ -47,7 +47,7 @@ def remove(session: Session, screen: Screen, options: argparse.Namespace) -> int
     if not _agreed(screen, options, counts):
         screen.note("Nothing was removed.")
         return Exit.OK
-    erased: Erased | None = None
+    erased: RemovedOwner | None = None
     if options.with_data:
         if user is not None:
             # Nobody writes for them any more while everything goes.
@@ -94,9 +94,9 @@ def _typed(screen: Screen) -> str:
     return first
 
 
-def _erasing(session: Session) -> Erasing:
+def _erasing(session: Session) -> OwnerRemoval:
     app = session.app
-    return Erasing(
+    return OwnerRemoval(
         *(app.runs, app.files, app.vault, app.passages, app.ports.interpreters, app.settings.data_dir),
         shares=app.sharing is not None,
         kept_elsewhere=app.forgetting.left,
@@ -115,7 +115,7 @@ def _agreed(screen: Screen, options: argparse.Namespace, counts: dict[str, int])
     return (screen.ask(f"Type {options.name!r} to do it: ") or "").strip() == options.name
 
 
-def _tell(screen: Screen, user: User | None, erased: Erased | None, *, owner: str) -> None:
+def _tell(screen: Screen, user: User | None, erased: RemovedOwner | None, *, owner: str) -> None:
     if screen.is_data:
         told = {"user": user.name if user else None, "owner": owner}
         shown = told if erased is None else {**told, "erased": erased.counts, "left": erased.left}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from bethink.agent.approvals import Choice as Decision
-from bethink.agent.run_options import Brought
+from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.run_options import RunResources
 from bethink.conversations import CONVERSATIONS, MESSAGES, ConversationStart, StoredMessage
 from bethink.dial.attached import Attached
 from bethink.dial.decisions import Decided, decided
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from aidial_sdk.chat_completion import Choice
 
-    from bethink.agent.records import Numbered
-    from bethink.agent.run_options import Wishes
+    from bethink.agent.records import NumberedEvent
+    from bethink.agent.run_options import RunOptions
     from bethink.app import App
     from bethink.dial.core import Core
     from bethink.dial.history import Asked, Past, Seal
@@ -89,7 +89,7 @@ class Answering:
     home: str
     asked: Asked
     seal: Seal
-    wishes: Wishes
+    wishes: RunOptions
     offer: Offer
     open_choice: Callable[[], Choice]
     on_saved: Callable[[Room], Coroutine[None, None, None]]
@@ -147,7 +147,7 @@ class Answering:
             goes_on = await self.house.runs.decide(
                 *(principal, run),
                 call=call.call,
-                choice=Decision("approve" if decision.approves else "reject"),
+                choice=ApprovalChoice("approve" if decision.approves else "reject"),
                 brought=self._brought(),
             )
         if not goes_on:
@@ -171,8 +171,8 @@ class Answering:
             raise RefusedError(self._failed or RunFailed(code="internal", message="Nothing was answered."))
         return telling
 
-    async def _tell_all(self, batches: AsyncGenerator[list[Numbered], None]) -> None:
-        held: list[Numbered] = []
+    async def _tell_all(self, batches: AsyncGenerator[list[NumberedEvent], None]) -> None:
+        held: list[NumberedEvent] = []
         async for batch in batches:
             self.room.place = batch[-1].place
             if any(isinstance(one.event, MemoryChanged) for one in batch):
@@ -294,11 +294,11 @@ class Answering:
     def _conversation(self) -> str:
         return self.room.conversation or ""
 
-    def _brought(self) -> Brought:
+    def _brought(self) -> RunResources:
         keeping = self.room.keeping
         fault = keeping.fault if keeping else None
         tools = [*self.offer.tools, *(self._refusing(fault) if fault else ())]
-        return Brought(llm=self.offer.llm, tools=tools, only=self.offer.only, remembers=True)
+        return RunResources(llm=self.offer.llm, tools=tools, only=self.offer.only, remembers=True)
 
     def _refusing(self, fault: BethinkError) -> list[Tool]:
         names = sorted(tool.name for tool in self.house.toolbox.all if tool.family == "memory")

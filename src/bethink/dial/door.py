@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from bethink.agent.client_tools import choosing
-from bethink.agent.run_options import Wishes
+from bethink.agent.client_tools import with_tool_choice
+from bethink.agent.run_options import RunOptions
 from bethink.dial.answering import Answering, Offer
 from bethink.dial.core import Core, CoreClient
 from bethink.dial.history import Seal, unpack
@@ -131,7 +131,7 @@ class Door:
     def _models(self) -> list[str]:
         return list(dict.fromkeys(name for name in (self.settings.model, *self.settings.models) if name))
 
-    def _wishes(self, asked: Asked) -> Wishes:
+    def _wishes(self, asked: Asked) -> RunOptions:
         """What the client may wish for its run.
 
         Raises:
@@ -143,7 +143,7 @@ class Door:
         for name in ("memory", "tools"):
             if not isinstance(given.get(name, True), bool):
                 raise BadInput(f"{name} of the configuration is true or false.")
-        wishes = Wishes(
+        wishes = RunOptions(
             system="\n\n".join(part for part in (self.system, asked.system) if part),
             memory=self.settings.memory != "off" and given.get("memory", True),
             tools=given.get("tools", True),
@@ -152,7 +152,7 @@ class Door:
             options=asked.options,
             response_format=asked.response_format,
         )
-        return choosing(wishes, asked.tools, asked.tool_choice)
+        return with_tool_choice(wishes, asked.tools, asked.tool_choice)
 
     @property
     def _known(self) -> list[str]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from aidial_sdk.chat_completion import Choice, Stage
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
     from bethink.events import Event
     from bethink.messages import Attachment
 
@@ -98,7 +98,7 @@ class Telling:
     _since: str = ""
     _breaks: bool = False
 
-    async def tell(self, batch: Iterable[Numbered]) -> None:
+    async def tell(self, batch: Iterable[NumberedEvent]) -> None:
         """Show events as they come; deltas of a batch are sent as one."""
         said: list[str] = []
         for numbered in batch:

@@ -15,14 +15,14 @@ import anyio.to_thread
 from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, BethinkError
-from bethink.tool import Errand, ToolContext, ToolOutput, tool
+from bethink.tool import SubagentTask, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.principal import Principal
     from bethink.settings_shapes import VaultSettings
-    from bethink.tool import Delegated, Tool
+    from bethink.tool import SubagentResult, Tool
     from bethink.tools.vault_access import Desk
 
 JOB: Final = "memory-agent"
@@ -57,7 +57,7 @@ class MemoryAgent:
     desk: Desk
     settings: VaultSettings
 
-    async def errand(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> Errand:
+    async def errand(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentTask:
         """What is to be done for a question; `filters` are the owner's own words on what must not be told.
 
         Raises:
@@ -76,7 +76,7 @@ class MemoryAgent:
         prompt = await anyio.to_thread.run_sync(_prompt)
         may_write = "write" in principal.rights
         now, outside = await self._now(principal, may_write=may_write)
-        return Errand(
+        return SubagentTask(
             job=JOB,
             system=f"{prompt}\n\n{now}",
             task=question,
@@ -106,7 +106,7 @@ class MemoryAgent:
         quoted = "\n".join(f"    {line}" for line in cut.splitlines())
         return "\n".join((*lines, "", quoted)), page.untrusted
 
-    def output(self, done: Delegated) -> ToolOutput:
+    def output(self, done: SubagentResult) -> ToolOutput:
         """What the tool answers."""
         text = done.reply or done.failure or self.stopped(done)
         read = sources(done)
@@ -121,7 +121,7 @@ class MemoryAgent:
             untrusted=done.untrusted,
         )
 
-    def stopped(self, done: Delegated) -> str:
+    def stopped(self, done: SubagentResult) -> str:
         """Why there is no reply, as a sentence."""
         if done.reason == "max_steps":
             return _TURNS.format(turns=self.settings.agent_turns)
@@ -162,7 +162,7 @@ def agent_tool(agent: MemoryAgent, timeout_s: float) -> Tool:
     return use_memory_agent
 
 
-def sources(done: Delegated) -> tuple[str, ...]:
+def sources(done: SubagentResult) -> tuple[str, ...]:
     """The pages that were read for an answer, by their paths."""
     return done.sources(_OPENING)
 

@@ -28,14 +28,14 @@ _log = log("plugins")
 
 
 @dataclass(frozen=True, slots=True)
-class Plugged:
+class LoadedPlugins:
     """What was loaded, and in words what could not be."""
 
     tools: tuple[Tool, ...] = ()
     faults: tuple[str, ...] = ()
 
 
-def plugged_in(names: Sequence[str], folder: Path | None) -> Plugged:
+def load_plugins(names: Sequence[str], folder: Path | None) -> LoadedPlugins:
     """The tools of the named entry points and of a folder's files; None where its files stay out."""
     tools: list[Tool] = []
     faults: list[str] = []
@@ -49,7 +49,7 @@ def plugged_in(names: Sequence[str], folder: Path | None) -> Plugged:
         _load(f"{FOLDER}/{path.name}", partial(_module, path), (tools, faults))
     for fault in faults:
         _log.error("%s", fault)
-    return Plugged(tuple(tools), tuple(faults))
+    return LoadedPlugins(tuple(tools), tuple(faults))
 
 
 def _load(source: str, load: Callable[[], object], into: tuple[list[Tool], list[str]]) -> None:

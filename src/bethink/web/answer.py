@@ -41,7 +41,7 @@ from bethink.web.messages import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
     from bethink.events import Event
 
 
@@ -188,7 +188,7 @@ class _Collected:
 
 
 async def collected(
-    batches: AsyncGenerator[Sequence[Numbered], None], *, conversation: str, run: str
+    batches: AsyncGenerator[Sequence[NumberedEvent], None], *, conversation: str, run: str
 ) -> ChatAnswer:
     """The answer, once the run has ended."""
     so_far, began = _Collected(run), perf_counter()

@@ -9,7 +9,7 @@ import msgspec
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bethink.agent.run_options import Fork
+from bethink.agent.run_options import BranchPoint
 from bethink.agent.toolbox import Prepared
 from bethink.clock import to_datetime
 from bethink.conversations import ConversationEdit, ConversationStart
@@ -200,14 +200,14 @@ class ChatBody(Body):
             raise ValueError(message)
         return self
 
-    def place(self, conversation: str) -> str | Fork:
+    def place(self, conversation: str) -> str | BranchPoint:
         """Where it is said."""
         if self.edit is not None:
-            return Fork(conversation, self.edit, "edit")
+            return BranchPoint(conversation, self.edit, "edit")
         if self.parent is not None:
-            return Fork(conversation, self.parent, "behind")
+            return BranchPoint(conversation, self.parent, "behind")
         if self.regenerate is not None:
-            return Fork(conversation, self.regenerate, "again")
+            return BranchPoint(conversation, self.regenerate, "again")
         return conversation
 
 

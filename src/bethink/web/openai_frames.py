@@ -29,7 +29,7 @@ from bethink.events import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
     from bethink.errors import BethinkError
     from bethink.events import Event
     from bethink.messages import Attachment
@@ -73,7 +73,7 @@ class OpenAiFrames:
         self._between = ""
         self._files: list[Attachment] = []
 
-    def written(self, batch: Sequence[Numbered]) -> bytes:
+    def written(self, batch: Sequence[NumberedEvent]) -> bytes:
         """The frames of some events. A token costs the encoding of its text alone."""
         return b"".join([self._frame(item.event) for item in batch])
 

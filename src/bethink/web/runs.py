@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field, model_validator
 
-from bethink.agent.approvals import Choice
+from bethink.agent.approvals import ApprovalChoice
 from bethink.events import Place
 from bethink.web.contract import event_stream
 from bethink.web.deps import Body, Caller, Served
@@ -95,6 +95,6 @@ async def cancel_run(run: str, app: Served, caller: Caller) -> RunRef:
 @router.post("/approvals/{call}", status_code=202)
 async def decide(run: str, call: str, body: DecisionBody, app: Served, caller: Caller) -> Decided:
     """Decide about a waiting call; after the last one the run goes on under the same id."""
-    choice = Choice(body.decision, body.arguments, body.always)
+    choice = ApprovalChoice(body.decision, body.arguments, body.always)
     goes_on = await app.runs.decide(caller, run, call=call, choice=choice)
     return Decided(run=run, goes_on=goes_on)

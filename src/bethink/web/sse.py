@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anyio import CancelScope
     from starlette.types import Receive, Scope, Send
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
 
 KEEP_ALIVE_S = 15
 """Silence after which a comment is sent: proxies and clients give up on quieter streams after 30 s."""
@@ -53,7 +53,7 @@ class Frames(Protocol[_Told_contra]):
 class OwnFrames:
     """Our events as they are, each with the reader's place after it."""
 
-    def written(self, batch: Sequence[Numbered]) -> bytes:
+    def written(self, batch: Sequence[NumberedEvent]) -> bytes:
         """A frame an event."""
         return b"".join(_frame(item.event, str(item.place)) for item in batch)
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from bethink.agent.client_tools import choosing
+from bethink.agent.client_tools import with_tool_choice
 from bethink.errors import BadInput
 from bethink.llm import Options
 from bethink.web.deps import Caller, Served
@@ -107,7 +107,7 @@ def _asked(body: Completion, talk: Talk) -> Asked:
     """
     wishes = talk.wishes(body.model, body.metadata, system_of(body.messages))
     wishes = msgspec.structs.replace(
-        choosing(wishes, client_tools(body.tools), body.tool_choice),
+        with_tool_choice(wishes, client_tools(body.tools), body.tool_choice),
         response_format=_format(body.response_format),
         temperature=body.temperature,
         max_output_tokens=body.max_completion_tokens or body.max_tokens,

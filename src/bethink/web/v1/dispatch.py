@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.agent.history_match import Threads, Told, said_by
-from bethink.agent.run_options import NOTHING, Fork, Wishes
+from bethink.agent.history_match import ClientMessage, HistoryMatch, said_by
+from bethink.agent.run_options import NO_RESOURCES, BranchPoint, RunOptions
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, UnknownId
 from bethink.web.v1.request import USUAL, Asked, Metadata, switch
@@ -51,13 +51,13 @@ class Talk:
     request: Request
     body: bytes
 
-    async def begin(self, asked: Asked, *, conversation: str | Fork | None) -> Begun:
+    async def begin(self, asked: Asked, *, conversation: str | BranchPoint | None) -> Begun:
         """The run that answers; the one that does already, where the request is a repeated one.
 
         Raises:
-            BethinkError: whatever `Runs.start` and `Threads` raise.
+            BethinkError: whatever `Runs.start` and `HistoryMatch` raise.
         """
-        threads = Threads(self.app.conversations, self.app.keeper)
+        threads = HistoryMatch(self.app.conversations, self.app.keeper)
         key = self.request.headers.get(_KEY)
         if key is None:
             return await self._begin(threads, asked, conversation)
@@ -75,12 +75,14 @@ class Talk:
             await threads.fulfil(self.caller, key, conversation=begun.conversation, run=begun.run)
         return begun
 
-    async def _begin(self, threads: Threads, asked: Asked, at: str | Fork | None) -> Begun:
+    async def _begin(self, threads: HistoryMatch, asked: Asked, at: str | BranchPoint | None) -> Begun:
         app, caller, wishes = self.app, self.caller, asked.wishes
-        conversation = at.conversation if isinstance(at, Fork) else at
+        conversation = at.conversation if isinstance(at, BranchPoint) else at
         if conversation is not None:
             await self._check_kind(conversation, wishes)
-        app.runs.loops.of(wishes, NOTHING)  # What is wrong with the wishes is told before anything is made.
+        app.runs.loops.of(
+            wishes, NO_RESOURCES
+        )  # What is wrong with the wishes is told before anything is made.
         if asked.results:
             calls = {result.call for result in asked.results}
             temporary = not wishes.memory
@@ -88,7 +90,7 @@ class Talk:
                 at = await threads.asked(caller, asked.history, calls, temporary=temporary)
             elif isinstance(at, str):
                 at = await threads.named(caller, at, calls)
-            if isinstance(at, Fork):
+            if isinstance(at, BranchPoint):
                 at = (await app.conversations.part(caller, at.conversation, at.message)).id
             return Begun(at, await app.runs.answer(caller, at, asked.results, wishes=wishes))
         heard = await app.runs.announcements.announced(caller.owner)
@@ -96,19 +98,19 @@ class Talk:
         place = conversation or await threads.place(caller, asked.history, start)
         files = [(await app.files.add(caller, place, file)).id for file in asked.files]
         run = await app.runs.start(
-            caller, at if isinstance(at, Fork) else place, asked.said, files=files, wishes=wishes
+            caller, at if isinstance(at, BranchPoint) else place, asked.said, files=files, wishes=wishes
         )
         if conversation is None:
             record = await app.runs.stored.get(caller, run)
             await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
         return Begun(place, run)
 
-    def _digest(self, wishes: Wishes) -> str:
+    def _digest(self, wishes: RunOptions) -> str:
         """The hash of the request: its body, and what its headers change."""
         headers = f"{wishes.memory} {wishes.tools} {self.request.headers.get(CONVERSATION, '')}\n"
         return hashlib.sha256(headers.encode() + self.body).hexdigest()
 
-    async def _check_kind(self, conversation: str, wishes: Wishes) -> None:
+    async def _check_kind(self, conversation: str, wishes: RunOptions) -> None:
         """Refuse a named conversation in which more would be kept than the client wishes, or less.
 
         Raises:
@@ -125,14 +127,14 @@ class Talk:
         )
         raise BadInput(message)
 
-    def wishes(self, model: str, metadata: Metadata | None, system: str) -> Wishes:
+    def wishes(self, model: str, metadata: Metadata | None, system: str) -> RunOptions:
         """The wishes that any request may have: its model or assistant, memory and tools on or off.
 
         Raises:
             UnknownId: there is no such model.
         """
         headers, given = self.request.headers, metadata or Metadata()
-        wishes = Wishes(
+        wishes = RunOptions(
             system=system,
             memory=switch(headers, MEMORY, given.memory),
             tools=switch(headers, TOOLS, given.tools),
@@ -162,6 +164,6 @@ class Talk:
         return f"{str(self.request.base_url).rstrip('/')}/conversations/{conversation}"
 
 
-def told(history: list[tuple[str, str]]) -> list[Told]:
+def told(history: list[tuple[str, str]]) -> list[ClientMessage]:
     """A history of roles and texts."""
-    return [Told(role, text) for role, text in history]
+    return [ClientMessage(role, text) for role, text in history]

@@ -35,7 +35,7 @@ from bethink.web.v1.errors import error_body
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
     from bethink.errors import BethinkError
     from bethink.events import Event, StopReason
     from bethink.messages import Attachment
@@ -201,7 +201,7 @@ class ChatFrames:
         self._head = b""
         self._content = b""
 
-    def written(self, batch: Sequence[Numbered]) -> bytes:
+    def written(self, batch: Sequence[NumberedEvent]) -> bytes:
         """The chunks of some events."""
         return b"".join([self._frame(item.event) for item in batch])
 
@@ -258,7 +258,9 @@ class ChatFrames:
         return self._head + b',"choices":[' + msgspec.json.encode(choice) + b"]}\n\n"
 
 
-async def collected(batches: AsyncGenerator[Sequence[Numbered], None], telling: Telling) -> tuple[str, str]:
+async def collected(
+    batches: AsyncGenerator[Sequence[NumberedEvent], None], telling: Telling
+) -> tuple[str, str]:
     """The whole text and the whole reasoning of a run, once it has ended."""
     texts: list[str] = []
     reasonings: list[str] = []

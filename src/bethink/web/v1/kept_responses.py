@@ -12,7 +12,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from bethink.agent.records import Numbered
+from bethink.agent.records import NumberedEvent
 from bethink.agent.responses import Responses
 from bethink.errors import BadInput, UnknownId
 from bethink.events import Place, RunDone
@@ -159,7 +159,7 @@ async def told(app: App, caller: Principal, run: str, frames: ResponseFrames) ->
     return frames
 
 
-async def _again(app: App, caller: Principal, run: str) -> AsyncGenerator[list[Numbered], None]:
+async def _again(app: App, caller: Principal, run: str) -> AsyncGenerator[list[NumberedEvent], None]:
     """All events of a run from its beginning, until its end; of one long ended what its messages tell."""
     record = await app.runs.stored.get(caller, run)
     if record.state == "running":
@@ -169,7 +169,7 @@ async def _again(app: App, caller: Principal, run: str) -> AsyncGenerator[list[N
     events = [*await Responses(app.runs.stored).events(caller, record)]
     if not events or not isinstance(events[-1], RunDone):
         events.append(RunDone(reason=record.reason or "awaiting_approval"))
-    yield [Numbered(Place(place), event) for place, event in enumerate(events, 1)]
+    yield [NumberedEvent(Place(place), event) for place, event in enumerate(events, 1)]
 
 
 def run_of(response: str) -> str:

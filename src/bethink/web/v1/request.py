@@ -11,8 +11,8 @@ from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bethink.agent.history_match import Told
-from bethink.agent.run_options import Wishes
+from bethink.agent.history_match import ClientMessage
+from bethink.agent.run_options import RunOptions
 from bethink.errors import BadInput
 from bethink.llm import ToolSchema
 from bethink.messages import ToolMessage
@@ -78,8 +78,8 @@ class Asked:
     of the client's tools. Of both, one is there. `files` came with the message.
     """
 
-    wishes: Wishes
-    history: Sequence[Told] = ()
+    wishes: RunOptions
+    history: Sequence[ClientMessage] = ()
     said: str = ""
     results: Sequence[ToolMessage] = ()
     files: Sequence[NewFile] = field(default=(), repr=False)
@@ -241,7 +241,7 @@ def system_of(messages: Sequence[ChatMessage], more: str = "") -> str:
     return "\n\n".join(part for part in told if part.strip())
 
 
-def asked_of(wishes: Wishes, told: Sequence[ChatMessage]) -> Asked:
+def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> Asked:
     """A history, taken apart: what is new stands at its end.
 
     Raises:
@@ -269,15 +269,15 @@ def asked_of(wishes: Wishes, told: Sequence[ChatMessage]) -> Asked:
             raise BadInput(message)
 
 
-def _history(messages: Sequence[ChatMessage]) -> list[Told]:
+def _history(messages: Sequence[ChatMessage]) -> list[ClientMessage]:
     """What was said before, text alone; messages of one role that follow one another are one."""
-    history: list[Told] = []
+    history: list[ClientMessage] = []
     for one in messages:
         text = content_of(one.content).text
         if history and history[-1].role == one.role == "user":
-            history[-1] = Told("user", f"{history[-1].text}\n\n{text}")
+            history[-1] = ClientMessage("user", f"{history[-1].text}\n\n{text}")
         elif one.role in ("user", "assistant"):
-            history.append(Told(one.role, text))
+            history.append(ClientMessage(one.role, text))
     return history
 
 

@@ -20,7 +20,7 @@ from bethink.web.v1.frames import Telling
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
     from bethink.errors import BethinkError
     from bethink.events import Event, ToolRequested
     from bethink.web.v1.frames import Reply
@@ -89,7 +89,7 @@ class ResponseFrames:
         self._head = b""
         self._ended = False
 
-    def written(self, batch: Sequence[Numbered]) -> bytes:
+    def written(self, batch: Sequence[NumberedEvent]) -> bytes:
         """The events of some of the run's."""
         return b"".join([self.take(item.event) for item in batch])
 

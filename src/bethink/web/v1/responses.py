@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from bethink.agent.client_tools import choosing
+from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.responses import Responses
 from bethink.errors import BadInput
 from bethink.llm import Options
@@ -45,7 +45,7 @@ from bethink.web.v1.response_frames import ResponseFrames
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.agent.run_options import Fork
+    from bethink.agent.run_options import BranchPoint
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 
@@ -149,7 +149,7 @@ async def create_response(body: Asking, request: Request, app: Served, caller: C
     return JSONResponse(frames.response(), headers=begun.headers)
 
 
-async def _place(body: Asking, talk: Talk, kept: Responses) -> str | Fork | None:
+async def _place(body: Asking, talk: Talk, kept: Responses) -> str | BranchPoint | None:
     """Where the request goes on; None where that is to be found by its history.
 
     Raises:
@@ -176,7 +176,7 @@ def _asked(body: Asking, talk: Talk, *, alone: bool) -> Asked:
     messages = _messages(body.input)
     wishes = talk.wishes(body.model, body.metadata, system_of(messages, body.instructions or ""))
     wishes = msgspec.structs.replace(
-        choosing(wishes, client_tools(body.tools), body.tool_choice),
+        with_tool_choice(wishes, client_tools(body.tools), body.tool_choice),
         response_format=_format(body.text),
         temperature=body.temperature,
         max_output_tokens=body.max_output_tokens,

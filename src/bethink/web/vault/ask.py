@@ -17,7 +17,7 @@ from bethink.web.sse import EventStream
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bethink.agent.records import Numbered
+    from bethink.agent.records import NumberedEvent
 
 router = APIRouter(prefix="/vault", tags=["vault"])
 
@@ -68,12 +68,12 @@ class Failed(BethinkError):
 
 
 async def _begun(
-    batches: AsyncGenerator[list[Numbered], None],
-) -> AsyncGenerator[list[Numbered], None]:
+    batches: AsyncGenerator[list[NumberedEvent], None],
+) -> AsyncGenerator[list[NumberedEvent], None]:
     """The same events, once the first one is there: what refuses to begin is an answer of its own."""
     first = await anext(batches)
 
-    async def all_of_them() -> AsyncGenerator[list[Numbered], None]:
+    async def all_of_them() -> AsyncGenerator[list[NumberedEvent], None]:
         async with aclosing(batches):
             yield first
             async for batch in batches:
