@@ -176,6 +176,6 @@ async def _everything(stage: Stage) -> str:
     collections: list[Collection[Any]] = [FACTS, MESSAGES, CONVERSATIONS, JOURNAL, RUNS]
     kept: list[Any] = []
     for collection in collections:
-        page = await stage.app.ports.store.scan(stage.me.owner, Scan(collection, limit=10_000))
+        (page,) = await stage.app.ports.store.scan(stage.me.owner, Scan(collection, limit=10_000))
         kept += [item.record for item in page.items]
     return msgspec.json.encode(kept).decode()

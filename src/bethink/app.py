@@ -243,7 +243,6 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         ports.clock,
         new_id,
         (visibility.vault.forgettable, files.forgettable, people.forgettable),
-        shared.left if shared else tuple,
     )
 
     async def delegate(context: ToolContext, errand: SubagentTask) -> SubagentResult:

@@ -136,7 +136,7 @@ class Files:
 
     async def list(self, principal: Principal, conversation: str) -> Sequence[File]:
         """The conversation's files, oldest first."""
-        page = await self.store.scan(
+        (page,) = await self.store.scan(
             principal.owner, Scan(FILES, {"conversation": conversation}, limit=MAX_FILES)
         )
         return [item.record for item in page.items]
@@ -200,7 +200,7 @@ class Files:
         """How all of an owner's files go."""
 
         async def lines(owner: str, limit: int) -> list[str]:
-            page = await self.store.scan(owner, Scan(FILES, limit=limit))
+            (page,) = await self.store.scan(owner, Scan(FILES, limit=limit))
             return [item.record.name for item in page.items]
 
         async def remove(owner: str) -> None:

@@ -45,7 +45,7 @@ async def fill_disk(database: SqliteDatabase) -> None:
 
 
 async def texts(database: SqliteDatabase) -> dict[str, str]:
-    page = await database.store.scan("ann", Scan(NOTES, limit=10_000))
+    (page,) = await database.store.scan("ann", Scan(NOTES, limit=10_000))
     return {item.record.id: item.record.text for item in page.items}
 
 
@@ -174,7 +174,7 @@ async def test_searches_stay_right_while_another_process_writes_and_after_it_is_
             os.kill(process.pid, signal.SIGKILL)
         async with open_database(tmp_path) as fresh:
             for owner in OWNERS:
-                notes = await database.store.scan(owner, Scan(NOTES, limit=10_000))
+                (notes,) = await database.store.scan(owner, Scan(NOTES, limit=10_000))
                 for text in [item.record.text for item in notes.items][:20]:
                     query = IndexQuery(owner, text[:16], limit=1_000)
                     ours, theirs = await database.index.search(query), await fresh.index.search(query)

@@ -298,7 +298,7 @@ async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, acknowledge
         said = [line async for line in lines]
         os.kill(process.pid, signal.SIGKILL)
     async with open_database(tmp_path) as database:
-        page = await database.store.scan(
+        (page,) = await database.store.scan(
             "ann", Scan(LINES, {"conversation": "w"}, order="position", limit=1_000)
         )
         kept = [item.record.position for item in page.items]

@@ -68,7 +68,7 @@ async def test_a_file_that_lost_what_its_log_goes_on_from_is_refused_and_left_al
         if name.startswith(FILE_NAME):
             (left / name).rename(left / f"away-{name}")
     async with open_database(left) as database:
-        assert (await database.store.scan("ann", Scan(LINES))).items == ()
+        assert (await database.store.scan("ann", Scan(LINES)))[0].items == ()
 
 
 async def test_what_a_kill_leaves_is_whole(tmp_path: Path) -> None:

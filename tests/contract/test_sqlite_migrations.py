@@ -72,7 +72,7 @@ async def test_nothing_is_lost_of_a_file_of_the_first_version(first_version: Pat
     kept = {f"{n * 7919 % 1000:04}": n for n in range(COUNT) if n * 7919 % 1000 >= 300}
     async with open_database(first_version) as database:
         for owner in ("ann", "bob"):
-            page = await database.store.scan(
+            (page,) = await database.store.scan(
                 owner, Scan(NOTES, {"category": "fruit"}, order="created_at", limit=999)
             )
             assert [(item.record.text, item.version) for item in page.items] == [
@@ -170,10 +170,10 @@ async def test_a_journal_of_before_is_read_in_the_order_it_was_written(tmp_path:
     scan = Scan(JOURNAL, {"run": "a:run"}, order="sequence", limit=999)
     async with open_database(tmp_path) as database:
         await database.store.commit("ann", [Put(JOURNAL, entry) for entry in entries])
-        before = (await database.store.scan("ann", scan)).items
+        before = (await database.store.scan("ann", scan))[0].items
     await anyio.to_thread.run_sync(migrated_again, tmp_path / FILE_NAME, journal_in_order)
     async with open_database(tmp_path) as database:
-        after = (await database.store.scan("ann", scan)).items
+        after = (await database.store.scan("ann", scan))[0].items
         found = await database.store.get(JOURNAL, "ann", [item.record.id for item in after])
     assert [item.record.events[-1].place for item in before] != places
     assert [item.record.events[-1].place for item in after] == places

@@ -74,8 +74,8 @@ async def test_after_a_kill_and_a_new_start_scrubbing_leaves_nothing_either(
     async with open_database(tmp_path) as database:
         kept: set[str] = set()
         for owner in OWNERS:
-            notes = await database.store.scan(owner, Scan(NOTES, limit=100_000))
-            lines = await database.store.scan(owner, Scan(LINES, limit=100_000))
+            (notes,) = await database.store.scan(owner, Scan(NOTES, limit=100_000))
+            (lines,) = await database.store.scan(owner, Scan(LINES, limit=100_000))
             kept |= {item.record.text[:16] for item in (*notes.items, *lines.items)}
         await database.store.scrub()
         assert kept <= said
@@ -94,7 +94,7 @@ async def test_the_room_of_what_was_deleted_is_used_again(tmp_path: Path) -> Non
             await database.store.commit("ann", [Put(NOTES, note) for note in notes])
         await database.store.scrub()
         assert (tmp_path / FILE_NAME).stat().st_size < 1.2 * before
-        page = await database.store.scan("ann", Scan(NOTES, limit=5_000))
+        (page,) = await database.store.scan("ann", Scan(NOTES, limit=5_000))
         assert [item.record for item in page.items] == sorted(notes, key=lambda note: note.id)
 
 
@@ -111,7 +111,7 @@ async def test_much_room_is_given_back_on_closing_and_nothing_else_changes(
         await database.store.commit("ann", [Delete(NOTES, id) for id in items if id > "0200"])
     assert (tmp_path / FILE_NAME).stat().st_size < 0.5 * before
     async with open_database(tmp_path) as database:
-        page = await database.store.scan("ann", Scan(NOTES, limit=1_000))
+        (page,) = await database.store.scan("ann", Scan(NOTES, limit=1_000))
         assert [item.record.text for item in page.items] == [items[f"{n:04}"].text for n in range(201)]
         for n, there in ((7, 1), (200, 1), (201, 0)):
             found = await database.index.search(IndexQuery("ann", f"word{n}"))

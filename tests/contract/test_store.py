@@ -18,7 +18,7 @@ async def _positions(store: Store, scan: Scan[Line]) -> list[int]:
     """The positions of all pages, in order."""
     found: list[int] = []
     while True:
-        page = await store.scan("ann", scan)
+        (page,) = await store.scan("ann", scan)
         found += [item.record.position for item in page.items]
         if page.cursor is None:
             return found
@@ -167,7 +167,7 @@ async def test_delete_all_removes_what_matches_and_nothing_else(store: Store) ->
     ]
     await store.commit("ann", [Put(NOTES, note) for note in notes])
     await store.commit("ann", [DeleteAll(NOTES, {"category": None, "project": "p"})])
-    kept = {item.record.id for item in (await store.scan("ann", Scan(NOTES))).items}
+    kept = {item.record.id for item in (await store.scan("ann", Scan(NOTES)))[0].items}
     assert kept == {note.id for note in notes if note.category is not None or note.project is None}
     await store.commit("ann", [DeleteAll(NOTES)])
     assert await store.count("ann", NOTES, {}) == 0
@@ -180,7 +180,7 @@ async def test_no_owner_sees_or_changes_another_ones_records(store: Store) -> No
     assert await store.get(NOTES, "ann", ["n"]) == (Versioned(Note(id="n", text="ann"), 1),)
     assert await store.get(NOTES, "bob", ["n"]) == (None,)
     assert await store.count("bob", NOTES, {}) == 0
-    assert (await store.scan("bob", Scan(NOTES))).items == ()
+    assert (await store.scan("bob", Scan(NOTES)))[0].items == ()
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -193,7 +193,7 @@ async def test_pages_follow_one_another_in_order_with_none_first(
     scan = Scan(NOTES, {"state": "active"}, order="created_at", limit=limit, reverse=reverse)
     found: list[str] = []
     while True:
-        page = await store.scan("ann", scan)
+        (page,) = await store.scan("ann", scan)
         assert len(page.items) <= limit
         found += [item.record.id for item in page.items]
         if page.cursor is None:
@@ -210,8 +210,8 @@ async def test_bounds_hold_their_low_end_and_leave_out_their_high_one(store: Sto
         [Put(NOTES, Note(id=str(n), created_at=None if n == 9 else n)) for n in range(10)],
     )
     scan = Scan(NOTES, order="created_at", low=2, high=6, limit=3, reverse=reverse)
-    first = await store.scan("ann", scan)
-    second = await store.scan("ann", replace(scan, after=first.cursor))
+    (first,) = await store.scan("ann", scan)
+    (second,) = await store.scan("ann", replace(scan, after=first.cursor))
     found = [item.record.created_at for item in first.items + second.items]
     assert found == ([5, 4, 3, 2] if reverse else [2, 3, 4, 5])
     assert second.cursor is None
@@ -222,7 +222,7 @@ async def test_without_an_order_pages_are_in_the_order_of_ids(store: Store) -> N
     found: list[str] = []
     scan = Scan(SETTINGS, limit=4)
     while True:
-        page = await store.scan("ann", scan)
+        (page,) = await store.scan("ann", scan)
         found += [item.record.id for item in page.items]
         if page.cursor is None:
             break
@@ -233,7 +233,7 @@ async def test_without_an_order_pages_are_in_the_order_of_ids(store: Store) -> N
 async def test_paging_goes_on_where_it_was_while_others_write(store: Store) -> None:
     await _keep_lines(store, 10)
     scan = Scan(LINES, {"conversation": "c"}, order="position", limit=4)
-    first = await store.scan("ann", scan)
+    (first,) = await store.scan("ann", scan)
     await store.commit(
         "ann",
         [
@@ -249,7 +249,7 @@ async def test_paging_goes_on_where_it_was_while_others_write(store: Store) -> N
 
 async def test_a_full_last_page_has_no_cursor(store: Store) -> None:
     await _keep_lines(store, 4)
-    page = await store.scan("ann", Scan(LINES, order="position", limit=4))
+    (page,) = await store.scan("ann", Scan(LINES, order="position", limit=4))
     assert len(page.items) == 4
     assert page.cursor is None
 
@@ -257,15 +257,15 @@ async def test_a_full_last_page_has_no_cursor(store: Store) -> None:
 async def test_many_scans_give_a_page_each_in_their_order(store: Store) -> None:
     await _keep_lines(store, 5)
     scans = [Scan(LINES, order="position", low=low, limit=1) for low in (3, 9, 0)]
-    pages = await store.scan_many("ann", scans)
+    pages = await store.scan("ann", *scans)
     assert [[item.record.position for item in page.items] for page in pages] == [[3], [], [0]]
     assert [page.cursor is None for page in pages] == [False, True, False]
-    assert await store.scan_many("ann", []) == []
+    assert await store.scan("ann", *[]) == []
 
 
 async def test_a_cursor_of_another_scan_is_refused(store: Store) -> None:
     await _keep_lines(store, 3)
-    page = await store.scan("ann", Scan(LINES, order="position", limit=1))
+    (page,) = await store.scan("ann", Scan(LINES, order="position", limit=1))
     with pytest.raises(BadInput, match="cursor"):
         await store.scan("ann", Scan(LINES, order="position", reverse=True, limit=1, after=page.cursor))
 
@@ -302,7 +302,7 @@ async def test_scrubbing_changes_nothing_of_what_is_kept(store: Store) -> None:
     await store.commit("ann", [Delete(NOTES, note.id) for note in notes[::2]])
     await store.scrub()
     await store.scrub()
-    kept = (await store.scan("ann", Scan(NOTES, {"category": "c"}))).items
+    kept = (await store.scan("ann", Scan(NOTES, {"category": "c"})))[0].items
     assert [item.record for item in kept] == notes[1::2]
 
 

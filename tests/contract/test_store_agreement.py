@@ -81,7 +81,7 @@ async def _outcome(store: Store, owner: str, changes: list[Change]) -> bool:
 async def _all_pages(store: Store, owner: str, scan: Scan[Note]) -> list[Versioned[Note]]:
     found: list[Versioned[Note]] = []
     while True:
-        page = await store.scan(owner, scan)
+        (page,) = await store.scan(owner, scan)
         found += page.items
         if page.cursor is None:
             return found

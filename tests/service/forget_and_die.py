@@ -13,12 +13,15 @@ import sys
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from bethink.app import open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
 from bethink.store import Change, Store
+
+_T = TypeVar("_T")
 
 
 class DyingStore:
@@ -28,22 +31,23 @@ class DyingStore:
         self._inner = inner
         self._writes = writes
         self._after = after
-        self.get, self.scan, self.scan_many = inner.get, inner.scan, inner.scan_many
+        self.get, self.scan = inner.get, inner.scan
         self.count, self.owners = inner.count, inner.owners
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         await self._counted(self._inner.commit(owner, changes))
 
-    async def scrub(self) -> None:
-        await self._counted(self._inner.scrub())
+    async def scrub(self) -> tuple[str, ...]:
+        return await self._counted(self._inner.scrub())
 
-    async def _counted(self, writing: Awaitable[None]) -> None:
+    async def _counted(self, writing: Awaitable[_T]) -> _T:
         self._writes -= 1
         if self._writes < 0 and not self._after:
             os.kill(os.getpid(), signal.SIGKILL)
-        await writing
+        result = await writing
         if self._writes < 0:
             os.kill(os.getpid(), signal.SIGKILL)
+        return result
 
 
 async def main(directory: str, fact: str, writes: str, after: str) -> None:

@@ -147,7 +147,7 @@ async def test_who_forgets_is_told_what_files_may_still_hold_and_they_are_asked_
         redis.start()
         async with shared_house(tmp_path, redis.url) as house:
             await sharing_of(house).bring_over()
-            assert sharing_of(house).left() == ()
+            assert sharing_of(house).files.left is None
             assert not await sharing_of(house).files.are_stale()
             assert SECRET.encode() not in written(redis)
 

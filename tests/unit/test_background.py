@@ -27,11 +27,12 @@ class ReadStore(MemoryStore):
     asked = 0
     scrubbed: anyio.Event
 
-    async def scrub(self) -> None:
+    async def scrub(self) -> tuple[str, ...]:
         self.asked += 1
         if self.asked == 1:
             raise StorageError("Another process reads the database without a pause.")
         self.scrubbed.set()
+        return ()
 
 
 async def test_traces_that_could_not_be_removed_are_removed_later(tmp_path: Path) -> None:

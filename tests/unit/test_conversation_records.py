@@ -85,9 +85,9 @@ async def test_a_temporary_conversation_is_gone_a_day_after_its_last_change() ->
         door.house.clock.advance(TEMPORARY_US / 1_000_000 + 1)
         with anyio.fail_after(120):
             await app.housekeeping.tidy_all()
-        left = await app.ports.store.scan(me.owner, Scan(CONVERSATIONS))
+        (left,) = await app.ports.store.scan(me.owner, Scan(CONVERSATIONS))
         assert [item.record.id for item in left.items] == [kept]
-        assert not (await app.ports.store.scan(me.owner, Scan(MESSAGES))).items
+        assert not (await app.ports.store.scan(me.owner, Scan(MESSAGES)))[0].items
 
 
 async def test_a_prompt_that_is_too_long_is_refused() -> None:

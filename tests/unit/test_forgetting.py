@@ -38,7 +38,7 @@ async def everything(house: House) -> str:
     """All that the store keeps, as text."""
     kept: list[Any] = []
     for collection in KEPT:
-        page = await house.app.ports.store.scan(house.me.owner, Scan(collection, limit=10_000))
+        (page,) = await house.app.ports.store.scan(house.me.owner, Scan(collection, limit=10_000))
         kept += [item.record for item in page.items]
     return msgspec.json.encode(kept).decode()
 
@@ -249,7 +249,7 @@ async def test_what_is_written_down_of_a_forgetting_goes_when_it_is_complete() -
         earlier = ForgetIntent(id="from an earlier version", at=0, state="done", facts=(fact.id,))
         await store.commit(owner, [Put(INTENTS, earlier)])
         await house.app.forgetting.forget(house.me, [fact.id])
-        assert not (await store.scan(owner, Scan(INTENTS))).items
+        assert not (await store.scan(owner, Scan(INTENTS)))[0].items
 
 
 async def test_what_rests_on_a_forgotten_fact_is_put_in_doubt_and_named_in_the_receipt() -> None:

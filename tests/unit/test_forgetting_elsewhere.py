@@ -183,7 +183,7 @@ async def test_decisions_about_two_calls_at_once_are_both_kept() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(reject, house, "cat")
             tasks.start_soon(reject, other, "dog")
-        page = await house.app.ports.store.scan(house.me.owner, Scan(RUNS))
+        (page,) = await house.app.ports.store.scan(house.me.owner, Scan(RUNS))
         assert [item.record.state for item in page.items] != ["waiting"]
 
 

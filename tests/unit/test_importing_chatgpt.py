@@ -32,7 +32,7 @@ async def held(house: House) -> list[Conversation]:
 
 async def all_messages(house: House, conversation: str) -> list[StoredMessage]:
     scan = Scan(MESSAGES, {"conversation": conversation}, order="position", limit=1000)
-    page = await house.app.ports.store.scan(house.me.owner, scan)
+    (page,) = await house.app.ports.store.scan(house.me.owner, scan)
     return [item.record for item in page.items]
 
 

@@ -110,7 +110,7 @@ async def left(directory: Path) -> list[str]:
 
 
 async def lines(two: Two) -> int:
-    page = await two.serving.ports.store.scan(LOCAL_OWNER, Scan(LINES))
+    (page,) = await two.serving.ports.store.scan(LOCAL_OWNER, Scan(LINES))
     return len(page.items)
 
 

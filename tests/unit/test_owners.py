@@ -56,7 +56,7 @@ async def test_a_forgetting_that_was_cut_short_is_finished_at_the_next_start_who
     async with open_house(ports=ports) as house:
         for owner in OWNERS:
             assert await house.app.memory.count(acting(house, owner)) == int(owner == "local")
-            assert not (await ports.store.scan(owner, Scan(INTENTS))).items
+            assert not (await ports.store.scan(owner, Scan(INTENTS)))[0].items
 
 
 async def test_what_is_too_old_expires_for_everybody() -> None:

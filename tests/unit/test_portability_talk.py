@@ -30,7 +30,7 @@ async def imported(house: House, file: bytes, *, preview: bool = False) -> Impor
 
 
 async def kept(house: House, collection: Collection[Any]) -> list[Any]:
-    page = await house.app.ports.store.scan(house.me.owner, Scan(collection, limit=10_000))
+    (page,) = await house.app.ports.store.scan(house.me.owner, Scan(collection, limit=10_000))
     return [item.record for item in page.items]
 
 

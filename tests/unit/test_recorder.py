@@ -62,7 +62,7 @@ async def test_text_that_waits_to_be_written_does_not_take_the_conversation_agai
         recorder.take(TextDelta(text="To Lisbon."))
         await asyncio.gather(recorder.end(RunDone(reason="answered")), recorder.flush())
         assert (await _conversation(house, recorder)).active_run is None
-        page = await house.app.ports.store.scan(house.me.owner, Scan(RUNS, {"state": "ended"}))
+        (page,) = await house.app.ports.store.scan(house.me.owner, Scan(RUNS, {"state": "ended"}))
         assert [item.record.id for item in page.items] == ["run"]
         assert [stored.stop_reason for stored in await house.messages(recorder.run.conversation)] == [
             None,

@@ -37,7 +37,7 @@ class NoSummary(ScriptedLlm):
 
 async def told_in_short(house: House) -> list[str]:
     where = {"branch": SUMMARIES}
-    page = await house.app.ports.store.scan(house.me.owner, Scan(MESSAGES, where))
+    (page,) = await house.app.ports.store.scan(house.me.owner, Scan(MESSAGES, where))
     return [item.record.message.content for item in page.items]
 
 

@@ -160,10 +160,10 @@ class _Stumbling(MemoryStore):
             self.at = None
             raise InjectedError
 
-    async def scrub(self) -> None:
+    async def scrub(self) -> tuple[str, ...]:
         self._stumble("scrub")
         self.scrubbed += 1
-        await super().scrub()
+        return await super().scrub()
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         for change in changes:

@@ -22,7 +22,7 @@ ZEBRA = "My zebra is called Ada"
 
 
 async def kept(house: House) -> list[Thread]:
-    page = await house.app.ports.store.scan(house.me.owner, Scan(THREADS, limit=1_000))
+    (page,) = await house.app.ports.store.scan(house.me.owner, Scan(THREADS, limit=1_000))
     return [item.record for item in page.items]
 
 

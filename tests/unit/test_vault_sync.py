@@ -177,7 +177,7 @@ async def test_other_names_are_read_of_pages_that_were_kept_before_they_were(tmp
     kept.file("jane.md", "---\naliases: [Jay]\n---\n")
     await kept.vault.sync(LOCAL_OWNER)
     assert await kept.vault.aliases(LOCAL_OWNER) == {"Jay": "jane.md"}
-    (found,) = (await kept.store.scan(LOCAL_OWNER, Scan(PAGES))).items
+    (found,) = (await kept.store.scan(LOCAL_OWNER, Scan(PAGES)))[0].items
     before = msgspec.structs.replace(found.record, aliases=None)
     await kept.store.commit(LOCAL_OWNER, [Put(PAGES, before)])
     assert isinstance(kept.store, MemoryStore)

@@ -99,10 +99,10 @@ class SlowStore(MemoryStore):
         self.holds = 0
         self.is_held, self.goes_on = anyio.Event(), anyio.Event()
 
-    async def scan(self, owner: str, scan: Scan[R]) -> StorePage[R]:
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[StorePage[R]]:
         """Read at once, tell later."""
-        found = await super().scan(owner, scan)
-        if self.holds and scan.collection is PAGES:
+        found = await super().scan(owner, *scans)
+        if self.holds and scans[0].collection is PAGES:
             self.holds -= 1
             self.is_held.set()
             await self.goes_on.wait()

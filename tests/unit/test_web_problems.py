@@ -24,9 +24,9 @@ class BrokenStore(MemoryStore):
         super().__init__(MemoryIndex())
         self.fault = fault
 
-    async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
-        if scan.collection.name == "forgettings":
-            return Page()
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        if scans[0].collection.name == "forgettings":
+            return [Page()]
         raise self.fault
 
     async def get(

@@ -307,7 +307,7 @@ class Register:
         """Remove the sign-ins that are over, which open nothing any more; how many."""
         scan = Scan(SIGN_INS, order="expires_at", high=self.clock.now_us(), limit=_PAGE)
         count = 0
-        while items := (await self.store.scan(OWNER, scan)).items:
+        while items := (await self.store.scan(OWNER, scan))[0].items:
             await self.store.commit(OWNER, [Delete(SIGN_INS, item.record.id) for item in items])
             count += len(items)
         return count

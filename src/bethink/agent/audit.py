@@ -131,7 +131,7 @@ class Audit:
         if self.days is None:
             return 0
         high = self.clock.now_us() - self.days * _DAY_US
-        old = await self.store.scan(
+        (old,) = await self.store.scan(
             principal.owner, Scan(TOOL_USES, order="at", low=0, high=high, limit=_PURGED_AT_ONCE)
         )
         if old.items:
@@ -152,7 +152,7 @@ class Audit:
         where = {"tool": tool, "conversation": conversation}
         named = {key: value for key, value in where.items() if value is not None}
         scan = Scan(TOOL_USES, named, order="at", reverse=True, limit=limit, after=cursor)
-        return await self.store.scan(principal.owner, scan)
+        return (await self.store.scan(principal.owner, scan))[0]
 
     async def with_arguments(self, principal: Principal, uses: Sequence[ToolUse]) -> list[LoggedCall]:
         """The calls with what they were called with, as far as that is still there."""

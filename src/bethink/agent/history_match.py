@@ -290,7 +290,7 @@ class HistoryMatch:
         """Let go of requests that nobody repeats any more: some, the oldest first."""
         until = self.conversations.clock.now_us() - REPEATABLE_US
         scan = Scan(THREADS, {"said": _KEYS}, order="at", low=0, high=until, limit=_PURGED_AT_ONCE)
-        page = await self.conversations.store.scan(principal.owner, scan)
+        (page,) = await self.conversations.store.scan(principal.owner, scan)
         if page.items:
             gone = [Delete(THREADS, item.record.id) for item in page.items]
             await self.conversations.store.commit(principal.owner, gone)
@@ -308,7 +308,7 @@ class HistoryMatch:
     async def _known(self, principal: Principal, history: Sequence[ClientMessage]) -> list[Thread]:
         said = await self.keeper.digest(said_by(history))
         scan = Scan(THREADS, {"said": said}, order="at", reverse=True, limit=_CANDIDATES)
-        page = await self.conversations.store.scan(principal.owner, scan)
+        (page,) = await self.conversations.store.scan(principal.owner, scan)
         return [item.record for item in page.items]
 
     async def _waits(

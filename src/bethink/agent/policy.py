@@ -154,7 +154,7 @@ class ToolRules:
 
     async def list(self, principal: Principal) -> Sequence[OwnersRule]:
         """All of the owner's rules, by the tool's name."""
-        page = await self.store.scan(principal.owner, Scan(RULES, limit=_MAX_RULES))
+        (page,) = await self.store.scan(principal.owner, Scan(RULES, limit=_MAX_RULES))
         return [item.record for item in page.items]
 
     async def set(

@@ -113,10 +113,7 @@ class RemovedOwner(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class OwnerRemoval:
-    """Erases what owners have; `data_dir` is where this Bethink keeps all that is its own.
-
-    `kept_elsewhere` tells, behind a scrub of the store, what may still hold what was removed.
-    """
+    """Erases what owners have; `data_dir` is where this Bethink keeps all that is its own."""
 
     runs: Runs
     files: Files
@@ -125,7 +122,6 @@ class OwnerRemoval:
     interpreters: Interpreters | None
     data_dir: Path
     shares: bool = False
-    kept_elsewhere: Callable[[], tuple[str, ...]] = tuple
     settle_s: float = field(default=_SETTLE_S)
 
     async def counted(self, owner: str) -> dict[str, int]:
@@ -157,8 +153,7 @@ class OwnerRemoval:
         if self.interpreters is not None:
             await self.interpreters.wipe(owner)
         await self.vault.purge(owner)
-        await self._store.scrub()
-        return RemovedOwner(owner=owner, counts=counts, left=(*left, *self.kept_elsewhere()))
+        return RemovedOwner(owner=owner, counts=counts, left=(*left, *await self._store.scrub()))
 
     @property
     def _store(self) -> Store:

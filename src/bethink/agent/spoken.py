@@ -88,7 +88,7 @@ class Spoken:
 
         async def titles(owner: str, limit: int) -> list[str]:
             scan = Scan(CONVERSATIONS, order="updated_at", reverse=True, limit=limit)
-            page = await self.runs().conversations.store.scan(owner, scan)
+            (page,) = await self.runs().conversations.store.scan(owner, scan)
             return [item.record.title for item in page.items]
 
         async def kept(owner: str) -> None:

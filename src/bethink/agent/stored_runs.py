@@ -111,7 +111,7 @@ class StoredRuns:
             return None
         where: dict[str, str | int | None] = {"conversation": held.id, "branch": SUMMARIES}
         scan = Scan(MESSAGES, where, order="position", reverse=True, limit=_PAGE)
-        page = await self.conversations.store.scan(principal.owner, scan)
+        (page,) = await self.conversations.store.scan(principal.owner, scan)
         stretches = line(held)
         return next(
             (
@@ -237,7 +237,7 @@ class StoredRuns:
         """Drop journals of the owner's runs that ended more than a day ago, a few at once; of how many."""
         high = self.conversations.clock.now_us() - _DAY_US
         scan = Scan(RUNS, {"state": "ended"}, order="ended_at", low=0, high=high, limit=_PURGED_AT_ONCE)
-        items = (await self.conversations.store.scan(principal.owner, scan)).items
+        items = (await self.conversations.store.scan(principal.owner, scan))[0].items
         if items:
             dropped = [DeleteAll(JOURNAL, {"run": item.record.id}) for item in items]
             kept = [Put(RUNS, item.record.without_journal(), if_version=item.version) for item in items]

@@ -99,7 +99,6 @@ def _erasing(session: Session) -> OwnerRemoval:
     return OwnerRemoval(
         *(app.runs, app.files, app.vault, app.passages, app.ports.interpreters, app.settings.data_dir),
         shares=app.sharing is not None,
-        kept_elsewhere=app.forgetting.left,
     )
 
 

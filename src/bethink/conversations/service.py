@@ -144,7 +144,7 @@ class Conversations:
         """One page of conversations, the last changed first; those of one `project`, or all."""
         where = self._listed(archived=archived, project=project)
         scan = Scan(CONVERSATIONS, where=where, order="updated_at", reverse=True, limit=limit, after=cursor)
-        return await self.store.scan(principal.owner, scan)
+        return (await self.store.scan(principal.owner, scan))[0]
 
     async def count(self, principal: Principal, *, archived: bool = False, project: str | None = None) -> int:
         """How many `list` lists."""
@@ -172,7 +172,7 @@ class Conversations:
         until = self.clock.now_us() - TEMPORARY_US
         where: dict[str, Key] = {"temporary": 1}
         scan = Scan(CONVERSATIONS, where, order="updated_at", low=0, high=until, limit=limit)
-        return [item.record.id for item in (await self.store.scan(principal.owner, scan)).items]
+        return [item.record.id for item in (await self.store.scan(principal.owner, scan))[0].items]
 
     async def has(self, principal: Principal, conversation: str) -> bool:
         """Whether the owner has it."""
@@ -213,7 +213,7 @@ class Conversations:
             if end <= stretch.start:
                 continue
             where: dict[str, Key] = {"conversation": held.id, "branch": stretch.branch}
-            page = await self.store.scan(
+            (page,) = await self.store.scan(
                 principal.owner,
                 Scan(
                     MESSAGES,

@@ -145,7 +145,7 @@ class OccurrenceFinder:
             line |= {fact.record.id: fact for fact in found}
             linked = {id for fact in found for id in (*fact.record.supersedes, *fact.record.merges)}
             said = dict.fromkeys(fact.record.digest for fact in found)
-            for same in await self.store.scan_many(owner, [Scan(FACTS, {"digest": one}) for one in said]):
+            for same in await self.store.scan(owner, *[Scan(FACTS, {"digest": one}) for one in said]):
                 linked |= {item.record.id for item in same.items}
             for fact in found:
                 if (became := fact.record.superseded_by) is not None:

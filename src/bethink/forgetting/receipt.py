@@ -126,6 +126,7 @@ class Receipt:
     that got another name, `doubted` are facts that rested on what is gone, out of
     the records of `people`, and out of `pages` of the vault, went what told of it.
     `has_more` tells that more than this answers the question. `held` is what else held its words, by kind.
+    `outside` tells what may still say it; those sentences of it that the store gave are in `remains`, too.
     """
 
     at: int
@@ -139,6 +140,7 @@ class Receipt:
     pages: tuple[str, ...] = ()
     whole: FullSelection | None = None
     held: tuple[KindExcerpt, ...] = ()
+    remains: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is gone."""

@@ -48,8 +48,8 @@ from bethink.store.retry import retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Collection as Some
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
     from bethink.forgettable import Forgettable, Removal, TextPlace
@@ -125,7 +125,6 @@ class Forgetting:
     """Removes facts of all owners for good; every call acts for one principal.
 
     `forgettable` are the kinds that go with everything if their owner ticks them.
-    `left` tells, behind a scrub of the store, what may still hold what was removed.
     """
 
     store: Store
@@ -139,7 +138,6 @@ class Forgetting:
     clock: Clock
     new_id: Ids
     forgettable: Sequence[Forgettable] = ()
-    left: Callable[[], tuple[str, ...]] = tuple
 
     async def meant(self, principal: Principal, query_or_id: str) -> ForgetRequest:
         """What a person or a model names in one word or more: a fact's id, everything, else a question.
@@ -334,7 +332,7 @@ class Forgetting:
     async def finish(self, owner: str) -> None:
         """Complete what was begun and cut short."""
         for state in ("open", "traces", "done"):
-            page = await self.store.scan(owner, Scan(INTENTS, {"state": state}, order="at"))
+            (page,) = await self.store.scan(owner, Scan(INTENTS, {"state": state}, order="at"))
             for item in page.items:
                 await self._complete(owner, item.record)
 
@@ -380,9 +378,9 @@ class Forgetting:
         await self._empty(owner, intent.places)
         await self.spoken.scrub(owner)
         await self.views.vault.purge(owner)
-        await self.store.scrub()
+        remains = await self.store.scrub()
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
-        return replace(receipt, outside=(*receipt.outside, *self.left()))
+        return replace(receipt, outside=(*receipt.outside, *remains), remains=remains)
 
     async def _clear(self, owner: str, intent: ForgetIntent) -> None:
         """What goes beside facts, if everything does; done again, it finds less."""

@@ -111,7 +111,7 @@ class _Draft:
         rows = await store.get(TAKEN, owner, ids)
         self._rows = {row.record.id: row for row in rows if row is not None}
         new = [self._says(talk) for talk, id in zip(talks, ids, strict=True) if id not in self._rows]
-        pages = await store.scan_many(owner, [Scan(TAKEN, {"same": same}, limit=1) for same in new])
+        pages = await store.scan(owner, *[Scan(TAKEN, {"same": same}, limit=1) for same in new])
         self._same = {
             same: page.items[0].record.place for same, page in zip(new, pages, strict=True) if page.items
         }

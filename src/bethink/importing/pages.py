@@ -66,8 +66,8 @@ class Sheets:
         owner, outcome = self.principal.owner, Outcome()
         ids = [self._row_id(sheet) for sheet in sheets]
         rows = await self.store.get(TAKEN, owner, ids)
-        pages = await self.store.scan_many(
-            owner, [Scan(TAKEN, {"same": self.marks.of(sheet.text)}, limit=2) for sheet in sheets]
+        pages = await self.store.scan(
+            owner, *[Scan(TAKEN, {"same": self.marks.of(sheet.text)}, limit=2) for sheet in sheets]
         )
         plans: dict[str, _Plan] = {}
         for id, sheet, row, page in zip(ids, sheets, rows, pages, strict=True):

@@ -184,7 +184,9 @@ class Importing:
 
     async def list(self, principal: Principal) -> Sequence[Import]:
         """The owner's imports, the newest first."""
-        page = await self.store.scan(principal.owner, Scan(IMPORTS, order="at", reverse=True, limit=_LISTED))
+        (page,) = await self.store.scan(
+            principal.owner, Scan(IMPORTS, order="at", reverse=True, limit=_LISTED)
+        )
         return [await self._settled(item.record) for item in page.items]
 
     @contextmanager

@@ -98,7 +98,7 @@ class Retention:
         days = max(_LOG_DAYS, self.keep.forget_days or 0)
         scan = Scan(STEPS, order="at", high=self.clock.now_us() - days * _DAY_US, limit=_PAGE)
         count = 0
-        while steps := (await self.store.scan(principal.owner, scan)).items:
+        while steps := (await self.store.scan(principal.owner, scan))[0].items:
             await self.store.commit(principal.owner, [Delete(STEPS, step.record.id) for step in steps])
             count += len(steps)
         return count

@@ -89,7 +89,7 @@ class Consolidation:
     async def last(self, principal: Principal) -> int | None:
         """When facts were last consolidated, microseconds UTC; None if never."""
         scan = Scan(STEPS, where={"change": "consolidated"}, order="at", reverse=True, limit=1)
-        page = await self.writing.store.scan(principal.owner, scan)
+        (page,) = await self.writing.store.scan(principal.owner, scan)
         return next((item.record.at for item in page.items), None)
 
     async def consolidate(

@@ -157,7 +157,7 @@ class Gate:
     async def _find_near(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
         """The very same words, the same slot, and what is nearest in words and in meaning."""
         scans = [(asked, scan) for asked in batch for scan in _same(asked)]
-        pages = await self.writing.store.scan_many(draft.owner, [scan for _, scan in scans])
+        pages = await self.writing.store.scan(draft.owner, *[scan for _, scan in scans])
         for (asked, _), page in zip(scans, pages, strict=True):
             draft.saw(*page.items)
             asked.near |= dict.fromkeys(one.record.id for one in page.items)

@@ -62,7 +62,7 @@ async def _is_said(
     store: Store, principal: Principal, fact: Fact, *, is_seen: Callable[[Fact], bool]
 ) -> bool:
     where: dict[str, Key] = {"digest": fact.digest, "state": "active"}
-    page = await store.scan(principal.owner, Scan(FACTS, where=where))
+    (page,) = await store.scan(principal.owner, Scan(FACTS, where=where))
     return any(is_seen(one.record) for one in page.items)
 
 

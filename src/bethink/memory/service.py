@@ -178,7 +178,7 @@ class Memory:
     ) -> Page[Fact]:
         """One page of facts, newest first; `where` may name state, category, project and doubted (1)."""
         scan = Scan(FACTS, where=where or {}, order="created_at", reverse=True, limit=limit, after=cursor)
-        return await self.store.scan(principal.owner, scan)
+        return (await self.store.scan(principal.owner, scan))[0]
 
     async def pages(
         self, principal: Principal, where: Mapping[str, Key] | None = None
@@ -216,7 +216,7 @@ class Memory:
             reverse=True,
             limit=max(limit, 1),
         )
-        page = await self.store.scan(principal.owner, scan)
+        (page,) = await self.store.scan(principal.owner, scan)
         facts, sight = [item.record for item in page.items[:limit]], await self.sight(principal)
         return facts if sight is None else [seen for fact in facts if (seen := sight.fact(fact))]
 
@@ -319,7 +319,7 @@ class Memory:
     async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[LogStep]:
         """One page of what was changed, by ids, the newest first."""
         scan = Scan(STEPS, order="at", reverse=True, limit=limit, after=cursor)
-        return await self.store.scan(principal.owner, scan)
+        return (await self.store.scan(principal.owner, scan))[0]
 
     async def parting(self, owner: str, going: Collection[str]) -> Sequence[Change]:
         """The changes by which nothing that stays contradicts facts that are to go for good.

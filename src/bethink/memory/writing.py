@@ -148,7 +148,7 @@ class FactWriter:
     async def said(self, owner: str, digests: Sequence[str]) -> list[list[Versioned[Fact]]]:
         """For each digest, the facts of any state that have it."""
         scans = [Scan(FACTS, where={"digest": digest}) for digest in digests]
-        return [[*page.items] for page in await self.store.scan_many(owner, scans)]
+        return [[*page.items] for page in await self.store.scan(owner, *scans)]
 
     async def found(self, draft: Draft, fact: str, state: State, *, missing: str) -> Fact:
         """The fact, if it has this state.

@@ -236,7 +236,7 @@ class Looking:
     async def _many(self, owner: str, wheres: Sequence[dict[str, str]]) -> list[Versioned[Line]]:
         scans = [Scan(LINES, where, limit=_PAGE) for where in wheres]
         found: list[Versioned[Line]] = []
-        for scan, page in zip(scans, await self.store.scan_many(owner, scans), strict=True):
+        for scan, page in zip(scans, await self.store.scan(owner, *scans), strict=True):
             found += page.items
             if page.cursor is not None:
                 found += [one async for one in items_of(self.store, owner, replace(scan, after=page.cursor))]
@@ -252,7 +252,7 @@ class Looking:
         return [*ids], last
 
     async def _last_step(self, owner: str) -> int:
-        page = await self.store.scan(owner, Scan(STEPS, order="at", reverse=True, limit=1))
+        (page,) = await self.store.scan(owner, Scan(STEPS, order="at", reverse=True, limit=1))
         return page.items[0].record.at if page.items else 0
 
     async def _active(self, owner: str, look: Look) -> AsyncGenerator[Fact]:

@@ -23,7 +23,7 @@ class FactLines:
 
     async def of(self, owner: str, facts: Collection[str]) -> Sequence[str]:
         """The ids of the lines of these facts, also of lines that nobody noted."""
-        pages = await self.store.scan_many(owner, [Scan(LINES, {"fact": fact}) for fact in facts])
+        pages = await self.store.scan(owner, *[Scan(LINES, {"fact": fact}) for fact in facts])
         own = {item.record.id for page in pages for item in page.items}
         marks = [mark_of(fact) for fact in facts]
         noted = await self.store.get(LINES, owner, marks)

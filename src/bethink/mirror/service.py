@@ -166,7 +166,7 @@ class Mirror:
         if any(line.state != "gone" for line in lines) and not await self.vault.exists(owner):
             return Report(trouble=GONE)
         problems = [found for line in lines if (found := _problem(line)) is not None]
-        page = await self.memory.store.scan(owner, Scan(REFUSALS, limit=1_000))
+        (page,) = await self.memory.store.scan(owner, Scan(REFUSALS, limit=1_000))
         problems += [Problem("no_fact", one.record.path, "", "", one.record.why) for one in page.items]
         there = sum(line.state in {"kept", "conflict"} for line in lines)
         problems.sort(key=lambda one: (one.kind, one.path, one.line))

@@ -131,7 +131,7 @@ class People:
         """How all of an owner's people go."""
 
         async def lines(owner: str, limit: int) -> list[str]:
-            page = await self.store.scan(owner, Scan(PEOPLE, limit=limit))
+            (page,) = await self.store.scan(owner, Scan(PEOPLE, limit=limit))
             return [f"{item.record.name} {item.record.surname}" for item in page.items]
 
         async def remove(owner: str) -> None:

@@ -119,7 +119,7 @@ class Taking:
         """Make a conversation that is not known ours."""
         if id in self._strange or not _is_fit(id):
             return
-        noted = await self.conversations.store.scan(owner, Scan(OUTGOING, {"root": id}, limit=1))
+        (noted,) = await self.conversations.store.scan(owner, Scan(OUTGOING, {"root": id}, limit=1))
         if noted.items:
             # It was deleted here a moment ago, and is about to be there.
             return

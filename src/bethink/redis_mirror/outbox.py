@@ -45,8 +45,8 @@ class Watcher(Protocol):
         """There are notes of this owner. Called after each commit that made some; returns at once."""
         ...
 
-    async def scrub(self) -> None:
-        """Leave no trace of what was deleted or overwritten in the other place.
+    async def scrub(self) -> tuple[str, ...]:
+        """Leave no trace of what was deleted or overwritten in the other place; what remains, see `Store`.
 
         Raises:
             StorageError: the other place cannot be reached.
@@ -143,13 +143,9 @@ class OutgoingStore:
         """The records with these ids, in their order, None where there is none."""
         return await self._inner.get(collection, owner, ids)
 
-    async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
-        """One page of records."""
-        return await self._inner.scan(owner, scan)
-
-    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
-        """A page for each scan, in order."""
-        return await self._inner.scan_many(owner, scans)
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        """A page of records for each scan, in order."""
+        return await self._inner.scan(owner, *scans)
 
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
@@ -161,12 +157,11 @@ class OutgoingStore:
         """Owners of records of the collection, in order."""
         return await self._inner.owners(collection, after=after, limit=limit)
 
-    async def scrub(self) -> None:
-        """Leave no trace of deleted records in any file of the store, nor in the other place.
+    async def scrub(self) -> tuple[str, ...]:
+        """Leave no trace of deleted records in any file of the store, nor in the other place; what remains.
 
         Raises:
             StorageError: the other place cannot be reached; what is to be deleted there stays noted.
         """
-        await self._inner.scrub()
-        if self._watcher is not None:
-            await self._watcher.scrub()
+        remains = await self._inner.scrub()
+        return remains if self._watcher is None else (*remains, *await self._watcher.scrub())

@@ -86,14 +86,10 @@ class Sharing:
 
     def warnings(self) -> tuple[Warned, ...]:
         """What a reader of an answer should know: Redis does not have it yet, or still has what is gone."""
-        told = list(self.left())
+        told = [self.files.left] if self.files.left else []
         if self.fault is not None and self._failures:
             told.append(f"{self.fault} The conversation is kept here, and goes there later.")
         return tuple(Warned(part="redis", message=message) for message in told)
-
-    def left(self) -> tuple[str, ...]:
-        """What may still hold what was deleted or forgotten, in a sentence each."""
-        return (self.files.left,) if self.files.left else ()
 
     async def keep(self) -> None:
         """Work notes off as they come, for ever."""
@@ -155,10 +151,10 @@ class Sharing:
         async with self._at_work:
             await self.taking.look()
 
-    async def scrub(self) -> None:
+    async def scrub(self) -> tuple[str, ...]:
         """Leave no trace in Redis of what was deleted or overwritten, and have its files written anew.
 
-        Where it does not write them, `left` says so.
+        If it does not write them, what remains there is told in a sentence.
 
         Raises:
             StorageError: it cannot be reached, and holds what was deleted until it can.
@@ -177,6 +173,7 @@ class Sharing:
                 self._fail(error)
                 message = f"{error.message} What was deleted here is still there, and goes when it answers."
                 raise StorageError(message) from error
+        return (self.files.left,) if self.files.left else ()
 
     async def _work_off_all(self) -> None:
         """Work off what is noted: what somebody else wrote too is noted once more, and worked off as well."""

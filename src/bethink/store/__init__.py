@@ -177,13 +177,18 @@ class Page(Generic[R]):
 
 
 class Store(Protocol):
-    """Records of all features."""
+    """Records of all features.
+
+    Every commit that changes index items gets a change number of its owner, greater than any before it;
+    readers catch up by it. An engine with concurrent writers takes a lock of the owner for each commit, so
+    that no number appears behind a greater one.
+    """
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         """Apply all changes, or none; durable when it returns.
 
-        Batches of one process are applied in the order in which they were
-        handed in. A cancelled call may or may not have been applied.
+        Batches of one owner are applied in the order in which a process hands
+        them in. A cancelled call may or may not have been applied.
 
         Raises:
             Conflict: an `if_version` did not hold.
@@ -202,17 +207,8 @@ class Store(Protocol):
         """
         ...
 
-    async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
-        """One page of records.
-
-        Raises:
-            BadInput: the cursor is not of this scan.
-            NewerSchema: a newer program wrote one of them.
-        """
-        ...
-
-    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
-        """A page for each scan, in order; many small ones cost little more than one.
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        """A page of records for each scan, in order; many small ones cost little more than one.
 
         Raises:
             BadInput: a cursor is not of its scan.
@@ -233,12 +229,15 @@ class Store(Protocol):
         """
         ...
 
-    async def scrub(self) -> None:
+    async def scrub(self) -> tuple[str, ...]:
         """Leave no trace of what was deleted or overwritten in any file of the store.
 
         That is: of no text and no vector. Ids, numbers and digests of keys may
         stay. Returns when that is so, within milliseconds however much is
         kept; other processes' readers may delay it.
+
+        What remains out of the store's reach, such as archived logs and replicas, is told in a sentence
+        each, for the receipt of who forgets; nothing does on SQLite.
 
         Raises:
             StorageError: readers held on too long; the deletion itself stands.

@@ -20,7 +20,7 @@ _OWNERS = 100
 async def pages_of(store: Store, owner: str, scan: Scan[R]) -> AsyncGenerator[tuple[Versioned[R], ...]]:
     """The pages of a scan, to its end; the last one may be empty."""
     while True:
-        page = await store.scan(owner, scan)
+        (page,) = await store.scan(owner, scan)
         yield page.items
         if page.cursor is None:
             return

@@ -37,9 +37,9 @@ def forgetting_tools(forgetting: Forgetting) -> list[Tool]:
     return [_of_everything(forgetting), _of_one_thing(forgetting)]
 
 
-def _tell(forgetting: Forgetting, context: ToolContext, receipt: Receipt) -> None:
+def _tell(context: ToolContext, receipt: Receipt) -> None:
     context.emit(forgotten(receipt))
-    for what in forgetting.left():
+    for what in receipt.remains:
         context.emit(Warned(part="redis", message=what))
 
 
@@ -75,7 +75,7 @@ def _of_everything(forgetting: Forgetting) -> Tool:
         receipt = await forgetting.forget_all(context.principal, wanted, is_shown=True)
         if not receipt:
             return NOTHING_TO_DELETE
-        _tell(forgetting, context, receipt)
+        _tell(context, receipt)
         return DELETED
 
     return delete_all_memories
@@ -122,7 +122,7 @@ def _of_one_thing(forgetting: Forgetting) -> Tool:
         receipt = await forgetting.confirm(context.principal, wanted, token) if is_token(token) else None
         if not receipt:
             return NOTHING_FOUND.format(what=query_or_id)
-        _tell(forgetting, context, receipt)
+        _tell(context, receipt)
         return receipt.summary
 
     return forget_memory

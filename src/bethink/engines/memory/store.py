@@ -63,8 +63,11 @@ class MemoryStore:
         table = self._table(collection, owner)
         return tuple(_versioned(collection, table[id]) if id in table else None for id in ids)
 
-    async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
-        """One page of records."""
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        """A page of records for each scan, in order."""
+        return [self._page(owner, scan) for scan in scans]
+
+    def _page(self, owner: str, scan: Scan[R]) -> Page[R]:
         after = check_scan(scan)
         kept = _matching(self._table(scan.collection, owner), scan.collection, scan.where)
         ranked = {_rank(_position(scan, one.row)): one for one in kept if _in_bounds(scan, one.row)}
@@ -78,10 +81,6 @@ class MemoryStore:
             cursor(scan, _position(scan, page[-1].row)) if len(ranks) > scan.limit else None,
         )
 
-    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
-        """A page for each scan, in order."""
-        return [await self.scan(owner, scan) for scan in scans]
-
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
         check_where(collection, where)
@@ -92,8 +91,9 @@ class MemoryStore:
         kept = (owner for (name, owner), table in self._tables.items() if table and name == collection.name)
         return sorted(owner for owner in kept if owner > after)[:limit]
 
-    async def scrub(self) -> None:
+    async def scrub(self) -> tuple[str, ...]:
         """Nothing is left anywhere: there are no files."""
+        return ()
 
     def drop(self, owner: str) -> None:
         """Hold nothing of an owner any more."""

@@ -138,13 +138,8 @@ class SqliteStore:
         table = self._table(collection)
         return tuple(await self._readers.run(lambda connection: table.get(connection, owner, ids)))
 
-    async def scan(self, owner: str, scan: Scan[R]) -> Page[R]:
-        """One page of records."""
-        (page,) = await self.scan_many(owner, [scan])
-        return page
-
-    async def scan_many(self, owner: str, scans: Sequence[Scan[R]]) -> list[Page[R]]:
-        """A page for each scan, in order."""
+    async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
+        """A page of records for each scan, in order."""
         wanted = [(self._table(scan.collection), scan, check_scan(scan)) for scan in scans]
         return await self._readers.run(
             lambda connection: [
@@ -163,7 +158,7 @@ class SqliteStore:
         table = self._table(collection)
         return await self._readers.run(lambda connection: table.owners(connection, after, limit))
 
-    async def scrub(self) -> None:
+    async def scrub(self) -> tuple[str, ...]:
         """Leave no trace of deleted records in any file of the store.
 
         What was deleted is overwritten already, where it lay (see
@@ -177,6 +172,7 @@ class SqliteStore:
                     "still in its log; stop that process and repeat."
                 )
             await asyncio.sleep(_SCRUB_PAUSE_S)
+        return ()
 
     def _table(self, collection: Collection[Any]) -> Table:
         table = self._tables.get(collection)

@@ -51,7 +51,7 @@ class Versions:
         """
         page = await self.page(owner, path)
         scan = Scan(VERSIONS, {"page": page.id}, order="at", reverse=True, limit=limit)
-        found = await self.shop.store.scan(owner, scan)
+        (found,) = await self.shop.store.scan(owner, scan)
         return [item.record for item in found.items]
 
     async def version(self, owner: str, path: str, id: str) -> Page:
