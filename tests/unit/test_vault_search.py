@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import anyio.to_thread
 import pytest
@@ -21,8 +22,7 @@ from bethink.vault.search.folding import folded, sought_in
 from bethink.vault.search.graph import Graphs
 from bethink.vault.search.literal import grams_of, packed, unpacked
 from bethink.vault.search.query import Search
-from bethink.vault.search.regexes import required
-from bethink.vault.search.search import Searching
+from bethink.vault.search.search import Searching, required
 from bethink.visibility.service import Visibility
 from tests.command_line import CommandLine, masked
 from tests.house import open_house
@@ -207,14 +207,27 @@ async def test_a_damaged_or_older_catalogue_is_made_anew(tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("R120")
-async def test_a_pattern_that_takes_for_ever_is_stopped(
+async def test_a_pattern_that_keeps_other_engines_busy_for_ever_is_answered(tmp_path: Path) -> None:
+    here = await room(tmp_path, a="a" * 60_000, b="b")
+    assert await here.paths("(a+)+c|(a|aa)+d", regex=True) == []
+    assert await here.paths("(a+)+$", regex=True) == ["a.md"]
+
+
+async def test_a_search_by_a_pattern_ends_with_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bethink.vault.search.ranking._TIME_S", 0.5)
     here = await room(tmp_path, a="a" * 60, b="b")
+    times = iter([0.0, 0.0, 5.0])
+    monkeypatch.setattr("bethink.vault.search.ranking.time", SimpleNamespace(monotonic=lambda: next(times)))
     with pytest.raises(BadInput, match="takes too long"):
-        await here.paths("(a+)+c|(a|aa)+d", regex=True)
-    assert await here.paths("(a+)+$", regex=True) == ["a.md"]
+        await here.paths("(a+)+c", regex=True)
+
+
+@pytest.mark.parametrize("pattern", ["a(?=b)", r"(a)\1", "(?<!a)b", "(?>ab)"])
+async def test_what_is_not_supported_of_a_pattern_is_told(tmp_path: Path, pattern: str) -> None:
+    here = await room(tmp_path, a="abab")
+    with pytest.raises(BadInput, match="not supported"):
+        await here.paths(pattern, regex=True)
 
 
 async def test_patterns_are_those_of_lines_and_know_case(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bethink.vault.filters.expression import Span
+    from bethink.vault.regex import Span
 
 _SIGN: Final = r"[*_`\"'\])}]{0,4}[ \t]{0,8}(?:::?|=|：)[*_`]{0,3}"
 _LEAD: Final = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[^\]\n]\][ \t]+)?[*_`\"'\[({]{0,4}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bethink.vault.filters.expression import Span
+    from bethink.vault.regex import Span
 
 _SIGNS: Final = re.compile(
     r"<[^<>\n]{1,200}>|&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,10});|%40|[*`~\\]+"

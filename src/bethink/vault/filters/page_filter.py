@@ -25,8 +25,8 @@ from bethink.vault.filters.text_edits import changes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bethink.vault.filters.expression import Span
     from bethink.vault.filters.rules import Action, Rule
+    from bethink.vault.regex import Span
 
 _RANK: Final[dict[Action, int]] = {"generalise": 0, "mask": 1, "hide": 2}
 _AGE: Final = re.compile(r"(?<![^\W_])(?:age|alter|edad|âge|years?)(?![^\W_])", re.IGNORECASE)

@@ -12,13 +12,13 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from bethink.masking import has_check_digit
-from bethink.vault.filters.expression import Expression
 from bethink.vault.filters.normalize import folded, in_one
+from bethink.vault.regex import Regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from bethink.vault.filters.expression import Span
+    from bethink.vault.regex import Span
 
 _LOCAL_CHARS: Final = 64
 _DOMAIN_CHARS: Final = 255
@@ -207,8 +207,8 @@ _PRINTED: Final = re.compile(r"\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{1,3})?|\d{4}[ -]\d
 
 
 @lru_cache(maxsize=64)
-def _expression(pattern: str) -> Expression:
-    return Expression(pattern)
+def _expression(pattern: str) -> Regex:
+    return Regex(pattern, longest=True)
 
 
 def general(text: str) -> str:

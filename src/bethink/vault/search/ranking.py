@@ -7,28 +7,27 @@ there are enough: within each lot they are ranked by what they say.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import anyio
 import anyio.to_thread
 
+from bethink.errors import BadInput
 from bethink.vault.markdown.format import parse, section_at, sections
 from bethink.vault.markdown.page_info import name_of, title_of
-from bethink.vault.search.excerpts import Matched, excerpts, matched, matcher_of, within
-from bethink.vault.search.regexes import trying
+from bethink.vault.search.excerpts import MAX_HITS, Matched, excerpts, matched, matcher_of, within
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
+    from bethink.vault.regex import Regex
     from bethink.vault.search.catalogue import Row
     from bethink.vault.search.excerpts import Excerpt
-    from bethink.vault.search.query import Filters, Search, Span
-    from bethink.vault.search.regexes import Trial
+    from bethink.vault.search.query import Filters, Search
 
 Texts = Callable[["Sequence[str]"], Awaitable[list[tuple[str, str]]]]
 """The pages that can be read among these paths, with their texts as they are seen."""
@@ -44,6 +43,10 @@ _IS_NAME, _IN_NAME, _IN_HEADING, _IN_PATH = 4.0, 2.0, 1.0, 0.5
 _PHRASE, _WHOLE, _NEW, _MANY = 2.0, 0.5, 0.5, 0.25
 """Points: what a name or a heading holds counts most, then the phrase as it was asked for."""
 _SOME: Final = "No page holds all of these words; these hold some of them."
+_TOO_LONG: Final = (
+    "The regular expression takes too long on these pages: make it simpler, or narrow the search by a "
+    "filter such as `entities/*`."
+)
 _STOPPED: Final = (
     "The search stopped after {seconds:.0f} s: {looked:,} of {all:,} pages were looked at. Narrow it."
 )
@@ -111,6 +114,7 @@ class Walk:
     texts: Texts
     now_us: int
     terms: Sequence[str]
+    regex: Regex | None = None
     matchers: list[re.Pattern[str]] = field(init=False)
     phrase: re.Pattern[str] | None = field(init=False, default=None)
     whole: str = field(init=False)
@@ -127,27 +131,18 @@ class Walk:
         Raises:
             BadInput: a regular expression takes too long.
         """
-        deadline = anyio.current_time() + _TIME_S
+        deadline = time.monotonic() + _TIME_S
         best = sorted(candidates, key=self._rank)
         most = len(self.terms)
-        async with AsyncExitStack() as stack:
-            trial = None
-            if self.asked.regex:
-                trial = await stack.enter_async_context(trying(self.asked.query, case=self.asked.case))
-            whole = [one.row for one in best if one.met == most]
-            looked = await self._looked(whole, partial(self._matched, trial, need=most), deadline)
-            if not looked.hits and not looked.note and most > 1:
-                some = [one.row for one in best if one.met]
-                looked = await self._looked(some, partial(self._matched, trial, need=1), deadline)
-                looked = looked._replace(note=looked.note or _SOME) if looked.hits else looked
+        whole = [one.row for one in best if one.met == most]
+        looked = await self._looked(whole, deadline, need=most)
+        if not looked.hits and not looked.note and most > 1:
+            some = [one.row for one in best if one.met]
+            looked = await self._looked(some, deadline, need=1)
+            looked = looked._replace(note=looked.note or _SOME) if looked.hits else looked
         return await anyio.to_thread.run_sync(self._page, looked)
 
-    async def _looked(
-        self,
-        rows: Sequence[Row],
-        match: Callable[[list[tuple[Row, str]], float], Awaitable[list[_Hit]]],
-        deadline: float,
-    ) -> _Looked:
+    async def _looked(self, rows: Sequence[Row], deadline: float, *, need: int) -> _Looked:
         """Look at pages until there are enough, a lot at a time."""
         by_path = {row.path: row for row in rows}
         enough = self.asked.page * self.asked.limit + 1
@@ -155,21 +150,17 @@ class Walk:
         for start in range(0, len(rows), _LOT):
             if len(hits) >= enough:
                 return _Looked(hits, is_all=False)
-            if anyio.current_time() > deadline:
+            if time.monotonic() > deadline:
                 note = _STOPPED.format(seconds=_TIME_S, looked=start, all=len(rows))
                 return _Looked(hits, is_all=False, note=note)
             texts = await self.texts([row.path for row in rows[start : start + _LOT]])
-            found = await match([(by_path[path], text) for path, text in texts], deadline)
+            pages = [(by_path[path], text) for path, text in texts]
+            found = await anyio.to_thread.run_sync(partial(self._matched, pages, need, deadline=deadline))
             hits += sorted(found, key=_order)
         return _Looked(hits)
 
-    async def _matched(
-        self, trial: Trial | None, pages: list[tuple[Row, str]], deadline: float, *, need: int
-    ) -> list[_Hit]:
-        if trial is None:
-            return await anyio.to_thread.run_sync(partial(self._with_terms, pages, need))
-        spans = await trial.spans([text for _, text in pages], deadline - anyio.current_time())
-        return await anyio.to_thread.run_sync(partial(self._with_spans, pages, spans))
+    def _matched(self, pages: Sequence[tuple[Row, str]], need: int, *, deadline: float) -> list[_Hit]:
+        return self._with_terms(pages, need) if self.regex is None else self._with_regex(pages, deadline)
 
     def _with_terms(self, pages: Sequence[tuple[Row, str]], need: int) -> list[_Hit]:
         hits: list[_Hit] = []
@@ -180,10 +171,13 @@ class Walk:
                 hits.append(_Hit(row, text, found, self._points(row, text, found)))
         return hits
 
-    def _with_spans(self, pages: Sequence[tuple[Row, str]], spans: Sequence[Sequence[Span]]) -> list[_Hit]:
+    def _with_regex(self, pages: Sequence[tuple[Row, str]], deadline: float) -> list[_Hit]:
         hits: list[_Hit] = []
-        for (row, text), some in zip(pages, spans, strict=True):
-            inside = within(some, self.filters.parts(text)) if some else ()
+        for row, text in pages:
+            if time.monotonic() > deadline:
+                raise BadInput(_TOO_LONG)
+            spans = self.regex.spans(text, MAX_HITS) if self.regex else ()
+            inside = within(spans, self.filters.parts(text)) if spans else ()
             if inside:
                 found = Matched(inside, 0, 0)
                 hits.append(_Hit(row, text, found, self._points(row, text, found)))

@@ -21,11 +21,11 @@ from bethink.errors import BadInput
 from bethink.per_key import PerKey
 from bethink.vault.files.folder import version_of
 from bethink.vault.markdown.page_info import name_of
+from bethink.vault.regex import Regex, literals
 from bethink.vault.search.catalogue import Catalogue, Looked, Row
-from bethink.vault.search.folding import folded
+from bethink.vault.search.folding import LEAST_BYTES, folded
 from bethink.vault.search.query import Filters, Search
 from bethink.vault.search.ranking import Candidate, Found, Walk
-from bethink.vault.search.regexes import required
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -78,13 +78,14 @@ class Searching:
         """
         asked.checked()
         filters = Filters.of(asked.filters)
-        literals = required(asked.query, case=asked.case) if asked.regex else []
+        regex = Regex(asked.query, case=asked.case) if asked.regex else None
+        needed_texts = required(asked.query, case=asked.case) if regex else []
         await self.refresh(principal.owner)
         catalogue = self.catalogue(principal.owner)
         is_free = not await self.eyes.rules(principal)
         terms = [folded(term) for term in asked.terms]
         rows, met = await anyio.to_thread.run_sync(
-            catalogue.candidates, [*terms, *literals, *filters.literal]
+            catalogue.candidates, [*terms, *needed_texts, *filters.literal]
         )
         needed = met[len(terms) :]
         candidates = [
@@ -95,7 +96,8 @@ class Searching:
             if all(row.number in numbers for numbers in needed) and filters.pass_path(row.path)
         ]
         texts = partial(self._texts, principal, is_free=is_free)
-        return await Walk(asked, filters, texts, self.vault.shop.clock.now_us(), terms).found(candidates)
+        walk = Walk(asked, filters, texts, self.vault.shop.clock.now_us(), terms, regex)
+        return await walk.found(candidates)
 
     async def told(self, owner: str) -> Sequence[Told]:
         """What the catalogue tells of all pages of an owner: everything, for code that filters behind it.
@@ -149,6 +151,16 @@ class Searching:
             return [(path, text) for path, text in texts if text is not None]
 
         return await anyio.to_thread.run_sync(read)
+
+
+def required(pattern: str, *, case: bool) -> list[str]:
+    """Folded texts that everything the pattern matches holds, long enough to look pages up by.
+
+    Raises:
+        BadInput: it is no regular expression.
+    """
+    runs = literals(pattern, case=case)
+    return [text for run in runs if len((text := folded(run)).encode()) >= LEAST_BYTES]
 
 
 def _text(folder: Folder, most: int, path: str) -> str | None:
