@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bethink.agent.toolbox import CallResult
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.embeddings.minilm import Windows
 from bethink.llm.script import ScriptedCall
@@ -65,7 +66,7 @@ class Desk:
         files = partial(house.app.files.held, house.me, self.conversation)
         context = ToolContext(house.me, self.conversation, "run", "message", files=files)
         items = [item async for item in house.app.toolbox.run([prepared], context)]
-        (result,) = [item for item in items if isinstance(item, ToolMessage)]
+        (result,) = [item.message for item in items if isinstance(item, CallResult)]
         return result
 
     async def told(self, name: str, **arguments: object) -> str:

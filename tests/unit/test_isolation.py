@@ -21,11 +21,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
-from bethink.agent.toolbox import Prepared
+from bethink.agent.toolbox import CallResult, Prepared
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.mcp_server.families import offers
-from bethink.messages import ToolCall, ToolMessage
+from bethink.messages import ToolCall
 from bethink.principal import Principal
 from bethink.tool import ToolContext
 from bethink.web import create_rooms
@@ -330,7 +330,7 @@ async def ran(house: House, principal: Principal, name: str, given: dict[str, An
     assert isinstance(prepared, Prepared), f"tell the walk how to call {name}: {prepared}"
     context = ToolContext(principal, "none", "none", "none")
     items = [item async for item in house.app.toolbox.run([prepared], context)]
-    (message,) = [item for item in items if isinstance(item, ToolMessage)]
+    (message,) = [item.message for item in items if isinstance(item, CallResult)]
     return message.content
 
 

@@ -189,7 +189,7 @@ async def test_a_failure_is_our_sentence(mode: Mode) -> None:
 async def test_what_a_client_reads_names_the_door_and_the_client() -> None:
     seen: list[str] = []
 
-    @tool(effect="read", label="Look", name="web_search")
+    @tool(effect="read", label="Look", name="web_search", family="web")
     async def look(context: ToolContext) -> str:
         """Look at who asks."""
         seen.append(context.principal.audience)
@@ -202,7 +202,7 @@ async def test_what_a_client_reads_names_the_door_and_the_client() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_progress_reaches_the_client(mode: Mode) -> None:
-    @tool(effect="read", label="Work", name="execute_code")
+    @tool(effect="read", label="Work", name="execute_code", family="python")
     async def work(context: ToolContext) -> str:
         """Work in two steps."""
         context.emit(ToolProgress(call=context.call, text="begun", fraction=0.5))

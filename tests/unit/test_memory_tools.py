@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.toolbox import Prepared
+from bethink.agent.toolbox import CallResult, Prepared
 from bethink.conversations import PastMessage
 from bethink.events import Event, MemoryChanged
 from bethink.llm import ToolSchema
@@ -30,7 +30,7 @@ async def call(house: House, name: str, **arguments: object) -> tuple[ToolMessag
         return prepared, []
     context = ToolContext(house.me, "talk", "run", "message")
     items = [item async for item in box.run([prepared], context)]
-    (result,) = [item for item in items if isinstance(item, ToolMessage)]
+    (result,) = [item.message for item in items if isinstance(item, CallResult)]
     return result, [item for item in items if isinstance(item, MemoryChanged)]
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bethink.agent.toolbox import Prepared
+from bethink.agent.toolbox import CallResult, Prepared
 from bethink.cli.arguments import parse
 from bethink.events import RunDone
 from bethink.llm.scripted import ScriptedLlm
-from bethink.messages import ToolCall, ToolMessage
+from bethink.messages import ToolCall
 from bethink.settings import Settings
 from bethink.tool import ToolContext
 from tests.door import open_door
@@ -27,7 +27,7 @@ async def _told(house: House, name: str, **arguments: object) -> str:
     prepared = house.app.toolbox.prepare(ToolCall("call", name, json.dumps(arguments)))
     assert isinstance(prepared, Prepared)
     items = house.app.toolbox.run([prepared], ToolContext(house.me, "talk", "run", "message"))
-    (result,) = [item async for item in items if isinstance(item, ToolMessage)]
+    (result,) = [item.message async for item in items if isinstance(item, CallResult)]
     return result.content
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+import bethink
 from bethink.errors import BadInput
 from bethink.tool import MAX_DESCRIPTION, Tool, ToolContext, tool
 from bethink.tool_schema import arguments_of
@@ -214,3 +217,28 @@ def test_a_renamed_tool_is_otherwise_the_same() -> None:
         book_table.parameters,
         book_table.handler,
     )
+
+
+NAMES_OF_OTHERS = {
+    "dial/compat/memory.py": "the classes that spec 002 names",
+    "llm/script.py": "a model writes tools' names",
+    "llm/tagged.py": "code in tags is a call of one tool",
+}
+"""What is no list of Bethink's tools, though it writes their names."""
+
+
+def test_no_tool_is_named_outside_of_the_tools() -> None:
+    package = Path(bethink.__file__).parent
+    texts = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
+    tools = "\n".join(text for file, text in texts.items() if file.startswith("tools/"))
+    defined = set(re.findall(r"^    async def ([a-z]\w+)\(\s*context: ToolContext", tools, re.MULTILINE))
+    assert {"store_memory", "read_file", "create_user", "fetch_url", "execute_code"} <= defined
+    # A single word, such as `backlinks`, is a word like any other.
+    literal = re.compile("|".join(rf"[\"']{name}[\"']" for name in defined if "_" in name))
+    named = {
+        f"{file}: {found}"
+        for file, text in texts.items()
+        if not file.startswith(("tools/", "bench/")) and file not in NAMES_OF_OTHERS
+        for found in literal.findall(text)
+    }
+    assert not named

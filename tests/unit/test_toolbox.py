@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from bethink.agent.toolbox import Postponed, Prepared, Toolbox
+from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox
 from bethink.errors import DiskFull
 from bethink.events import Event, ToolFinished, ToolProgress
 from bethink.messages import Attachment, ToolCall, ToolMessage
@@ -44,8 +45,8 @@ def calls_of(box: Toolbox, count: int = 1, name: str = "act") -> list[Prepared]:
 
 
 async def collected(
-    items: AsyncGenerator[Event | ToolMessage | Postponed, None],
-) -> list[Event | ToolMessage | Postponed]:
+    items: AsyncGenerator[Event | CallResult | Postponed, None],
+) -> list[Event | CallResult | Postponed]:
     async with aclosing(items):
         return [item async for item in items]
 
@@ -53,9 +54,9 @@ async def collected(
 async def result_of(box: Toolbox) -> ToolMessage:
     finished, result = await collected(box.run(calls_of(box), CONTEXT))
     assert isinstance(finished, ToolFinished)
-    assert isinstance(result, ToolMessage)
-    assert (finished.text, finished.error) == (result.content, result.error)
-    return result
+    assert isinstance(result, CallResult)
+    assert (finished.text, finished.error) == (result.message.content, result.message.error)
+    return result.message
 
 
 @pytest.mark.requirement("R174", "C24", "P5d")
@@ -73,7 +74,7 @@ async def test_a_hundred_calls_run_at_once() -> None:
 
     box = box_of(tool_of(meet))
     items = await collected(box.run(calls_of(box, 100), CONTEXT))
-    results = [item for item in items if isinstance(item, ToolMessage)]
+    results = [item.message for item in items if isinstance(item, CallResult)]
     assert {result.call: result.content for result in results} == {
         f"call-{number}": f"call-{number}" for number in range(100)
     }
@@ -212,7 +213,7 @@ async def test_what_a_call_emits_comes_before_its_result_and_while_it_runs() -> 
         assert await anext(items) == ToolProgress(call="call-0", text="half", fraction=0.5)
         go.set()
         rest = [item async for item in items]
-    assert [type(item) for item in rest] == [ToolFinished, ToolMessage]
+    assert [type(item) for item in rest] == [ToolFinished, CallResult]
 
 
 @pytest.mark.requirement("R34", "R142", "R163", "R152", "R190")
@@ -276,7 +277,7 @@ async def test_an_unknown_tool_is_told_with_the_nearest_name() -> None:
     async def act(context: ToolContext) -> str:
         return ""
 
-    box = box_of(tool_of(act), tool_of(act).renamed("search_memory"))
+    box = box_of(tool_of(act), replace(tool_of(act), name="search_memory", aliases=("search_memories",)))
     result = box.prepare(ToolCall("1", "serch_memory", "{}"))
     assert result == ToolMessage(
         "1",
@@ -294,8 +295,8 @@ async def test_the_alias_of_the_other_document_is_the_same_tool() -> None:
     async def act(context: ToolContext) -> str:
         return "found"
 
-    box = box_of(tool_of(act).renamed("search_memory"))
+    box = box_of(replace(tool_of(act), name="search_memory", aliases=("search_memories",)))
     assert [schema.name for schema in box.offer.schemas] == ["search_memory"]
     _, result = await collected(box.run(calls_of(box, name="search_memories"), CONTEXT))
-    assert isinstance(result, ToolMessage)
-    assert result.content == "found"
+    assert isinstance(result, CallResult)
+    assert result.message.content == "found"

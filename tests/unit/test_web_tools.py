@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from bethink.agent.toolbox import CallResult
 from bethink.internet import Found, Internet
 from bethink.internet.addresses import exceptions
 from bethink.internet.gate import Gate
@@ -44,7 +45,7 @@ class OnLoopback:
             return prepared
         context = ToolContext(self.house.me, conversation, "run", "message")
         items = [item async for item in box.run([prepared], context)]
-        (result,) = [item for item in items if isinstance(item, ToolMessage)]
+        (result,) = [item.message for item in items if isinstance(item, CallResult)]
         return result
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY
-from bethink.agent.toolbox import Postponed, Prepared, Toolbox
+from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox
 from bethink.errors import Conflict, NoModel, NotAllowed
 from bethink.events import (
     Event,
@@ -27,9 +27,10 @@ from bethink.events import (
 from bethink.forgetting.selection import is_token
 from bethink.forgetting.service import asks_for_all
 from bethink.memory import KIND
-from bethink.messages import AssistantMessage, ToolCall, ToolMessage
+from bethink.messages import AssistantMessage, ToolCall
 from bethink.tool import ToolContext
 from bethink.tools.forgetting import forgotten
+from bethink.tools.memory import SEARCH, STORE
 from bethink.visibility.events import filter_event
 
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ class Commands:
             case Command("recall" | "forget") if "read" not in rights:
                 answer = _say(NO_READ)
             case Command("remember", rest) if rest:
-                answer = self._call(request, "store_memory", {"content": rest})
+                answer = self._call(request, STORE, {"content": rest})
             case Command("recall", rest) if rest:
-                answer = self._call(request, "search_memory", {"query": rest})
+                answer = self._call(request, SEARCH, {"query": rest})
             case Command("forget", rest) if rest:
                 answer = self._forget(request, rest)
             case Command("help", _):
@@ -140,10 +141,10 @@ class Commands:
                 if isinstance(item, Postponed):
                     # No command calls a tool that asks.
                     continue
-                if isinstance(item, ToolMessage):
-                    (saved,) = await request.save([item])
+                if isinstance(item, CallResult):
+                    (saved,) = await request.save([item.message])
                     yield MessageSaved(id=saved, role="tool")
-                    yield TextDelta(text=item.content)
+                    yield TextDelta(text=item.message.content)
                 else:
                     yield item
 

@@ -21,6 +21,7 @@ from bethink.agent.completion import Completion
 from bethink.agent.policy import tool_context
 from bethink.agent.request import BOUND_REACHED
 from bethink.agent.toolbox import (
+    CallResult,
     Postponed,
     Prepared,
     Toolbox,
@@ -277,8 +278,8 @@ class Loop:
         async with aclosing(self.toolbox.run(calls, context)) as items:
             async for item in items:
                 match item:
-                    case ToolMessage():
-                        results[item.call] = item
+                    case CallResult(message):
+                        results[message.call] = message
                     case Postponed(prepared, told):
                         verdict = self.policy.postponed(prepared, told)
                         if verdict.decision == "ask" and waiting is not None:

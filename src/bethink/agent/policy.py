@@ -24,6 +24,7 @@ from bethink.store import Collection, Delete, Put, Record, Scan
 from bethink.store.retry import retry_conflicts
 from bethink.tool import Evidence, ToolContext
 from bethink.tool_schema import leaves
+from bethink.tools.memory import listed_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from bethink.tool import NewFile, Tool
 
 
-_FOUND = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
-"""A memory, as `search_memory` lists it."""
-_SEARCHES = ("search_memory", "search_memories")
 _LATELY = 50
 """So many of the owner's last messages tell what they said."""
 
@@ -93,8 +91,7 @@ def evidence_of(request: RunRequest) -> Evidence:
                 asked = answered
             case AssistantMessage():
                 answered = message.content
-            case ToolMessage() if message.name in _SEARCHES:
-                found = _FOUND.findall(message.content)
+            case ToolMessage() if (found := listed_memories(message)) is not None:
                 recalled += found
                 untrusted += found if message.untrusted else []
             case ToolMessage():

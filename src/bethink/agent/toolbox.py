@@ -174,7 +174,7 @@ class Limits:
 
 
 def finish(
-    put: Callable[[Event | ToolMessage], None],
+    put: Callable[[Event | CallResult], None],
     call: ToolCall,
     output: ToolOutput,
     *,
@@ -182,7 +182,7 @@ def finish(
     untrusted: bool = False,
     redacted: Mapping[str, int] | None = None,
 ) -> None:
-    """Put the event and then the message, which is the last of a call."""
+    """Put the event and then the result, which is the last of a call."""
     put(
         ToolFinished(
             call=call.id,
@@ -196,18 +196,17 @@ def finish(
             redacted=dict(redacted or {}),
         )
     )
-    put(
-        ToolMessage(
-            call.id,
-            call.name,
-            output.text,
-            output.error,
-            duration_ms,
-            output.attachments,
-            untrusted=untrusted,
-            addresses=output.addresses,
-        )
+    message = ToolMessage(
+        call.id,
+        call.name,
+        output.text,
+        output.error,
+        duration_ms,
+        output.attachments,
+        untrusted=untrusted,
+        addresses=output.addresses,
     )
+    put(CallResult(message, output.structured))
 
 
 ToolSource = Callable[[], Sequence[Tool]]
@@ -240,6 +239,14 @@ class Prepared:
     def whole(self) -> str:
         """The arguments as JSON, with what is secret in them: only to be sealed."""
         return json.dumps(self.arguments, ensure_ascii=False, default=_plain)
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """How a call ended: what the model reads, and what a program does if the tool says it so."""
+
+    message: ToolMessage
+    structured: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,13 +425,13 @@ class Toolbox:
 
     async def run(
         self, calls: Sequence[Prepared], context: ToolContext
-    ) -> AsyncGenerator[Event | ToolMessage | Postponed, None]:
+    ) -> AsyncGenerator[Event | CallResult | Postponed, None]:
         """Run the calls at once; what they emit as it happens, then each result as it ends.
 
-        A result comes as `ToolFinished` followed by its `ToolMessage`, or is `Postponed`. Closing
+        A result comes as `ToolFinished` followed by its `CallResult`, or is `Postponed`. Closing
         the generator cancels the calls that still run.
         """
-        queue: asyncio.Queue[Event | ToolMessage | Postponed] = asyncio.Queue()
+        queue: asyncio.Queue[Event | CallResult | Postponed] = asyncio.Queue()
         # Tasks are ended by it, not cancelled: what must not be cut in two is shielded from that alone.
         scopes = [anyio.CancelScope() for _ in calls]
         tasks = [
@@ -435,7 +442,7 @@ class Toolbox:
         try:
             while waiting:
                 item = await queue.get()
-                waiting -= isinstance(item, ToolMessage | Postponed)
+                waiting -= isinstance(item, CallResult | Postponed)
                 yield item
         finally:
             for scope in scopes:
@@ -447,7 +454,7 @@ class Toolbox:
         self,
         prepared: Prepared,
         context: ToolContext,
-        queue: asyncio.Queue[Event | ToolMessage | Postponed],
+        queue: asyncio.Queue[Event | CallResult | Postponed],
         *,
         scope: anyio.CancelScope,
     ) -> asyncio.Task[None]:
@@ -470,7 +477,7 @@ class Toolbox:
         return task
 
     async def _one(
-        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | ToolMessage | Postponed]
+        self, prepared: Prepared, context: ToolContext, queue: asyncio.Queue[Event | CallResult | Postponed]
     ) -> None:
         def emit(event: Event) -> None:
             if isinstance(event, ToolProgress):

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.agent.audit import ToolUse
 from bethink.agent.policy import Policy
-from bethink.agent.toolbox import Postponed, Prepared, discreet
+from bethink.agent.toolbox import CallResult, Postponed, Prepared, discreet
 from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
 from bethink.messages import ToolCall, ToolMessage
-from bethink.tool import Foretold, ToolContext, ToolOutput
+from bethink.tool import ToolContext, ToolOutput
 
 if TYPE_CHECKING:
     from bethink.agent.audit import By
@@ -108,25 +108,14 @@ class Calls:
     async def _made(
         self, prepared: Prepared, context: ToolContext, progress: Progress
     ) -> ToolOutput | Postponed:
-        kept: list[ToolOutput] = []
-        tool = prepared.tool
-
-        async def handler(own: ToolContext, **arguments: Any) -> ToolOutput | Foretold:  # noqa: ANN401 - the tool's own
-            output = await tool.handler(own, **arguments)
-            if isinstance(output, Foretold):
-                return output
-            kept.append(output if isinstance(output, ToolOutput) else ToolOutput(output))
-            return kept[-1]
-
-        watched = replace(prepared, tool=replace(tool, handler=handler))
-        result: ToolMessage | None = None
+        result = CallResult(ToolMessage(prepared.call.id, prepared.call.name, "", error="tool_failed"))
         kinds: dict[str, int] = {}
-        async with aclosing(self.app.toolbox.run([watched], context)) as items:
+        async with aclosing(self.app.toolbox.run([prepared], context)) as items:
             async for item in items:
                 match item:
                     case Postponed():
-                        return replace(item, prepared=replace(item.prepared, tool=tool))
-                    case ToolMessage():
+                        return item
+                    case CallResult():
                         result = item
                     case ToolFinished():
                         kinds = item.redacted
@@ -134,16 +123,19 @@ class Calls:
                         await progress(fraction, text)
                     case _:
                         pass
-        error = result.error if result else "tool_failed"
+        message = result.message
         by: By = "approve" if context.approved or prepared.tool.effect == "destructive" else "policy"
-        duration_ms = result.duration_ms if result else 0
         await self._note(
-            context.principal, prepared, by=by, error=error, duration_ms=duration_ms, redacted=kinds
+            context.principal,
+            prepared,
+            by=by,
+            error=message.error,
+            duration_ms=message.duration_ms,
+            redacted=kinds,
         )
-        if result is None or error is not None or not kept:
-            return ToolOutput(result.content if result else "", error=error or "tool_failed")
-        output, _ = self.app.toolbox.redacting.output(tool.name, kept[-1])
-        return replace(output, text=result.content, attachments=result.attachments)
+        return ToolOutput(
+            message.content, message.attachments, error=message.error, structured=result.structured
+        )
 
     async def _note(
         self,

@@ -29,7 +29,6 @@ from bethink.mcp_server.families import instructions, offers
 from bethink.principal import PRINCIPAL
 from bethink.telemetry import log
 from bethink.tool import ToolContext, ToolOutput
-from bethink.visibility.history import filter_output
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -169,12 +168,7 @@ class Door:
 
         told = 0.0
         call = ToolContext(principal, f"mcp:{principal.audience}", prepared.call.id, "")
-        output = await self.calls.make(prepared, call, progress, token=token)
-        if isinstance(output, Asked):
-            return output
-        return await filter_output(
-            output, prepared.tool, await self.app.visibility.reader_filters.of(principal)
-        )
+        return await self.calls.make(prepared, call, progress, token=token)
 
     async def _ask(
         self, context: Context, tool: Tool, asked: Asked

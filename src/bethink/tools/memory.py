@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bethink.memory import Fact, FactChange, Memory
+    from bethink.messages import ToolMessage
     from bethink.recall.service import Hit, Recall
     from bethink.tool import Tool
 
@@ -29,6 +31,10 @@ _RESTATED = 0.6
 _MAX_CHARS = 2_000
 """A longer text is cut: one alone must not push out the others."""
 _WHO = {OWNER: "the user", ASSISTANT: "you"}
+STORE = "store_memory"
+SEARCH = "search_memory"
+_ALIAS = "search_memories"
+_LISTED = re.compile(r"^ +Content: (.+?)(?: \[\w+\])?$", re.MULTILINE)
 NOTHING_FOUND = "No memories found matching: {query}"
 KNOWN = "Already known, nothing stored: {content}"
 WAITS = (
@@ -103,7 +109,7 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
         family="memory",
         needs_memory=True,
         echoes_arguments=True,
-        aliases=("search_memories",),
+        aliases=(_ALIAS,),
     )
     async def search_memory(
         context: ToolContext,
@@ -153,6 +159,11 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
         )
 
     return [store_memory, search_memory]
+
+
+def listed_memories(message: ToolMessage) -> list[str] | None:
+    """The memories that an answer of `search_memory` lists; None for another tool's answer."""
+    return _LISTED.findall(message.content) if message.name in (SEARCH, _ALIAS) else None
 
 
 def _told(changed: FactChange) -> Iterator[MemoryChanged]:
