@@ -278,7 +278,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         delegate=delegate,
     )
     context = Context.of(settings, memory, recall, clock=ports.clock, prompts=given.prompts)
-    bounds, tally, policy = bounds_of(settings), RunMetrics(), Policy(rules, toolbox, settings.tool_policy)
+    bounds, metrics, policy = bounds_of(settings), RunMetrics(), Policy(rules, toolbox, settings.tool_policy)
     delegating = SubagentRunner(
         toolbox,
         policy,
@@ -299,10 +299,10 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         prompt=given.prompts.extraction,
         prices=bounds.prices,
         forget=forgetting.forget,
-        on_usage=tally.take,
+        on_usage=metrics.take,
         on_written=background.ask_vectors,
     )
-    titles = Titles(settings.titles, ports.llm, conversations, bounds.prices, tally.take)
+    titles = Titles(settings.titles, ports.llm, conversations, bounds.prices, metrics.take)
     between_turns = PostTurnQueue(PostTurnJobs((titles, extraction)))
     summaries = Summaries.of(
         settings, given.prompts.summarising, prices=bounds.prices, flush=between_turns.flush
@@ -342,7 +342,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         admit=accounts.admit,
         shades=visibility.reader_filters.of,
         kept_back=visibility.views.told,
-        tally=tally,
+        metrics=metrics,
     )
     retention = Retention(ports.store, memory, forgetting, ports.clock, RetentionPeriods.of(settings))
     return App(

@@ -238,7 +238,7 @@ async def test_what_was_approved_is_not_done_once_its_model_is_gone() -> None:
         waiting = tuple(_approved(item) for item in record.waiting)
         gone = msgspec.structs.replace(record, waiting=waiting, process="one that ended")
         await store.commit(house.me.owner, [Put(RUNS, gone, found.version)])
-        await runs.deciding.tend()
+        await runs.approvals.tend()
         record = await runs.stored.get(house.me, run)
         messages = await house.messages(conversation)
         assert (record.state, record.reason) == ("ended", "failed")

@@ -82,7 +82,7 @@ async def test_a_fact_of_a_turn_is_suggested_with_its_source_and_its_cost() -> N
     assert found == []
     assert [(ref.change, ref.ids) for ref in answered.changed] == [("suggested", (fact.id,))]
     assert [usage.job for usage in answered.usage] == ["chat", "extraction"]
-    assert house.app.runs.tally.tokens["scripted:demo", "extraction", "in"] > 0
+    assert house.app.runs.metrics.tokens["scripted:demo", "extraction", "in"] > 0
 
 
 async def test_a_fact_is_kept_at_once_where_the_setting_says_so() -> None:

@@ -152,7 +152,9 @@ class Context:
     ) -> Context:
         """As the settings want it."""
         return cls(
-            *(memory, recall, clock),
+            memory,
+            recall,
+            clock,
             prompt=prompts.system,
             brief=prompts.brief,
             limit=settings.recall_limit,

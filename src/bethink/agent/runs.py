@@ -161,7 +161,7 @@ class _Live:
         self.scope.cancel()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Runs:
     """The runs of all owners. `max_run_s` bounds one run, `max_message_chars` a message.
 
@@ -192,26 +192,23 @@ class Runs:
     admit: Callable[[Principal, int], None] = lambda _principal, _running: None
     shades: Shades = no_shade
     kept_back: KeptBack = nothing_kept_back
-    tally: RunMetrics = field(default_factory=RunMetrics, repr=False)
+    metrics: RunMetrics = field(default_factory=RunMetrics, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
-    deciding: Approvals = field(init=False, repr=False)
-    beginning: RunStarter = field(init=False, repr=False)
-    _elsewhere: RunSignals = field(init=False, repr=False)
+    approvals: Approvals = field(init=False, repr=False)
+    _starter: RunStarter = field(init=False, repr=False)
+    _signals: RunSignals = field(init=False, repr=False)
     _tasks: TaskGroup = field(init=False, repr=False)
     _live: dict[str, _Live] = field(default_factory=dict[str, _Live], repr=False)
     _begun: Counter[str] = field(default_factory=Counter[str], repr=False)
-    _flusher: JournalWriter = field(default_factory=JournalWriter, repr=False)
+    _journals: JournalWriter = field(default_factory=JournalWriter, repr=False)
 
     def __post_init__(self) -> None:
-        stored = StoredRuns(
+        self.stored = StoredRuns(
             self.conversations, self.announcements, self.bus, self._live.__contains__, self.max_wait_s
         )
-        deciding = Approvals(stored, self.loops.toolbox, self.rules, self._go_on)
-        beginning = RunStarter(stored, self.commands, self.loops, self.shades, self.kept_back)
-        object.__setattr__(self, "beginning", beginning)
-        object.__setattr__(self, "stored", stored)
-        object.__setattr__(self, "deciding", deciding)
-        object.__setattr__(self, "_elsewhere", RunSignals(self.bus, self.conversations.new_id))
+        self.approvals = Approvals(self.stored, self.loops.toolbox, self.rules, self._go_on)
+        self._starter = RunStarter(self.stored, self.commands, self.loops, self.shades, self.kept_back)
+        self._signals = RunSignals(self.bus, self.conversations.new_id)
 
     @property
     def live(self) -> int:
@@ -222,16 +219,15 @@ class Runs:
     async def opened(self, supervise: Supervise) -> AsyncGenerator[Runs]:
         """Runs may be started inside; those that still run at the end are interrupted and kept."""
         async with anyio.create_task_group() as tasks:
-            object.__setattr__(self, "_tasks", tasks)
-            elsewhere = self._elsewhere
-            tasks.start_soon(supervise, "journals of runs", self._flusher.flush_always)
+            self._tasks, signals = tasks, self._signals
+            tasks.start_soon(supervise, "journals of runs", self._journals.flush_always)
             tasks.start_soon(
-                supervise, "runs stopped elsewhere", partial(elsewhere.cancel_for_others, self._cancel)
+                supervise, "runs stopped elsewhere", partial(signals.cancel_for_others, self._cancel)
             )
             tasks.start_soon(
-                supervise, "runs told of forgetting", partial(elsewhere.hush_for_others, self._hush)
+                supervise, "runs told of forgetting", partial(signals.hush_for_others, self._hush)
             )
-            tasks.start_soon(supervise, "runs that wait", self.deciding.tend_always)
+            tasks.start_soon(supervise, "runs that wait", self.approvals.tend_always)
             try:
                 yield self
             finally:
@@ -273,7 +269,7 @@ class Runs:
                     attached = attachments_of(fork.stored.message)
                 said = UserMessage(checked_content(content or "", self.max_message_chars), attached)
                 opening = RunOpening(self.conversations.new_id(), [said], wishes, brought, fork)
-            return self._launch(await self.beginning.new(principal, conversation, opening))
+            return self._launch(await self._starter.new(principal, conversation, opening))
 
     async def answer(
         self,
@@ -295,7 +291,7 @@ class Runs:
             asked = await open_calls(self.conversations, principal, conversation)
             told = results_of(asked, results, self.max_message_chars)
             opening = RunOpening(asked.message, told, wishes, brought)
-            return self._launch(await self.beginning.new(principal, conversation, opening))
+            return self._launch(await self._starter.new(principal, conversation, opening))
 
     async def follow(
         self, principal: Principal, run: str, after: Place | None = None
@@ -337,7 +333,7 @@ class Runs:
             return
         record = await self.stored.get(principal, run)
         if record.state == "running":
-            await self._elsewhere.cancel(principal.owner, run)
+            await self._signals.cancel(principal.owner, run)
             await self.stored.settle(principal, record.conversation)
         elif record.state == "waiting":
             await self.stored.settle(principal, record.conversation, rejecting=True)
@@ -350,7 +346,7 @@ class Runs:
     async def hush(self, owner: str) -> None:
         """Have none of the owner's runs keep what is announced as being forgotten, in any process."""
         await self._hush(owner)
-        await self._elsewhere.hush(owner, await self.stored.processes(owner))
+        await self._signals.hush(owner, await self.stored.processes(owner))
 
     async def purge(self, principal: Principal) -> int:
         """Drop some of what the owner's runs leave for a time only; how many records. 0 is all.
@@ -388,7 +384,7 @@ class Runs:
         brought: RunResources = NO_RESOURCES,
     ) -> bool:
         """See `Approvals.decide`."""
-        return await self.deciding.decide(principal, run, call=call, choice=choice, brought=brought)
+        return await self.approvals.decide(principal, run, call=call, choice=choice, brought=brought)
 
     def _here(self, owner: str, run: str) -> _Live | None:
         live = self._live.get(run)
@@ -434,14 +430,14 @@ class Runs:
         Raises:
             Conflict: it goes on elsewhere by now, or was ended.
         """
-        self._launch(await self.beginning.decided(principal, run, brought))
+        self._launch(await self._starter.decided(principal, run, brought))
 
     def _launch(self, begun: StartedRun) -> str:
         recorder, request = begun.recorder, begun.request
         request.heed(recorder.hush)
         request.sealed = recorder.sealed
         self._live[recorder.run.id] = live = _Live(recorder, request, anyio.CancelScope())
-        self.tally.started += 1
+        self.metrics.started += 1
         self.on_start(recorder.principal.owner)
         for warning in self.warnings():
             recorder.take(warning)
@@ -477,8 +473,8 @@ class Runs:
                     return event
                 recorder.take(event)
                 if isinstance(event, ToolFinished | Usage):
-                    self.tally.take(event)
-                self._flusher.soil(recorder)
+                    self.metrics.take(event)
+                self._journals.soil(recorder)
         return RunDone(reason="failed")
 
     async def _end(self, recorder: Recorder, done: RunDone) -> None:
@@ -486,9 +482,9 @@ class Runs:
         try:
             await self._keep_end(recorder, done)
         finally:
-            self._flusher.drop(run)
+            self._journals.drop(run)
             self._live.pop(run, None)
-            self.tally.ended[done.reason] += 1
+            self.metrics.ended[done.reason] += 1
             self.on_end(recorder.principal.owner, recorder.turn)
         # Each run's end drops more than one run adds, so that no more and more of it is kept.
         await self.purge(recorder.principal)

@@ -13,7 +13,7 @@ from bethink.agent.client_tools import check_first, client_tools
 from bethink.agent.loop import Loop
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import Journal, Run
-from bethink.agent.request import Earlier, RunRequest
+from bethink.agent.request import DecidedCall, Earlier, RunRequest
 from bethink.agent.run_options import NO_RESOURCES
 from bethink.agent.summaries import SummaryWriter
 from bethink.errors import Conflict
@@ -27,7 +27,7 @@ from bethink.visibility.history import KeptBack, Shades, filter_history, no_shad
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.agent.commands import Commands
+    from bethink.agent.commands import Command, Commands
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
     from bethink.agent.request import Bounds
@@ -71,7 +71,13 @@ class LoopFactory:
         policy = replace(self.policy, toolbox=toolbox)
         context = self.context.wished(wishes).keeping_back(kept_back)
         return Loop(
-            *(llm, toolbox, policy, self.files, context, self.bounds, self.summaries),
+            llm,
+            toolbox,
+            policy,
+            self.files,
+            context,
+            self.bounds,
+            summaries=self.summaries,
             first_call=wishes.first_call,
         )
 
@@ -151,7 +157,7 @@ class RunStarter:
         found = await conversations.get(principal, conversation)
         reader = principal.reading()
         shade = await self.shades(reader)
-        wishes = wished_in(found.record, opening.wishes, opening.brought)
+        wishes = _options_in(found.record, opening.wishes, opening.brought)
         if shade is not None and wishes.system:
             wishes = msgspec.structs.replace(wishes, system=shade.text(wishes.system))
         loop = self.loops.of(wishes, opening.brought, await self.kept_back(reader))
@@ -159,8 +165,7 @@ class RunStarter:
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
-        known = await self._earlier(principal, held, loop)
-        earlier = await _filtered(known, shade)
+        history = await self._history(principal, held, loop, shade=shade)
         run = Run(
             id=conversations.new_id(),
             conversation=conversation,
@@ -170,27 +175,17 @@ class RunStarter:
             audience=principal.door,
             brought=opening.brought is not NO_RESOURCES,
         )
-        first = opening.said[0] if opening.said else None
-        command = None
-        if isinstance(first, UserMessage):
-            command = self.commands.match(first.content)
-            if command is None and (loop is None or _is_toolless(earlier.messages)):
-                command = self.commands.match_words(first.content)
+        command = self._command(opening, history, has_model=loop is not None)
         aside = command is not None or not wishes.memory
         recorder = Recorder(principal, run, held, conversations, Journal(), hush, aside=aside, wishes=wishes)
         await recorder.begin(opening.said)
-        messages = [*earlier.messages, *opening.said]
-        request = RunRequest(reader, conversation, run.id, run.message, messages, recorder.save)
-        request.outside = recorder.outside
-        request.begin_behind(earlier, SummaryWriter(recorder) if earlier == known else None)
-        started = RunStarted(
-            run=run.id,
-            conversation=conversation,
-            message=run.message,
-            model=loop.llm.name if loop else None,
-            at=run.started_at,
+        model = loop.llm.name if loop else None
+        recorder.take(
+            RunStarted(
+                run=run.id, conversation=conversation, message=run.message, model=model, at=run.started_at
+            )
         )
-        recorder.take(started)
+        request = history.request(reader, recorder, said=opening.said)
         events = self.commands.run(request, command) if command else self._events(request, loop)
         return StartedRun(recorder, request, events)
 
@@ -211,56 +206,89 @@ class RunStarter:
         reader = replace(principal, audience=record.audience or principal.audience).reading()
         loop = self.loops.of(wishes, brought, await self.kept_back(reader))
         held = await conversations.get(principal, record.conversation)
-        known = await self._earlier(principal, held, loop)
-        earlier = await _filtered(known, await self.shades(reader))
-        stored = await self.stored.events(principal, record.id, Place(0))
-        journal = Journal(first=stored[-1].place.sequence + 1 if stored else 1)
-        running = msgspec.structs.replace(
-            record, state="running", process=self.stored.bus.process, waiting=(), reason=None
-        )
-        ledger = Ledger({item.call: item.message for item in record.waiting if item.message})
-        aside = not wishes.memory
+        history = await self._history(principal, held, loop, shade=await self.shades(reader))
+        events = await self.stored.events(principal, record.id, Place(0))
         recorder = Recorder(
-            *(principal, running, held, conversations, journal, hush),
-            aside=aside,
+            principal,
+            msgspec.structs.replace(
+                record, state="running", process=self.stored.bus.process, waiting=(), reason=None
+            ),
+            held,
+            conversations,
+            Journal(first=events[-1].place.sequence + 1 if events else 1),
+            hush,
+            aside=not wishes.memory,
             wishes=wishes,
-            ledger=ledger,
+            ledger=Ledger({item.call: item.message for item in record.waiting if item.message}),
         )
         await recorder.resume(found.version)
-        request = RunRequest(
-            reader,
-            record.conversation,
-            record.id,
-            record.message,
-            earlier.messages,
-            recorder.save,
-            decided=decided_calls(record),
-            outside=held.record.outside,
-        )
-        request.begin_behind(earlier, SummaryWriter(recorder) if earlier == known else None)
+        request = history.request(reader, recorder, decided=decided_calls(record))
         return StartedRun(recorder, request, self._events(request, loop))
+
+    def _command(self, opening: RunOpening, history: _History, *, has_model: bool) -> Command | None:
+        """The command that the owner's message is, if it is one."""
+        first = opening.said[0] if opening.said else None
+        if not isinstance(first, UserMessage):
+            return None
+        command = self.commands.match(first.content)
+        if command is None and (not has_model or _is_toolless(history.earlier.messages)):
+            command = self.commands.match_words(first.content)
+        return command
 
     def _events(self, request: RunRequest, loop: Loop | None) -> AsyncGenerator[Event, None]:
         return self.commands.no_model() if loop is None else loop.run(request)
 
-    async def _earlier(
-        self, principal: Principal, held: Versioned[Conversation], loop: Loop | None
-    ) -> Earlier:
+    async def _history(
+        self,
+        principal: Principal,
+        held: Versioned[Conversation],
+        loop: Loop | None,
+        *,
+        shade: ReaderFilter | None,
+    ) -> _History:
+        """What was said before, as far as the model takes it and the reader may know it."""
         room = loop.llm.context_tokens if loop else 0
         if not held.record.count or not room:
-            return Earlier()
-        return await self.stored.history(principal, held.record, tokens=room)
+            return _History(Earlier())
+        earlier = await self.stored.history(principal, held.record, tokens=room)
+        if shade is None or not (earlier.messages or earlier.summary):
+            return _History(earlier)
+        messages, summary = await filter_history(earlier.messages, earlier.summary, shade)
+        told = replace(earlier, messages=messages, summary=summary)
+        return _History(told, is_filtered=told != earlier)
 
 
-async def _filtered(earlier: Earlier, shade: ReaderFilter | None) -> Earlier:
-    """What was said before, without what the reader may not know."""
-    if shade is None or not (earlier.messages or earlier.summary):
-        return earlier
-    messages, summary = await filter_history(earlier.messages, earlier.summary, shade)
-    return replace(earlier, messages=messages, summary=summary)
+@dataclass(frozen=True, slots=True)
+class _History:
+    """What was said before a run. No summary is kept of a filtered one: it knows less than there is."""
+
+    earlier: Earlier
+    is_filtered: bool = False
+
+    def request(
+        self,
+        reader: Principal,
+        recorder: Recorder,
+        *,
+        said: Sequence[Message] = (),
+        decided: Sequence[DecidedCall] = (),
+    ) -> RunRequest:
+        """What the loop begins with: this, and what is said now."""
+        request = RunRequest(
+            reader,
+            recorder.run.conversation,
+            recorder.run.id,
+            recorder.run.message,
+            [*self.earlier.messages, *said],
+            recorder.save,
+            decided=decided,
+            outside=recorder.outside,
+        )
+        request.begin_behind(self.earlier, None if self.is_filtered else SummaryWriter(recorder))
+        return request
 
 
-def wished_in(held: Conversation, wishes: RunOptions, brought: RunResources) -> RunOptions:
+def _options_in(held: Conversation, wishes: RunOptions, brought: RunResources) -> RunOptions:
     """What a run in the conversation is to have: the caller's wishes, else the conversation's own.
 
     A temporary one is without memory, whatever the caller wishes; but for a door

@@ -77,9 +77,13 @@ class Summaries:
     ) -> Summaries:
         """As the settings want them."""
         return cls(
-            *(settings.summaries, settings.summary_share),
-            *(settings.summary_after_messages, settings.summary_keep_messages),
-            *(prompt, prices, flush),
+            is_on=settings.summaries,
+            share=settings.summary_share,
+            after_messages=settings.summary_after_messages,
+            keep_messages=settings.summary_keep_messages,
+            prompt=prompt,
+            prices=prices,
+            flush=flush,
         )
 
     async def condense(self, llm: Llm, request: RunRequest) -> AsyncGenerator[Event, None]:

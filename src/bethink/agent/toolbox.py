@@ -118,7 +118,7 @@ _COUNTED = 10_000
 """Owners and tools whose calls are counted: only in a flood are there more within a tool's time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Limits:
     """At most `concurrency` calls of one owner at once, and what each tool says of itself.
 
@@ -136,8 +136,7 @@ class Limits:
     )
 
     def __post_init__(self) -> None:
-        owners = PerKey[str, asyncio.Semaphore](lambda: asyncio.Semaphore(self.concurrency))
-        object.__setattr__(self, "_owners", owners)
+        self._owners = PerKey[str, asyncio.Semaphore](lambda: asyncio.Semaphore(self.concurrency))
 
     @asynccontextmanager
     async def room(self, owner: str, tool: Tool) -> AsyncGenerator[None]:
@@ -257,13 +256,13 @@ class Postponed:
     told: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Toolbox:
     """The tools of this Bethink. `timeout_s` holds for tools that name none of their own.
 
     `tools` are always there; `sources` give those that come and go, such as an
-    MCP server's. Where two have one name, the first keeps it. At most
-    `concurrency` calls of one owner run at once; results longer than
+    MCP server's. If two have one name, the first keeps it. At most `concurrency`
+    calls of one owner run at once; results longer than
     `max_result_chars` are cut with a note, and kept whole as a file. A model is
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
     `keeper` seals what is secret in a call while it waits. `redacting` masks personal
@@ -282,12 +281,11 @@ class Toolbox:
     redacting: NumberMask = field(default_factory=NumberMask)
     shades: Shades = field(default=no_shade, repr=False)
     delegate: Delegate | None = field(default=None, repr=False)
-    _limits: Limits = field(init=False, repr=False)
-    _now: ToolSnapshot = field(init=False, repr=False)
+    snapshot: ToolSnapshot = field(default_factory=lambda: known(()), repr=False)
+    limits: Limits = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_limits", Limits(self.concurrency))
-        object.__setattr__(self, "_now", known(()))
+        self.limits = Limits(self.concurrency)
 
     def for_run(self, first: Sequence[Tool], keeps: Callable[[Tool], bool]) -> Toolbox:
         """The toolbox of one run: `first`, then of this one's tools those that it `keeps`, now and later."""
@@ -300,9 +298,9 @@ class Toolbox:
                 kept[:] = [(self._known, [tool for tool in self.all if keeps(tool)])]
             return kept[0][1]
 
-        one = replace(self, tools=first, sources=(mine,), enabled=True)
-        object.__setattr__(one, "_limits", self._limits)
-        object.__setattr__(one, "_now", replace(self._known, given=()))
+        snapshot = replace(self._known, given=())
+        one = replace(self, tools=first, sources=(mine,), enabled=True, snapshot=snapshot)
+        one.limits = self.limits
         return one
 
     @property
@@ -339,10 +337,10 @@ class Toolbox:
     @property
     def _known(self) -> ToolSnapshot:
         given = (self.tools, *(source() for source in self.sources))
-        last = self._now.given
+        last = self.snapshot.given
         if len(last) != len(given) or any(one is not other for one, other in zip(last, given, strict=True)):
-            object.__setattr__(self, "_now", known(given, self._now))
-        return self._now
+            self.snapshot = known(given, self.snapshot)
+        return self.snapshot
 
     def get(self, name: str) -> Tool | None:
         """The tool of this name or alias."""
@@ -492,7 +490,7 @@ class Toolbox:
         # Not of the tool: what this module itself says in its place.
         is_ours = False
         try:
-            async with self._limits.room(context.principal.owner, prepared.tool):
+            async with self.limits.room(context.principal.owner, prepared.tool):
                 start = perf_counter()
                 output, is_ours = await self._output(prepared, own)
                 duration_ms = round((perf_counter() - start) * 1000, 2)

@@ -27,7 +27,7 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
 @router.get("/metrics", response_class=Response, responses=_SHOWN)
 async def get_metrics(app: Served, _: Caller) -> Response:
     """Counters since the start, and what is live now."""
-    tally = app.runs.tally
+    tally = app.runs.metrics
     metrics = [
         _metric("info", "gauge", "The version that runs.", {(("version", __version__),): 1}),
         _metric("runs_live", "gauge", "Runs that answer now.", {(): app.runs.live}),
