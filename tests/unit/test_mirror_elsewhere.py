@@ -91,7 +91,7 @@ def before(patch: pytest.MonkeyPatch, of: type, name: str, do: Steps) -> list[bo
 
 def before_lock(patch: pytest.MonkeyPatch, shop: Workshop, do: Steps) -> list[bool]:
     """Have something be done at the last moment before this process has the vault to itself."""
-    alone, done = Workshop.alone, list[bool]()
+    alone, done = Workshop.lock, list[bool]()
 
     @asynccontextmanager
     async def late(self: Workshop, owner: str, *, make: bool = False) -> AsyncGenerator[Draft]:
@@ -101,7 +101,7 @@ def before_lock(patch: pytest.MonkeyPatch, shop: Workshop, do: Steps) -> list[bo
         async with alone(self, owner, make=make) as draft:
             yield draft
 
-    patch.setattr(Workshop, "alone", late)
+    patch.setattr(Workshop, "lock", late)
     return done
 
 

@@ -120,7 +120,7 @@ async def test_a_reader_that_catches_up_slowly_disturbs_no_writer(tmp_path: Path
         await store.is_held.wait()
         # What nobody had seen is kept first: two commits of one change.
         kept.file("a.md", "by the editor")
-        async with kept.vault.shop.alone(LOCAL_OWNER) as draft:
+        async with kept.vault.shop.lock(LOCAL_OWNER) as draft:
             changing = kept.vault._changing  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the steps of a change
             now = await changing._now(draft, "a.md")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
             assert now is not None
@@ -162,7 +162,7 @@ async def test_an_empty_file_that_is_filled_a_moment_later_is_the_same_page(tmp_
 async def test_who_reads_behind_a_commit_before_it_is_told_of_leaves_the_vault_usable(tmp_path: Path) -> None:
     kept = kept_in(tmp_path)
     await kept.written("a.md", "one")
-    async with kept.vault.shop.alone(LOCAL_OWNER) as draft:
+    async with kept.vault.shop.lock(LOCAL_OWNER) as draft:
         draft.lose(draft.known.pages["a.md"], by="outside")
         changes, vault = draft.changes()
         await kept.store.commit(LOCAL_OWNER, changes)

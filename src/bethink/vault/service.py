@@ -7,13 +7,12 @@ searched when it returns.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
-from bethink.errors import BadInput, Conflict, NoSuchPage, UnknownId
+from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
 from bethink.vault.files.bulk import Bulk, Unwanted
@@ -29,7 +28,7 @@ from bethink.vault.files.sync import Syncing
 from bethink.vault.files.versions import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from bethink.settings_shapes import VaultSettings
     from bethink.store import Store
     from bethink.vault.files.bulk import Became, Wanted
-    from bethink.vault.files.draft import Draft
     from bethink.vault.files.erasure import Erase, Erased, Rename, Said
     from bethink.vault.files.news import News
     from bethink.vault.files.page_reader import FoundPart, State
@@ -204,7 +202,7 @@ class Vault:
         """The same, by somebody who may have had the text from outside; see `write` for what it raises."""
         path = checked(path)
         body = encoded(text)
-        async with self.shop.alone(principal.owner, make=True) as draft:
+        async with self.shop.lock(principal.owner, "made") as draft:
             return await self._changing.write(draft, path, body, if_version=if_version, how=how)
 
     async def write_many(self, principal: Principal, wanted: Sequence[Wanted]) -> list[Became]:
@@ -213,7 +211,7 @@ class Vault:
         What became of each, in their order; one that is refused keeps no other. All is durable when it
         returns. What stands in its place when the process ends before that is known as what it is later.
         """
-        async with self.shop.alone(principal.owner, make=True) as draft:
+        async with self.shop.lock(principal.owner, "made") as draft:
             return await Bulk(self._changing, draft, self.shop.folder(principal.owner)).write(wanted)
 
     async def delete(
@@ -227,14 +225,14 @@ class Vault:
             BadInput: what is there cannot be kept as a version.
         """
         path = checked(path)
-        async with self._draft(principal.owner) as draft:
+        async with self.shop.lock(principal.owner, "there") as draft:
             return await self._changing.delete(draft, path, if_version=if_version, how=How(by, note))
 
     async def delete_many(
         self, principal: Principal, unwanted: Sequence[Unwanted], *, by: By, note: str = ""
     ) -> list[Became]:
         """Delete many pages, each as `delete` does, as one change: much faster; what became of each."""
-        async with self._draft(principal.owner) as draft:
+        async with self.shop.lock(principal.owner, "there") as draft:
             return await Bulk(self._changing, draft, self.shop.folder(principal.owner)).delete(
                 unwanted, How(by, note)
             )
@@ -247,7 +245,7 @@ class Vault:
             Conflict: there is one at `to`, or a name there differs from it in case only.
         """
         path, to = checked(path), checked_new(to)
-        async with self._draft(principal.owner) as draft:
+        async with self.shop.lock(principal.owner, "there") as draft:
             return await self._changing.move(draft, path, to, how=How(by, note))
 
     async def create_folder(self, principal: Principal, folder: str) -> None:
@@ -257,7 +255,7 @@ class Vault:
             Conflict: a name differs from another's in case only, or is that of a page.
         """
         folder = checked_folder(folder, new=True)
-        async with self.shop.alone(principal.owner, make=True):
+        async with self.shop.lock(principal.owner, "made"):
             await anyio.to_thread.run_sync(self.shop.folder(principal.owner).make_folder, folder)
 
     async def delete_folder(self, principal: Principal, folder: str) -> None:
@@ -270,7 +268,7 @@ class Vault:
         folder = checked_folder(folder)
         if not folder:
             raise BadInput("The vault itself is not removed from here.")
-        async with self._draft(principal.owner):
+        async with self.shop.lock(principal.owner, "there"):
             await anyio.to_thread.run_sync(self.shop.folder(principal.owner).remove_folder, folder)
 
     async def history(self, owner: str, path: str) -> Sequence[PageVersion]:
@@ -298,7 +296,7 @@ class Vault:
             UnknownId: it has no such version, or that is not kept any more.
         """
         path = checked(path)
-        async with self.shop.alone(principal.owner, make=True) as draft:
+        async with self.shop.lock(principal.owner, "made") as draft:
             # Read while nobody forgets anything of it.
             old = await self.versions.version(principal.owner, path, id)
             how = How(by, f"Restored version {id}", old.untrusted)
@@ -311,7 +309,7 @@ class Vault:
             NoSuchPage: there is none.
         """
         path = checked(path)
-        async with self._draft(principal.owner) as draft:
+        async with self.shop.lock(principal.owner, "there") as draft:
             return await self._changing.vouch(draft, path, how=How("person"))
 
     async def undo(self, principal: Principal, token: str, *, by: By = "person") -> Change:
@@ -329,7 +327,7 @@ class Vault:
         version = await self.versions.get(principal.owner, token.removeprefix(UNDO))
         if version is None or version.final:
             raise UnknownId(_FORGOTTEN)
-        async with self._draft(principal.owner) as draft:
+        async with self.shop.lock(principal.owner, "there") as draft:
             return await self._changing.take_back(draft, version, how=How(by, "Taken back"))
 
     async def set_aside(self, principal: Principal, path: str, version: str) -> Change:
@@ -339,7 +337,7 @@ class Vault:
             Conflict: it is of another version, or not there any more.
         """
         path = checked(path)
-        async with self._draft(principal.owner):
+        async with self.shop.lock(principal.owner, "there"):
             aside = await anyio.to_thread.run_sync(
                 kept_beside, self.shop.folder(principal.owner), path, version
             )
@@ -353,13 +351,13 @@ class Vault:
             TooLarge: the page, its folder or the vault would be larger than they may be.
         """
         path, body = checked(path), encoded(text)
-        async with self._draft(principal.owner) as draft:
+        async with self.shop.lock(principal.owner, "there") as draft:
             return await self._changing.replace(draft, path, body, version=version, how=how)
 
     async def _bring_back(self, owner: str, aside: str) -> Change:
         path = checked(aside.rpartition(ASIDE)[0])
         checked(f"{aside}{ENDING}")
-        async with self._draft(owner):
+        async with self.shop.lock(owner, "there"):
             await anyio.to_thread.run_sync(brought_back, self.shop.folder(owner), path, aside)
         await self.sync(owner, [path])
         return Change(path, None, "", None)
@@ -407,7 +405,7 @@ class Vault:
         ) as erased:
             await self.shop.store.commit(owner, erased.changes)
             erased.done()
-        async with self._draft(owner) as draft:
+        async with self.shop.lock(owner, "there") as draft:
             unwanted = [
                 Unwanted(path, lambda _version: True)
                 for path, page in draft.known.pages.items()
@@ -429,14 +427,6 @@ class Vault:
     async def reindex(self, owner: str, paths: Sequence[str]) -> None:
         """Make anew what is searched of these pages; what says the same keeps its vectors."""
         await self._syncing.reindex(owner, paths)
-
-    @asynccontextmanager
-    async def _draft(self, owner: str) -> AsyncGenerator[Draft]:
-        """A draft of a vault that is there already."""
-        if not await self.exists(owner):
-            raise NoSuchPage
-        async with self.shop.alone(owner) as draft:
-            yield draft
 
 
 def _is_within(root: Path, folder: Path) -> bool:

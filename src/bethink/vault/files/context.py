@@ -12,16 +12,17 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 import anyio.to_thread
 
-from bethink.errors import Busy, NotAllowed
+from bethink.errors import Busy, NoSuchPage, NotAllowed
 from bethink.per_key import PerKey
 from bethink.principal import LOCAL_OWNER
 from bethink.vault.files.draft import Draft
-from bethink.vault.files.folder import Folder
+from bethink.vault.files.folder import NO_FOLDER, Folder
 from bethink.vault.files.news import News
 from bethink.vault.files.page_table import Knowing, Known
 from bethink.vault.files.parts import Items, plain_items
@@ -110,30 +111,31 @@ class Workshop:
         return await self._knowing.of(owner)
 
     @asynccontextmanager
-    async def alone(self, owner: str, *, make: bool = False) -> AsyncGenerator[Draft]:
+    async def lock(
+        self, owner: str, folder: Literal["any", "there", "made"] = "any"
+    ) -> AsyncGenerator[Draft]:
         """A draft, while nobody else changes the owner's pages. Not cancelled in between.
 
-        The folder must be there, or it is `make`d.
+        The folder must be `there`, or is `made`.
 
         Raises:
-            Busy: another program goes on and on.
+            NoSuchPage: the folder must be there, and is not.
+            Busy: another program holds the lock on and on.
             StorageError: the folder cannot be used.
         """
-        folder = self.folder(owner)
+        files = self.folder(owner)
         async with self._turns[owner]:
-            if make:
-                await anyio.to_thread.run_sync(folder.make)
-            lock = await _locked(folder)
+            lock = await _locked(files, make=folder == "made")
             draft: Draft | None = None
             try:
+                if lock == NO_FOLDER and folder == "there":
+                    raise NoSuchPage
                 # A file and what is known of it change together, or a look takes them for a stranger's.
                 with anyio.CancelScope(shield=True):
                     draft = await self._draft(owner)
                     yield draft
             finally:
-                with anyio.CancelScope(shield=True):
-                    if lock is not None:
-                        await anyio.to_thread.run_sync(folder.unlock, lock)
+                files.unlock(lock)
                 if draft is not None and draft.told:
                     self.news.tell(owner)
                     for listener in self.heard:
@@ -145,12 +147,10 @@ class Workshop:
         return Draft(self.store, owner, known, items, self.settings, self.clock.now_us(), self.new_id)
 
 
-async def _locked(folder: Folder) -> int | None:
-    """The lock; None for a folder that is not there, in which nobody can write."""
-    if not await anyio.to_thread.run_sync(folder.exists):
-        return None
+async def _locked(folder: Folder, *, make: bool) -> int:
     deadline = anyio.current_time() + _WAIT_S
-    while (lock := await anyio.to_thread.run_sync(folder.try_lock)) is None:
+    take = partial(folder.try_lock, make=make)
+    while (lock := await anyio.to_thread.run_sync(take)) is None:
         if anyio.current_time() > deadline:
             raise Busy(_BUSY)
         await anyio.sleep(_PAUSE_S)

@@ -112,7 +112,7 @@ class Erasing:
             yield Erased()
             return
         await Syncing(self.shop).sync(owner)
-        async with self.shop.alone(owner) as draft:
+        async with self.shop.lock(owner) as draft:
             kept = records_of(self.shop.store, owner, Scan(VERSIONS, limit=_PAGE))
             versions = [version async for version in kept]
             contents = await self._contents(owner, erase, versions)

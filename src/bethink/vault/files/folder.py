@@ -36,6 +36,8 @@ _UNLINKABLE: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 _LINK: Final = "{path} is a link, and links are not followed: put the file itself into the vault."
 CHANGED: Final = "{path} has changed since it was read: read it again and repeat the change."
 EXISTS: Final = "{path} exists already: read it, then change it, or take another name."
+NO_FOLDER: Final = -1
+"""In place of a lock."""
 _NO_NAMES: Final = frozenset({"", ".", ".."})
 
 
@@ -69,12 +71,17 @@ class Folder:
         with _translated(str(self.root)):
             self.root.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
 
-    def try_lock(self) -> int | None:
+    def try_lock(self, *, make: bool = False) -> int | None:
         """Take the lock that all programs which write here share; None while another has it.
 
         The lock lies on the folder itself (flock(2)) and leaves nothing in it. It
-        ends with `unlock`, or with the process.
+        ends with `unlock`, or with the process. `NO_FOLDER` if there is no folder,
+        in which nobody can write; unless it is to `make`.
         """
+        if make:
+            self.make()
+        elif not self.exists():
+            return NO_FOLDER
         with _translated(str(self.root)):
             descriptor = os.open(self.root, DIRECTORY)
         try:
@@ -88,8 +95,9 @@ class Folder:
         return descriptor
 
     def unlock(self, lock: int) -> None:
-        """Give the lock back."""
-        os.close(lock)
+        """Give the lock back; does not block."""
+        if lock != NO_FOLDER:
+            os.close(lock)
 
     def read(self, path: str, most: int) -> Content | None:
         """What a page holds; None where there is none.

@@ -128,7 +128,7 @@ class Syncing:
 
     async def _take_in(self, owner: str, chunk: Sequence[str], *, count: _Count, rebuild: bool) -> None:
         folder = self.shop.folder(owner)
-        async with self.shop.alone(owner) as draft:
+        async with self.shop.lock(owner) as draft:
             draft.anew = rebuild
             found = await anyio.to_thread.run_sync(_read_all, folder, chunk, draft)
             held = [draft.known.pages.get(one.path) or draft.known.gone.get(one.path) for one in found]
@@ -141,7 +141,7 @@ class Syncing:
     async def reindex(self, owner: str, paths: Sequence[str]) -> None:
         """Make anew what is searched of these pages, as far as filters changed it."""
         for start in range(0, len(paths), _FILES):
-            async with self.shop.alone(owner) as draft:
+            async with self.shop.lock(owner) as draft:
                 chunk = paths[start : start + _FILES]
                 found = await anyio.to_thread.run_sync(_read_all, self.shop.folder(owner), chunk, draft)
                 read = [one for one in found if isinstance(one, Seen)]
@@ -161,7 +161,7 @@ class Syncing:
         if not lost:
             return
         folder = self.shop.folder(owner)
-        async with self.shop.alone(owner) as draft:
+        async with self.shop.lock(owner) as draft:
             there = await anyio.to_thread.run_sync(lambda: _at(folder, lost).pages)
             for path in sorted(lost):
                 page = draft.known.pages.get(path)
@@ -176,7 +176,7 @@ class Syncing:
         odd = tuple(sorted((one.path, one.why) for one in walked.odd)[:_MOST_ODD])
         if known.version and (known.vault.odd == odd and known.vault.looked_at and not known.vault.meant):
             return
-        async with self.shop.alone(owner) as draft:
+        async with self.shop.lock(owner) as draft:
             vault = msgspec.structs.replace(draft.known.vault, odd=odd, looked_at=draft.at, meant=())
             await self.shop.store.commit(owner, [Put(VAULTS, vault, if_version=draft.known.version)])
 

@@ -114,7 +114,7 @@ class Versions:
                 gone.append(version)
             kept.add(day)
         for start in range(0, len(gone), _PAGE):
-            async with self.shop.alone(owner) as draft:
+            async with self.shop.lock(owner) as draft:
                 draft.add(*(Delete(VERSIONS, version.id) for version in gone[start : start + _PAGE]))
                 await draft.commit()
         if gone:
@@ -125,7 +125,7 @@ class Versions:
         """Remove those contents that neither a page has nor a version names."""
         begun = self.shop.clock.now_us()
         unused = contents - await self._named(owner)
-        async with self.shop.alone(owner) as draft:
+        async with self.shop.lock(owner) as draft:
             # What came while the others were looked through; from here on nothing does.
             unused -= draft.known.by_version.keys() | await self._named(owner, since=begun)
             draft.add(*(Delete(CONTENTS, content) for content in unused))
