@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import pytest
@@ -33,6 +34,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
 
 SECRET = ("zembrovitis", "quillfeather")
 SAID = "Was treated for zembrovitis by Quillfeather"
+Folder = Literal["any", "there", "made"]
 Steps = Callable[[], Awaitable[object]]
 
 
@@ -91,14 +93,14 @@ def before(patch: pytest.MonkeyPatch, of: type, name: str, do: Steps) -> list[bo
 
 def before_lock(patch: pytest.MonkeyPatch, shop: Workshop, do: Steps) -> list[bool]:
     """Have something be done at the last moment before this process has the vault to itself."""
-    alone, done = Workshop.lock, list[bool]()
+    lock, done = Workshop.lock, list[bool]()
 
     @asynccontextmanager
-    async def late(self: Workshop, owner: str, *, make: bool = False) -> AsyncGenerator[Draft]:
+    async def late(self: Workshop, owner: str, folder: Folder = "any") -> AsyncGenerator[Draft]:
         if self is shop and not done:
             done.append(True)
             await do()
-        async with alone(self, owner, make=make) as draft:
+        async with lock(self, owner, folder) as draft:
             yield draft
 
     patch.setattr(Workshop, "lock", late)
