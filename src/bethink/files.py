@@ -68,7 +68,7 @@ class File(Record, frozen=True, kw_only=True):
         return Attachment(name=self.name, media_type=self.media_type, url=f"/files/{self.id}")
 
 
-FILES = Collection("files", File, ("conversation",), searchable=False)
+FILES = Collection("files", File, ("conversation",), scans=(("conversation",),), searchable=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,22 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
+from bethink.agent.records import JOURNAL, RUNS
+from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.engines.sqlite import index as sqlite_index
 from bethink.engines.sqlite.migrations import MIGRATIONS
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import Conflict, CorruptDatabase, NewerSchema, StorageError
 from bethink.index import IndexItem, IndexQuery
+from bethink.memory import FACTS
 from bethink.search.analysis import Analyzer
-from bethink.store import Collection, Delete, DeleteAll, Put, Scan
+from bethink.store import Collection, Delete, DeleteAll, Expect, Put, Scan
 from tests.contract.records import LINES, NOTES, SETTINGS, Line, Note, Setting
 
 pytestmark = pytest.mark.anyio
@@ -29,9 +33,9 @@ pytestmark = pytest.mark.anyio
 _WRITER = """
 import anyio, sys
 from pathlib import Path
-from bethink.errors import Conflict, DiskFull
+from bethink.errors import Conflict, Conflict, DiskFull
 from bethink.index import IndexItem
-from bethink.store import Put
+from bethink.store import Expect, Put
 from bethink.engines.sqlite.store import open_database
 from tests.contract.records import LINES, Line
 
@@ -68,11 +72,11 @@ async def test_the_directory_and_its_files_are_the_owners_alone(tmp_path: Path) 
 async def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     async with open_database(tmp_path):
         pass
-    newer = len(MIGRATIONS) + 1
+    newer = max(MIGRATIONS) + 1
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
         connection.execute(f"PRAGMA user_version = {newer}")
     before = (tmp_path / FILE_NAME).read_bytes()
-    with pytest.raises(NewerSchema, match=f"schema {newer}; this Bethink knows up to {len(MIGRATIONS)}"):
+    with pytest.raises(NewerSchema, match=f"schema {newer}; this Bethink knows up to {max(MIGRATIONS)}"):
         async with open_database(tmp_path):
             pass
     assert (tmp_path / FILE_NAME).read_bytes() == before
@@ -117,7 +121,7 @@ async def test_a_place_that_is_no_directory_is_named(tmp_path: Path) -> None:
 _READ_ONLY = """
 import anyio, os, sys
 from pathlib import Path
-from bethink.errors import StorageError
+from bethink.errors import Conflict, StorageError
 from bethink.engines.sqlite.store import open_database
 
 async def main(directory):
@@ -148,14 +152,39 @@ async def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path, *, th
     assert "check who owns the directory" in result.stdout.decode()
 
 
-async def test_a_collection_without_its_table_or_columns_is_named(tmp_path: Path) -> None:
+async def test_a_new_collection_and_a_new_key_need_nothing_but_their_declaration(tmp_path: Path) -> None:
+    before = Collection("plans", Note)
+    now = Collection("plans", Note, ("category", "created_at"), scans=(("category", "created_at"),))
     async with open_database(tmp_path) as database:
-        with pytest.raises(StorageError, match="collection plans has no table"):
-            await database.store.get(Collection("plans", Setting), "ann", ["x"])
-        with pytest.raises(StorageError, match="collection meta has no columns value"):
-            await database.store.commit(
-                "ann", [Put(Collection("meta", Setting, ("value",)), Setting(id="x"))]
-            )
+        assert await database.store.get(before, "ann", ["x"]) == (None,)
+        notes = [Note(id=str(n), category="even" if n % 2 == 0 else "odd", created_at=n) for n in range(6)]
+        await database.store.commit("ann", [Put(before, note) for note in notes])
+    async with open_database(tmp_path) as database, open_database(tmp_path) as other:
+        scan = Scan(now, {"category": "even"}, order="created_at", reverse=True)
+        for each in (database, other):
+            (page,) = await each.store.scan("ann", scan)
+            assert [item.record.id for item in page.items] == ["4", "2", "0"]
+        await other.store.commit("ann", [Put(now, Note(id="8", category="even", created_at=8))])
+        assert await database.store.count("ann", now, {"category": "even"}) == 4
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        plan = "SELECT id FROM plans WHERE owner = 'ann' AND category IS 'x' ORDER BY created_at, id"
+        assert "plans_category_created_at" in str(connection.execute(f"EXPLAIN QUERY PLAN {plan}").fetchall())
+
+
+async def test_a_table_that_a_refused_batch_would_have_made_is_made_by_the_next(tmp_path: Path) -> None:
+    plans, lists = Collection("plans", Setting), Collection("lists", Setting)
+    async with open_database(tmp_path) as database:
+        refused = [Put(plans, Setting(id="a")), Expect(SETTINGS, "none", 1)]
+        async with anyio.create_task_group() as group:
+            for n in range(5):
+                group.start_soon(database.store.commit, "ann", [Put(plans, Setting(id=str(n)))])
+            with pytest.raises(Conflict):
+                await database.store.commit("ann", refused)
+        with pytest.raises(Conflict):
+            await database.store.commit("ann", [Put(lists, Setting(id="b")), refused[1]])
+        await database.store.commit("ann", [Put(lists, Setting(id="b"))])
+        assert await database.store.count("ann", plans, {}) == 5
+        assert await database.store.count("ann", lists, {}) == 1
 
 
 async def test_what_was_kept_is_there_after_closing_and_opening(tmp_path: Path) -> None:
@@ -347,8 +376,10 @@ async def test_one_batch_too_many_for_the_disk_does_not_refuse_those_beside_it(t
 
 
 async def test_every_scan_that_bethink_makes_is_answered_from_an_index(tmp_path: Path) -> None:
-    async with open_database(tmp_path):
-        pass
+    async with open_database(tmp_path) as database:
+        collections: list[Collection[Any]] = [CONVERSATIONS, MESSAGES, RUNS, JOURNAL, FACTS]
+        for collection in collections:
+            assert await database.store.count("o", collection, {}) == 0
     wanted = [
         ("conversations", "temporary IS 0 AND archived IS 0", "updated_at DESC, id DESC"),
         ("conversations", "temporary IS 0 AND archived IS 0 AND project IS 'p'", "updated_at DESC, id DESC"),

@@ -14,18 +14,68 @@ import pytest
 from bethink.agent.history_match import THREADS, Thread
 from bethink.agent.records import JOURNAL, JournalEntry, NumberedEvent
 from bethink.embeddings import EmbeddingModel
+from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.sqlite.migrations import MIGRATIONS, journal_in_order, without_unkeyed_digests
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import StorageError
 from bethink.events import Place, TextDelta
-from bethink.index import IndexQuery
+from bethink.index import IndexItem, IndexQuery
+from bethink.memory import FACTS
 from bethink.search.analysis import ANALYSIS
 from bethink.store import Delete, Put, Scan, SetVector
+from bethink.vault.files.records import PAGES
 from tests.contract.histories import everything_in
 from tests.contract.records import LINES, NOTES, Line, Note
 
 pytestmark = pytest.mark.anyio
+
+_FIRST_VERSION = """
+CREATE TABLE conversations (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    archived INTEGER, updated_at INTEGER, project TEXT, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX conversations_archived ON conversations (owner, archived, updated_at, id);
+
+CREATE TABLE messages (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    conversation TEXT, position INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX messages_position ON messages (owner, conversation, position, id);
+
+CREATE TABLE runs (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    conversation TEXT, state TEXT, ended_at INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX runs_conversation ON runs (owner, conversation, ended_at, id);
+CREATE INDEX runs_state ON runs (owner, state, ended_at, id);
+
+CREATE TABLE journal (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    run TEXT, sequence INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX journal_sequence ON journal (owner, run, sequence, id);
+
+CREATE TABLE facts (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    state TEXT, category TEXT, digest TEXT, weight INTEGER, created_at INTEGER, project TEXT,
+    body BLOB NOT NULL, UNIQUE (owner, id));
+CREATE INDEX facts_created ON facts (owner, created_at, id);
+CREATE INDEX facts_state ON facts (owner, state, created_at, id);
+CREATE INDEX facts_weight ON facts (owner, state, weight, id);
+CREATE INDEX facts_digest ON facts (owner, digest);
+CREATE INDEX facts_category ON facts (owner, category, created_at, id);
+
+CREATE TABLE meta (
+    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
+    body BLOB NOT NULL, UNIQUE (owner, id));
+
+CREATE TABLE index_items (
+    change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
+    at INTEGER NOT NULL, conversation TEXT, project TEXT, speaker TEXT, analysis INTEGER NOT NULL,
+    terms TEXT NOT NULL, model TEXT, text TEXT NOT NULL, vector BLOB, UNIQUE (owner, id));
+CREATE INDEX index_items_model ON index_items (owner, model, at, id);
+CREATE TABLE index_tombstones (change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL);
+CREATE INDEX index_tombstones_owner ON index_tombstones (owner);
+CREATE TABLE index_state (change INTEGER NOT NULL, floor INTEGER NOT NULL);
+INSERT INTO index_state VALUES (0, 0);
+"""
 
 MODEL = EmbeddingModel("small", "1", 4)
 COUNT = 300
@@ -44,7 +94,7 @@ def first_version(tmp_path: Path) -> Path:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA secure_delete = ON")
-        MIGRATIONS[0](connection)
+        connection.executescript(_FIRST_VERSION)
         connection.execute("PRAGMA user_version = 1")
         for change in range(COUNT * len(owners)):
             n, owner = change // len(owners), owners[change % len(owners)]
@@ -117,12 +167,14 @@ async def test_a_migration_that_is_interrupted_leaves_the_file_as_it_was(
     with closing(sqlite3.connect(path)) as connection:
         before = list(connection.iterdump())
 
+    last = max(MIGRATIONS)
+
     def fails(connection: sqlite3.Connection) -> None:
-        MIGRATIONS[-1](connection)
+        MIGRATIONS[last](connection)
         raise sqlite3.OperationalError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("bethink.engines.sqlite.schema.MIGRATIONS", (*MIGRATIONS[:-1], fails))
+        patched.setattr("bethink.engines.sqlite.schema.MIGRATIONS", {**MIGRATIONS, last: fails})
         with pytest.raises(StorageError):
             async with open_database(first_version):
                 pass
@@ -179,3 +231,36 @@ async def test_a_journal_of_before_is_read_in_the_order_it_was_written(tmp_path:
     assert [item.record.events[-1].place for item in after] == places
     assert [item.record for item in after] == [JournalEntry.of("a:run", item.record.events) for item in after]
     assert found == after
+
+
+async def test_a_directory_of_the_release_before_keeps_all_and_goes_on(tmp_path: Path) -> None:
+    """The dump is of a directory written when changes were numbered for all owners together."""
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        connection.executescript(await anyio.Path(__file__).with_name("schema_19.sql").read_text())
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    assert version == 19
+    async with open_database(tmp_path) as database, open_database(tmp_path) as other:
+        for owner in ("ann", "bob"):
+            (page,) = await database.store.scan(owner, Scan(FACTS, {"state": "active"}, order="created_at"))
+            wanted = [
+                f"{owner} has {n} {tree} trees" for n, tree in ((1, "pear"), (2, "cherry"), (3, "plum"))
+            ]
+            assert [item.record.content.removesuffix(" behind the house") for item in page.items] == wanted
+            for each in (database, other):
+                found = await each.index.search(IndexQuery(owner, "pear trees", kinds=frozenset({"fact"})))
+                assert {one.id for one in found.items} == {item.record.id for item in page.items}
+            ids = [item.record.id for item in page.items]
+            assert len(await database.index.vectors(owner, HashingEmbeddings().model, ids)) == 3
+            assert await database.store.count(owner, PAGES, {}) == 2
+        gone, kept = page.items[0].record, page.items[1]
+        item = IndexItem("fact", "a walnut tree", 5)
+        await other.store.commit("bob", [Delete(FACTS, gone.id), Put(FACTS, kept.record, index=item)])
+        for each in (database, other):
+            found = await each.index.search(IndexQuery("bob", "pear walnut", kinds=frozenset({"fact"})))
+            assert [one.id for one in found.items] == [kept.record.id]
+            assert (await each.index.search(IndexQuery("ann", "pear", kinds=frozenset({"fact"})))).items
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        states = dict(connection.execute("SELECT owner, change FROM index_state").fetchall())
+        indexes = connection.execute("SELECT name FROM sqlite_master WHERE tbl_name = 'facts'").fetchall()
+    assert states == {"ann": 12, "bob": 14}
+    assert len(indexes) == 2 + len(FACTS.scans)

@@ -130,7 +130,7 @@ async def test_a_migration_that_breaks_is_told_and_nothing_waits_for_ever(
 
     async with open_database(tmp_path):
         pass
-    monkeypatch.setattr(sqlite_schema, "MIGRATIONS", [*sqlite_schema.MIGRATIONS, broken])
+    monkeypatch.setattr(sqlite_schema, "MIGRATIONS", {**sqlite_schema.MIGRATIONS, 4711: broken})
     with anyio.fail_after(5), pytest.raises(StorageError, match="no such colour") as told:
         async with open_database(tmp_path):
             pass

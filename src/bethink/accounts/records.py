@@ -76,7 +76,7 @@ class AccountsState(Record, frozen=True, kw_only=True):
 
 USERS = Collection("users", User, searchable=False)
 KEYS = Collection("access_keys", Key, ("user",), searchable=False)
-SIGN_INS = Collection("sign_ins", SignIn, ("user", "expires_at"), searchable=False)
+SIGN_INS = Collection("sign_ins", SignIn, ("user", "expires_at"), scans=(("expires_at",),), searchable=False)
 KEY_USES = Collection("key_uses", KeyUse, searchable=False)
 STATES = Collection("accounts_state", AccountsState, searchable=False)
 

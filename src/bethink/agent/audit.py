@@ -54,7 +54,13 @@ class ToolUse(Record, frozen=True, kw_only=True):
     redacted: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-TOOL_USES = Collection("tool_uses", ToolUse, ("tool", "conversation", "at"), searchable=False)
+TOOL_USES = Collection(
+    "tool_uses",
+    ToolUse,
+    ("tool", "conversation", "at"),
+    scans=(("tool", "at"), ("conversation", "at"), ("at",)),
+    searchable=False,
+)
 
 
 class LoggedCall(msgspec.Struct, frozen=True):

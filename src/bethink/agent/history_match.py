@@ -161,7 +161,13 @@ class Thread(Record, frozen=True, kw_only=True):
     model: str = ""
 
 
-THREADS = Collection("threads", Thread, ("said", "conversation", "at"), searchable=False)
+THREADS = Collection(
+    "threads",
+    Thread,
+    ("said", "conversation", "at"),
+    scans=(("said", "at"), ("conversation",)),
+    searchable=False,
+)
 
 
 @dataclass(frozen=True, slots=True)

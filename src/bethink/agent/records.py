@@ -244,8 +244,16 @@ class JournalEntry(Record, frozen=True, kw_only=True):
         return cls(id=f"{run}:{last.sort_key}", run=run, sequence=last.sequence, events=tuple(events))
 
 
-RUNS = Collection("runs", Run, ("conversation", "state", "ended_at"), searchable=False)
-JOURNAL = Collection("journal", JournalEntry, ("run", "sequence"), searchable=False)
+RUNS = Collection(
+    "runs",
+    Run,
+    ("conversation", "state", "ended_at"),
+    scans=(("conversation", "ended_at"), ("state", "ended_at")),
+    searchable=False,
+)
+JOURNAL = Collection(
+    "journal", JournalEntry, ("run", "sequence"), scans=(("run", "sequence"),), searchable=False
+)
 
 
 def _hushed_call(call: WaitingCall, gone: Redaction) -> WaitingCall:

@@ -75,23 +75,23 @@ def is_current(data_dir: Path) -> bool:
     if not path.exists():
         return False
     with closing(open_connection(path, write=False)) as connection:
-        return connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+        return connection.execute("PRAGMA user_version").fetchone() == (max(MIGRATIONS),)
 
 
 def _database(connection: sqlite3.Connection, path: Path) -> Check:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
-    if schema > len(MIGRATIONS):
+    if schema > max(MIGRATIONS):
         return broken(
             "database",
-            f"{path} has schema {schema}, and this Bethink knows up to {len(MIGRATIONS)}: start the newer "
+            f"{path} has schema {schema}, and this Bethink knows up to {max(MIGRATIONS)}: start the newer "
             "version that wrote it.",
         )
     faults = [fault for (fault,) in connection.execute("PRAGMA quick_check(3)") if fault != "ok"]
     if faults:
         return broken("database", f"{path} is damaged: {'; '.join(faults)}. Restore a backup.")
     size = sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
-    if schema < len(MIGRATIONS):
-        return ok("database", f"schema {schema}, brought to {len(MIGRATIONS)} at the next start")
+    if schema < max(MIGRATIONS):
+        return ok("database", f"schema {schema}, brought to {max(MIGRATIONS)} at the next start")
     return ok("database", f"whole, schema {schema}, {size / _MB:.1f} MB, {_counts(connection)}")
 
 

@@ -174,11 +174,26 @@ class Sighting(Record, frozen=True, kw_only=True):
     conversation: str
 
 
-SIGHTINGS = Collection("sightings", Sighting, ("fact", "conversation"), searchable=False)
-CONVERSATIONS = Collection(
-    "conversations", Conversation, ("archived", "updated_at", "project", "temporary"), searchable=False
+SIGHTINGS = Collection(
+    "sightings", Sighting, ("fact", "conversation"), scans=(("fact",), ("conversation",)), searchable=False
 )
-MESSAGES = Collection("messages", StoredMessage, ("conversation", "position", "branch"))
+CONVERSATIONS = Collection(
+    "conversations",
+    Conversation,
+    ("archived", "updated_at", "project", "temporary"),
+    scans=(
+        ("temporary", "archived", "updated_at"),
+        ("temporary", "archived", "project", "updated_at"),
+        ("temporary", "updated_at"),
+    ),
+    searchable=False,
+)
+MESSAGES = Collection(
+    "messages",
+    StoredMessage,
+    ("conversation", "position", "branch"),
+    scans=(("conversation", "position"), ("conversation", "branch", "position")),
+)
 
 
 def title_from(text: str) -> str:

@@ -60,7 +60,9 @@ class AnnouncementState(Record, frozen=True, kw_only=True):
     ended: int = 0
 
 
-INTENTS = Collection("forgettings", ForgetIntent, ("state", "at"), searchable=False)
+INTENTS = Collection(
+    "forgettings", ForgetIntent, ("state", "at"), scans=(("state", "at"), ("at",)), searchable=False
+)
 ANNOUNCED = Collection("meta", AnnouncementState, searchable=False)
 
 

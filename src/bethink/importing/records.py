@@ -134,9 +134,9 @@ class Grown(Record, frozen=True, kw_only=True):
     undo: str = ""
 
 
-IMPORTS = Collection("imports", Import, ("at",), searchable=False)
-TAKEN = Collection("imports_taken", Taken, ("batch", "same"), searchable=False)
-GROWN = Collection("imports_grown", Grown, ("batch",), searchable=False)
+IMPORTS = Collection("imports", Import, ("at",), scans=(("at",),), searchable=False)
+TAKEN = Collection("imports_taken", Taken, ("batch", "same"), scans=(("batch",), ("same",)), searchable=False)
+GROWN = Collection("imports_grown", Grown, ("batch",), scans=(("batch",),), searchable=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,16 @@ FACTS = Collection(
     "facts",
     Fact,
     ("state", "category", "digest", "weight", "created_at", "project", "slot", "derived", "doubted"),
+    scans=(
+        ("created_at",),
+        ("state", "created_at"),
+        ("state", "weight"),
+        ("digest",),
+        ("category", "created_at"),
+        ("slot", "state"),
+        ("derived", "state"),
+        ("doubted", "created_at"),
+    ),
 )
 
 

@@ -44,7 +44,13 @@ class LogStep(Record, frozen=True, kw_only=True):
     facts: tuple[FactStep, ...] = ()
 
 
-STEPS = Collection("memory_steps", LogStep, ("at", "change", "undo"), searchable=False)
+STEPS = Collection(
+    "memory_steps",
+    LogStep,
+    ("at", "change", "undo"),
+    scans=(("at",), ("change", "at"), ("undo", "at")),
+    searchable=False,
+)
 
 
 def import_token(source: str) -> str:

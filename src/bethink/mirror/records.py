@@ -61,8 +61,14 @@ class Mirrored(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 ONE: Final = "mirror"
-LINES = Collection("mirror_lines", Line, ("fact", "path", "state"), searchable=False)
-REFUSALS = Collection("mirror_refusals", Refusal, ("path",), searchable=False)
+LINES = Collection(
+    "mirror_lines",
+    Line,
+    ("fact", "path", "state"),
+    scans=(("fact",), ("path",), ("state",)),
+    searchable=False,
+)
+REFUSALS = Collection("mirror_refusals", Refusal, ("path",), scans=(("path",),), searchable=False)
 MIRRORS = Collection("meta", Mirrored, searchable=False)
 
 

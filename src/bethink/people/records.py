@@ -72,7 +72,7 @@ class Email(Record, frozen=True, kw_only=True):
 
 
 # What a person is found by is read, not declared: keys may outlive what is deleted in a store's files.
-PEOPLE = Collection("people", Person, ("created_at",), searchable=False)
+PEOPLE = Collection("people", Person, ("created_at",), scans=(("created_at",),), searchable=False)
 EMAILS = Collection("people_emails", Email, searchable=False)
 
 

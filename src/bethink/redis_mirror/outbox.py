@@ -35,7 +35,7 @@ class Outgoing(Record, frozen=True, kw_only=True):
     whole: bool = False
 
 
-OUTGOING = Collection("outgoing", Outgoing, ("root",), searchable=False)
+OUTGOING = Collection("outgoing", Outgoing, ("root",), scans=(("root",),), searchable=False)
 
 
 class Watcher(Protocol):

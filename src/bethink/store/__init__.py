@@ -39,7 +39,9 @@ class Collection(Generic[R]):
     """Records of one type.
 
     `keys` are attributes of the record by which it is found or ordered, each
-    text or integer, None allowed. `schema` is the version of the record's
+    text or integer, None allowed. `scans` are those groups of them by which a
+    scan must be quick: equal keys first, what it is ordered by last. Engines
+    make tables and indexes from these. `schema` is the version of the record's
     shape: a row with a greater one is refused as `NewerSchema`. Records of one
     that is not `searchable` never have an index item.
     """
@@ -47,6 +49,7 @@ class Collection(Generic[R]):
     name: str
     record: type[R]
     keys: tuple[str, ...] = ()
+    scans: tuple[tuple[str, ...], ...] = ()
     schema: int = 1
     searchable: bool = True
     _decoder: msgspec.json.Decoder[R] = field(init=False, repr=False, compare=False)

@@ -1,7 +1,7 @@
 """The index over SQLite's rows: shards in memory that catch up before each search.
 
 `store` makes it and writes its rows through `IndexRows`. A search asks for
-the file's change number; when that has moved, it reads the owner's newer rows
+the owner's change number; when that has moved, it reads the owner's newer rows
 and tombstones, whichever process wrote them. Many rows are read in steps, so
 that who reads something else meanwhile waits for a step at most. Idle owners'
 shards give way when all together grow beyond `MEMORY_BYTES`.
@@ -42,24 +42,39 @@ _Decoded = TypeVar("_Decoded")
 TOMBSTONES_KEPT = 100_000
 _NO_NAMES = Names()
 
-_READ_CHANGE = "SELECT change FROM index_state"
-_WRITE_CHANGE = "UPDATE index_state SET change = ?"
-_PUT = """
-INSERT INTO index_items (change, owner, id, kind, at, analysis, model, vector, terms, place, text)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INDEX_TABLES = (
+    """CREATE TABLE index_items (
+        owner TEXT NOT NULL, change INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
+        at INTEGER NOT NULL, analysis INTEGER NOT NULL, model TEXT, vector INTEGER NOT NULL,
+        terms INTEGER NOT NULL, place INTEGER NOT NULL, text INTEGER NOT NULL, UNIQUE (owner, id),
+        UNIQUE (owner, change))""",
+    "CREATE INDEX index_items_model ON index_items (owner, model, at, id)",
+    """CREATE TABLE index_tombstones (
+        owner TEXT NOT NULL, change INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (owner, change))
+        WITHOUT ROWID""",
+    """CREATE TABLE index_state (
+        owner TEXT PRIMARY KEY, change INTEGER NOT NULL, floor INTEGER NOT NULL) WITHOUT ROWID""",
+)
+"""`place` is that of an item's body: its vector and its terms, of so many bytes, and names; `text` that of
+its text."""
+
+_STATE = "SELECT change, floor FROM index_state WHERE owner = ?"
+_WRITE_STATE = """
+INSERT INTO index_state (owner, change, floor) VALUES (?, ?, ?)
+    ON CONFLICT (owner) DO UPDATE SET change = excluded.change, floor = excluded.floor
 """
-_FIND = "SELECT change, place, text FROM index_items WHERE owner = ? AND id = ?"
+_PUT = "INSERT INTO index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_FIND = "SELECT rowid, place, text FROM index_items WHERE owner = ? AND id = ?"
 _READ = """
-SELECT change, vector, terms, item.place, said.body, kept.body
+SELECT item.rowid, vector, terms, item.place, said.body, kept.body
 FROM index_items AS item
 CROSS JOIN bodies AS said ON said.place = text CROSS JOIN bodies AS kept ON kept.place = item.place
 WHERE owner = ? AND id = ?
 """
-_SET_VECTOR = "UPDATE index_items SET change = ?, model = ?, vector = ?, place = ? WHERE change = ?"
-_DELETE = "DELETE FROM index_items WHERE change = ?"
-_BURY = "INSERT INTO index_tombstones (change, owner, id) VALUES (?, ?, ?)"
-_PRUNE = "DELETE FROM index_tombstones WHERE change <= ?"
-_RAISE_FLOOR = "UPDATE index_state SET floor = max(floor, ?)"
+_SET_VECTOR = "UPDATE index_items SET change = ?, model = ?, vector = ?, place = ? WHERE rowid = ?"
+_DELETE = "DELETE FROM index_items WHERE rowid = ?"
+_BURY = "INSERT INTO index_tombstones (owner, change, id) VALUES (?, ?, ?)"
+_PRUNE = "DELETE FROM index_tombstones WHERE owner = ? AND change <= ?"
 
 
 _texts = msgspec.json.Decoder(str)
@@ -98,26 +113,38 @@ def body_of(entry: Entry) -> bytes:
     return entry.vector + entry.terms + names
 
 
+def state_of(connection: sqlite3.Connection, owner: str) -> tuple[int, int]:
+    """The owner's last change number, and up to which tombstones are gone."""
+    return connection.execute(_STATE, (owner,)).fetchone() or (0, 0)
+
+
 class IndexRows:
-    """Changes of index rows in one transaction; `finish` belongs to it."""
+    """Changes of index rows in one transaction; `finish` belongs to it.
+
+    Every written row has a change number, greater than any before it of its owner; a deletion leaves a
+    tombstone with one. So a copy in memory, of this process or another, learns what is new by asking for
+    greater numbers than it has seen. Tombstones are kept for `TOMBSTONES_KEPT` changes; a copy older than
+    that (`floor`) begins anew.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._change: int | None = None
-        self._buried = False
+        # Of each owner: the change number now, and the floor.
+        self._states: dict[str, tuple[int, int]] = {}
+        self._buried: set[str] = set()
 
     def put(self, owner: str, text: str, entry: Entry) -> None:
         """Keep an item, replacing one with the same id."""
         connection = self._connection
         found = connection.execute(_FIND, (owner, entry.id)).fetchone()
-        change, place, said = found or (None, None, None)
-        if change is not None:
-            connection.execute(_DELETE, (change,))
+        number, place, said = found or (None, None, None)
+        if number is not None:
+            connection.execute(_DELETE, (number,))
         place = keep_padded(connection, body_of(entry), place)
         said = keep_padded(connection, msgspec.json.encode(text), said)
         sizes = (len(entry.vector), len(entry.terms))
-        item = (owner, entry.id, entry.kind, entry.at, ANALYSIS, entry.model, *sizes, place, said)
-        connection.execute(_PUT, (self._next_change(), *item))
+        item = (entry.id, entry.kind, entry.at, ANALYSIS, entry.model, *sizes, place, said)
+        connection.execute(_PUT, (owner, self._next_change(owner), *item))
 
     def set_vector(self, owner: str, id: str, *, text: str, key: str, vector: bytes) -> None:
         """Give an item its vector of the model `key`, if its text is still `text`."""
@@ -125,11 +152,12 @@ class IndexRows:
         found = connection.execute(_READ, (owner, id)).fetchone()
         if found is None:
             return
-        change, size, terms, place, said, body = found
+        number, size, terms, place, said, body = found
         if text_of(said) == text:
             end = size + terms
             place = keep_padded(connection, vector + body[size:end] + body[end:].strip(), place)
-            connection.execute(_SET_VECTOR, (self._next_change(), key, len(vector), place, change))
+            change = self._next_change(owner)
+            connection.execute(_SET_VECTOR, (change, key, len(vector), place, number))
 
     def delete(self, owner: str, id: str) -> None:
         """Remove an item; nothing happens if it is not there."""
@@ -140,13 +168,12 @@ class IndexRows:
         self._bury(owner, f"id IN ({ids})", parameters)
 
     def finish(self) -> None:
-        """Write the change number, and drop tombstones that are too old to keep."""
-        if self._change is None:
-            return
-        self._connection.execute(_WRITE_CHANGE, (self._change,))
-        floor = self._change - TOMBSTONES_KEPT
-        if self._buried and floor > 0 and self._connection.execute(_PRUNE, (floor,)).rowcount:
-            self._connection.execute(_RAISE_FLOOR, (floor,))
+        """Write the owners' change numbers, and drop tombstones that are too old to keep."""
+        for owner, (change, floor) in self._states.items():
+            oldest = change - TOMBSTONES_KEPT
+            if owner in self._buried and self._connection.execute(_PRUNE, (owner, oldest)).rowcount:
+                floor = max(floor, oldest)  # noqa: PLW2901 - raised
+            self._connection.execute(_WRITE_STATE, (owner, change, floor))
 
     def _bury(self, owner: str, condition: str, parameters: tuple[str | int | bytes | None, ...]) -> None:
         items = f"FROM index_items WHERE owner = ? AND {condition}"
@@ -156,16 +183,13 @@ class IndexRows:
             return
         blank(self._connection, (f"SELECT place {items} UNION ALL SELECT text {items}", values * 2))
         self._connection.execute(f"DELETE {items}", values)
-        self._connection.executemany(_BURY, ((self._next_change(), owner, id) for (id,) in ids))
-        self._buried = True
+        self._connection.executemany(_BURY, ((owner, self._next_change(owner), id) for (id,) in ids))
+        self._buried.add(owner)
 
-    def _next_change(self) -> int:
-        if self._change is None:
-            (before,) = self._connection.execute(_READ_CHANGE).fetchone()
-        else:
-            before = self._change
-        self._change = change = before + 1
-        return change
+    def _next_change(self, owner: str) -> int:
+        change, floor = self._states.get(owner) or state_of(self._connection, owner)
+        self._states[owner] = change + 1, floor
+        return change + 1
 
 
 T = TypeVar("T")
@@ -179,7 +203,6 @@ READ_AT_ONCE = 4_000
 LOADS_MAX = 2
 """Owners with much to read that are read for at a time; the other readers are left for the rest."""
 
-_STATE = "SELECT change, floor FROM index_state"
 _GONE = "SELECT id FROM index_tombstones WHERE owner = ? AND change > ?"
 _NEW = """
 SELECT id, kind, at, model, vector, terms, body, analysis, text, change
@@ -213,8 +236,8 @@ class Read(Protocol):
 class _Copy:
     """An owner's shard, and how far it knows the rows.
 
-    `read` is the change of the last row that was read, `known` the file's change when that was done:
-    nothing that was deleted up to then is in the shard.
+    `read` is the change of the last row that was read, `known` the owner's change when that was done (None
+    before the first time): nothing that was deleted up to then is in the shard.
     """
 
     def __init__(self) -> None:
@@ -223,7 +246,7 @@ class _Copy:
         self.lock = threading.Lock()
         self.shard: Shard | None = None
         self.read = 0
-        self.known = 0
+        self.known: int | None = None
         self.nbytes = 0
 
     def catch_up(self, connection: sqlite3.Connection, owner: str, analyzer: Analyzer) -> Shard | None:
@@ -233,17 +256,17 @@ class _Copy:
         """
         from bethink.search.shard import Shard  # numpy with it, in the thread
 
-        (change, _) = connection.execute(_STATE).fetchone()
+        change, _ = state_of(connection, owner)
         if change == self.read and self.shard is not None:
             return self.shard
         shard, read, known = self.shard or Shard(), self.read, self.known
-        self.shard, self.read, self.known = None, 0, 0
+        self.shard, self.read, self.known = None, 0, None
         # One snapshot: a deletion between two statements would be missed for good.
         connection.execute("BEGIN")
-        change, floor = connection.execute(_STATE).fetchone()
-        if known < floor:
+        change, floor = state_of(connection, owner)
+        if known is None or known < floor:
             shard, read = Shard(), 0
-        elif known:
+        else:
             for (id,) in connection.execute(_GONE, (owner, known)).fetchall():
                 shard.remove(id)
         expected = 0 if read else connection.execute(_COUNT, (owner,)).fetchone()[0]
@@ -273,7 +296,7 @@ class SqliteIndex:
         """The best `limit` of each leg; sees every commit that was acknowledged before."""
         copy = self._copy(query.owner)
         async with copy.turn:
-            is_behind = not copy.known
+            is_behind = copy.known is None
             while True:
                 async with self._loads if is_behind else nullcontext():
                     found = await self._read(partial(self._step, copy, query))

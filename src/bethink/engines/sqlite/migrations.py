@@ -1,22 +1,20 @@
-"""The tables of `bethink.sqlite3`. `schema` applies what a file has not got yet.
+"""What a file of an earlier version needs, beside the tables that collections declare. `schema` applies it.
 
-Migrations are frozen once released: a change is a new one at the end. The
-file's `user_version` counts those applied. A collection needs a table here of
-its own name, with its keys and `place` as columns and an index for each scan
-that is to be quick: (owner, equal keys, order, id). A table holds no text of
-people's: that goes to `bodies` (see `tables`).
+A new collection needs nothing here: `tables.Table.make` makes what it declares. It also adds and fills a key
+that is new in a collection; such a change takes a number here all the same, with nothing to do, since an
+older Bethink, which would not write the key, must refuse the file. The file's `user_version` is the number of
+the last one that was applied. Migrations are frozen once released.
 """
 
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.engines.sqlite.index import body_of
-from bethink.engines.sqlite.tables import Seal, blank, keep_padded
+from bethink.engines.sqlite.index import INDEX_TABLES, body_of
+from bethink.engines.sqlite.tables import BODY_TABLES, Seal, blank, definition, keep_padded, layout_of
 from bethink.search.analysis import Analyzer
 from bethink.search.entry import Entry, Names, quantized
 
@@ -24,179 +22,65 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-_FIRST = """
-CREATE TABLE conversations (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    archived INTEGER, updated_at INTEGER, project TEXT, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX conversations_archived ON conversations (owner, archived, updated_at, id);
-
-CREATE TABLE messages (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    conversation TEXT, position INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX messages_position ON messages (owner, conversation, position, id);
-
-CREATE TABLE runs (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    conversation TEXT, state TEXT, ended_at INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX runs_conversation ON runs (owner, conversation, ended_at, id);
-CREATE INDEX runs_state ON runs (owner, state, ended_at, id);
-
-CREATE TABLE journal (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    run TEXT, sequence INTEGER, body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX journal_sequence ON journal (owner, run, sequence, id);
-
-CREATE TABLE facts (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    state TEXT, category TEXT, digest TEXT, weight INTEGER, created_at INTEGER, project TEXT,
-    body BLOB NOT NULL, UNIQUE (owner, id));
-CREATE INDEX facts_created ON facts (owner, created_at, id);
-CREATE INDEX facts_state ON facts (owner, state, created_at, id);
-CREATE INDEX facts_weight ON facts (owner, state, weight, id);
-CREATE INDEX facts_digest ON facts (owner, digest);
-CREATE INDEX facts_category ON facts (owner, category, created_at, id);
-
-CREATE TABLE meta (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    body BLOB NOT NULL, UNIQUE (owner, id));
-
+_SECRET_BYTES = 16
+_COLUMNS_OF_ALL = ("owner", "id", "version", "schema")
+_INDEX_ITEMS_OF_3 = """
 CREATE TABLE index_items (
     change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
-    at INTEGER NOT NULL, conversation TEXT, project TEXT, speaker TEXT, analysis INTEGER NOT NULL,
-    terms TEXT NOT NULL, model TEXT, text TEXT NOT NULL, vector BLOB, UNIQUE (owner, id));
-CREATE INDEX index_items_model ON index_items (owner, model, at, id);
-CREATE TABLE index_tombstones (change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL);
-CREATE INDEX index_tombstones_owner ON index_tombstones (owner);
-CREATE TABLE index_state (change INTEGER NOT NULL, floor INTEGER NOT NULL);
-INSERT INTO index_state VALUES (0, 0);
-"""
-
-_SLOTS = """
-ALTER TABLE facts ADD COLUMN slot TEXT;
-ALTER TABLE facts ADD COLUMN derived INTEGER;
-CREATE INDEX facts_slot ON facts (owner, slot, state, id);
-CREATE INDEX facts_derived ON facts (owner, derived, state, id);
-"""
-
-_BODIES_APART = """
-CREATE TABLE bodies (place INTEGER PRIMARY KEY, body BLOB NOT NULL);
-CREATE TABLE blanks (
-    length INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (length, place)) WITHOUT ROWID;
-CREATE TABLE seal (secret BLOB NOT NULL);
-
-CREATE TABLE new_conversations (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    archived, updated_at, project, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE new_messages (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    conversation, position, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE new_runs (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    conversation, state, ended_at, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE new_journal (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    run, sequence, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE new_facts (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    state, category, digest, weight, created_at, project, slot, derived, place INTEGER NOT NULL,
-    UNIQUE (owner, id));
-CREATE TABLE new_meta (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE new_index_items (
-    change INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
     at INTEGER NOT NULL, analysis INTEGER NOT NULL, model TEXT, vector INTEGER NOT NULL,
-    terms INTEGER NOT NULL, place INTEGER NOT NULL, text INTEGER NOT NULL, UNIQUE (owner, id));
+    terms INTEGER NOT NULL, place INTEGER NOT NULL, text INTEGER NOT NULL, UNIQUE (owner, id))
 """
-
-_BODIES_INDEXED = """
-CREATE INDEX conversations_archived ON conversations (owner, archived, updated_at, id);
-CREATE INDEX messages_position ON messages (owner, conversation, position, id);
-CREATE INDEX runs_conversation ON runs (owner, conversation, ended_at, id);
-CREATE INDEX runs_state ON runs (owner, state, ended_at, id);
-CREATE INDEX journal_sequence ON journal (owner, run, sequence, id);
-CREATE INDEX facts_created ON facts (owner, created_at, id);
-CREATE INDEX facts_state ON facts (owner, state, created_at, id);
-CREATE INDEX facts_weight ON facts (owner, state, weight, id);
-CREATE INDEX facts_digest ON facts (owner, digest);
-CREATE INDEX facts_category ON facts (owner, category, created_at, id);
-CREATE INDEX facts_slot ON facts (owner, slot, state, id);
-CREATE INDEX facts_derived ON facts (owner, derived, state, id);
-CREATE INDEX index_items_owner ON index_items (owner);
-CREATE INDEX index_items_model ON index_items (owner, model, at, id);
-"""
-
-_FORGETTING = """
-CREATE TABLE sightings (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    fact, conversation, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX sightings_fact ON sightings (owner, fact, id);
-CREATE INDEX sightings_conversation ON sightings (owner, conversation, id);
-CREATE TABLE forgettings (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    state, at, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX forgettings_state ON forgettings (owner, state, at, id);
-CREATE INDEX forgettings_at ON forgettings (owner, at, id);
-"""
-
-_REPETITIONS = """
-DROP INDEX facts_digest;
-CREATE INDEX facts_digest ON facts (owner, digest, id);
-"""
-"""Without the id at its end SQLite reads the table in the order of ids instead."""
-
-_STEPS = """
-CREATE TABLE memory_steps (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    at, change, undo, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX memory_steps_at ON memory_steps (owner, at, id);
-CREATE INDEX memory_steps_change ON memory_steps (owner, change, at, id);
-CREATE INDEX memory_steps_undo ON memory_steps (owner, undo, at, id);
-"""
-
-_KEYS = {
-    "conversations": ("archived", "updated_at", "project"),
-    "messages": ("conversation", "position"),
-    "runs": ("conversation", "state", "ended_at"),
-    "journal": ("run", "sequence"),
-    "facts": ("state", "category", "digest", "weight", "created_at", "project", "slot", "derived"),
-    "meta": (),
-}
-
-_SECRET_BYTES = 16
-
 _OLD_ITEMS = """
 SELECT change, owner, id, kind, at, analysis, model, vector, terms, conversation, project, speaker, text
-    FROM index_items ORDER BY change
+    FROM old_index_items ORDER BY change
+"""
+_ITEMS_BY_OWNER = """
+INSERT INTO index_items
+    SELECT owner, change, id, kind, at, analysis, model, vector, terms, place, text
+    FROM old_index_items ORDER BY change
+"""
+_TOMBSTONES_BY_OWNER = "INSERT INTO index_tombstones SELECT owner, change, id FROM old_index_tombstones"
+_STATE_BY_OWNER = """
+INSERT INTO index_state SELECT owner, change, floor
+    FROM (SELECT owner FROM index_items UNION SELECT owner FROM index_tombstones) CROSS JOIN old_index_state
 """
 
 
-def _statements(script: str, connection: sqlite3.Connection) -> None:
-    for statement in script.split(";\n"):
+def newest(connection: sqlite3.Connection) -> None:
+    """What a new file holds before any collection is used."""
+    _make_bodies(connection)
+    for statement in INDEX_TABLES:
         connection.execute(statement)
+
+
+def _make_bodies(connection: sqlite3.Connection) -> Seal:
+    for statement in BODY_TABLES:
+        connection.execute(statement)
+    secret = os.urandom(_SECRET_BYTES)
+    connection.execute("INSERT INTO seal VALUES (?)", (secret,))
+    return Seal(secret)
 
 
 def _bodies_apart(connection: sqlite3.Connection) -> None:
     """Texts and vectors into a table whose rows never move, so that they can be blotted out."""
-    _statements(_BODIES_APART, connection)
-    secret = os.urandom(_SECRET_BYTES)
-    connection.execute("INSERT INTO seal VALUES (?)", (secret,))
-    seal = Seal(secret)
-    for table, keys in _KEYS.items():
-        columns = ("owner", "id", "version", "schema", *keys)
-        rows = connection.execute(f"SELECT {', '.join(columns)}, body FROM {table} ORDER BY rowid")  # noqa: S608 - our own names
-        places = ", ".join("?" * (len(columns) + 1))
-        for row in rows:
+    old = {name: layout for name, layout in layout_of(connection).items() if "body" in layout.columns}
+    seal = _make_bodies(connection)
+    for table, layout in old.items():
+        _set_aside(connection, table)
+        keys = sorted(layout.columns.difference(_COLUMNS_OF_ALL, ["body"]))
+        connection.execute(definition(table, keys))
+        columns = ", ".join((*_COLUMNS_OF_ALL, *keys))
+        values = ", ".join("?" * (len(_COLUMNS_OF_ALL) + len(keys) + 1))
+        for row in connection.execute(f"SELECT {columns}, body FROM old_{table} ORDER BY rowid"):  # noqa: S608 - names of the file
             kept = (*row[:4], *map(seal, row[4:-1]), keep_padded(connection, row[-1]))
-            connection.execute(f"INSERT INTO new_{table} VALUES ({places})", kept)  # noqa: S608 - the same
+            connection.execute(f"INSERT INTO {table} VALUES ({values})", kept)  # noqa: S608 - the same
+    _set_aside(connection, "index_items")
+    connection.execute(_INDEX_ITEMS_OF_3)
     analyzer = Analyzer()
     for item in connection.execute(_OLD_ITEMS):
         _move_item(connection, item, analyzer)
-    for table in (*_KEYS, "index_items"):
-        # What is dropped is overwritten: `secure_delete` is on.
-        connection.execute(f"DROP TABLE {table}")
-        connection.execute(f"ALTER TABLE new_{table} RENAME TO {table}")
-    _statements(_BODIES_INDEXED, connection)
+    for table in (*old, "index_items"):
+        connection.execute(f"DROP TABLE old_{table}")
 
 
 def _move_item(connection: sqlite3.Connection, item: tuple[Any, ...], analyzer: Analyzer) -> None:
@@ -209,86 +93,7 @@ def _move_item(connection: sqlite3.Connection, item: tuple[Any, ...], analyzer: 
     entry = Entry("", "", 0, names, analyzer.digests(terms.split()), model, vector or b"")
     places = (keep_padded(connection, body_of(entry)), keep_padded(connection, msgspec.json.encode(text)))
     values = (*item[:6], model, len(entry.vector), len(entry.terms), *places)
-    connection.execute("INSERT INTO new_index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-
-
-_DOUBTED = """
-ALTER TABLE facts ADD COLUMN doubted;
-CREATE INDEX facts_doubted ON facts (owner, doubted, created_at, id);
-"""
-
-_PEOPLE = """
-CREATE TABLE people (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    created_at, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX people_created_at ON people (owner, created_at, id);
-CREATE TABLE people_emails (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-"""
-
-_TOOLS = """
-CREATE TABLE files (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    conversation, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX files_conversation ON files (owner, conversation, id);
-CREATE TABLE tool_rules (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE tool_uses (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    tool, conversation, at, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX tool_uses_tool ON tool_uses (owner, tool, at, id);
-CREATE INDEX tool_uses_conversation ON tool_uses (owner, conversation, at, id);
-CREATE INDEX tool_uses_at ON tool_uses (owner, at, id);
-"""
-
-_BRANCHES = """
-ALTER TABLE messages ADD COLUMN branch INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX messages_branch ON messages (owner, conversation, branch, position, id);
-ALTER TABLE conversations ADD COLUMN temporary INTEGER NOT NULL DEFAULT 0;
-DROP INDEX conversations_archived;
-CREATE INDEX conversations_archived ON conversations (owner, temporary, archived, updated_at, id);
-CREATE INDEX conversations_project ON conversations (owner, temporary, archived, project, updated_at, id);
-CREATE INDEX conversations_temporary ON conversations (owner, temporary, updated_at, id);
-"""
-
-_ACCOUNTS = """
-CREATE TABLE users (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE access_keys (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    user, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE sign_ins (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    user, expires_at, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX sign_ins_expires_at ON sign_ins (owner, expires_at, id);
-CREATE TABLE key_uses (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE accounts_state (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-"""
-
-_SHARING = """
-CREATE TABLE outgoing (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    root, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX outgoing_root ON outgoing (owner, root, id);
-CREATE TABLE shared (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-"""
-
-_THREADS = """
-CREATE TABLE threads (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    said, conversation, at, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX threads_said ON threads (owner, said, at, id);
-CREATE INDEX threads_conversation ON threads (owner, conversation, id);
-"""
+    connection.execute("INSERT INTO index_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def without_unkeyed_digests(connection: sqlite3.Connection) -> None:
@@ -296,72 +101,12 @@ def without_unkeyed_digests(connection: sqlite3.Connection) -> None:
 
     Histories of before lead to no conversation any more; responses stay.
     """
+    if "threads" not in layout_of(connection, "threads"):
+        return
     (secret,) = connection.execute("SELECT secret FROM seal").fetchone()
     response = (Seal(secret)("response"),)
     blank(connection, ("SELECT place FROM threads WHERE said IS NOT ?", response))
     connection.execute("DELETE FROM threads WHERE said IS NOT ?", response)
-
-
-_VAULT = """
-CREATE TABLE vaults (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE pages (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    change, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX pages_change ON pages (owner, change, id);
-CREATE TABLE page_places (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE TABLE page_parts (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    page, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX page_parts_page ON page_parts (owner, page, id);
-CREATE TABLE page_versions (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    page, at, content, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX page_versions_page ON page_versions (owner, page, at, id);
-CREATE INDEX page_versions_at ON page_versions (owner, at, id);
-CREATE INDEX page_versions_content ON page_versions (owner, content, id);
-CREATE TABLE page_contents (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-"""
-
-_FILTERS = """
-CREATE TABLE vault_filters (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    place INTEGER NOT NULL, UNIQUE (owner, id));
-"""
-
-_IMPORTS = """
-CREATE TABLE imports (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    at, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX imports_at ON imports (owner, at, id);
-CREATE TABLE imports_taken (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    batch, same, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX imports_taken_batch ON imports_taken (owner, batch, id);
-CREATE INDEX imports_taken_same ON imports_taken (owner, same, id);
-CREATE TABLE imports_grown (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    batch, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX imports_grown_batch ON imports_grown (owner, batch, id);
-"""
-
-_MIRROR = """
-CREATE TABLE mirror_lines (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    fact, path, state, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX mirror_lines_fact ON mirror_lines (owner, fact, id);
-CREATE INDEX mirror_lines_path ON mirror_lines (owner, path, id);
-CREATE INDEX mirror_lines_state ON mirror_lines (owner, state, id);
-CREATE TABLE mirror_refusals (
-    owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, schema INTEGER NOT NULL,
-    path, place INTEGER NOT NULL, UNIQUE (owner, id));
-CREATE INDEX mirror_refusals_path ON mirror_refusals (owner, path, id);
-"""
 
 
 def journal_in_order(connection: sqlite3.Connection) -> None:
@@ -377,24 +122,29 @@ def journal_in_order(connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE journal SET id = ?, place = ? WHERE rowid = ?", (new, kept, number))
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    partial(_statements, _FIRST),
-    partial(_statements, _SLOTS),
-    _bodies_apart,
-    partial(_statements, _FORGETTING),
-    partial(_statements, _REPETITIONS),
-    partial(_statements, _STEPS),
-    partial(_statements, _DOUBTED),
-    partial(_statements, _PEOPLE),
-    partial(_statements, _TOOLS),
-    partial(_statements, _BRANCHES),
-    partial(_statements, _ACCOUNTS),
-    partial(_statements, _SHARING),
-    partial(_statements, _THREADS),
-    without_unkeyed_digests,
-    partial(_statements, _VAULT),
-    partial(_statements, _FILTERS),
-    partial(_statements, _IMPORTS),
-    partial(_statements, _MIRROR),
-    journal_in_order,
-)
+def _changes_by_owner(connection: sqlite3.Connection) -> None:
+    """Every owner's changes are numbered from here on by themselves; those of before keep their numbers."""
+    tables = ("index_items", "index_tombstones", "index_state")
+    for table in tables:
+        _set_aside(connection, table)
+    for statement in (*INDEX_TABLES, _ITEMS_BY_OWNER, _TOMBSTONES_BY_OWNER, _STATE_BY_OWNER):
+        connection.execute(statement)
+    for table in tables:
+        connection.execute(f"DROP TABLE old_{table}")
+
+
+def _set_aside(connection: sqlite3.Connection, table: str) -> None:
+    """Rename a table, and free the names of its indexes. What is dropped later is overwritten."""
+    for index in layout_of(connection, table)[table].indexes:
+        if not index.startswith("sqlite_"):
+            connection.execute(f"DROP INDEX {index}")
+    connection.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {
+    3: _bodies_apart,
+    14: without_unkeyed_digests,
+    19: journal_in_order,
+    20: _changes_by_owner,
+}
+"""By number; the others declared tables, which `Table.make` does."""

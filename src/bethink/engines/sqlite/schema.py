@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bethink.engines.sqlite.migrations import MIGRATIONS
+from bethink.engines.sqlite.migrations import MIGRATIONS, newest
 from bethink.errors import BethinkError, CorruptDatabase, DiskFull, NewerSchema, StorageError, TooLarge
 
 if TYPE_CHECKING:
@@ -215,8 +215,11 @@ def _prepared(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         applied = _check_version(connection, path)
-        for number, migrate in enumerate(MIGRATIONS[applied:], applied + 1):
-            _migrate(connection, migrate, path, number=number)
+        # A new file begins with the newest schema.
+        todo = {max(MIGRATIONS): newest} if not applied else MIGRATIONS
+        for number, migrate in todo.items():
+            if number > applied:
+                _migrate(connection, migrate, path, number=number)
         connection.execute("COMMIT")
     except BaseException:
         connection.close()
@@ -244,12 +247,12 @@ def _migrate(
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """How many migrations the file has; reading its schema shows most damage."""
+    """The file's schema; reading it shows most damage."""
     connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
     (applied,) = connection.execute("PRAGMA user_version").fetchone()
-    if applied > len(MIGRATIONS):
+    if applied > (known := max(MIGRATIONS)):
         raise NewerSchema(
-            f"{path} has schema {applied}; this Bethink knows up to {len(MIGRATIONS)}. "
+            f"{path} has schema {applied}; this Bethink knows up to {known}. "
             "Start the newer version that wrote it."
         )
     return applied

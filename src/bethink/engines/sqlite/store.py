@@ -116,7 +116,9 @@ class SqliteStore:
         On a full disk, changes that delete get the room that is kept for them; it is kept again with the
         first change that finds enough.
         """
-        prepared = partial(self._prepare, owner, tuple(changes))
+        tables = {self._table(change.collection) for change in changes if not isinstance(change, SetVector)}
+        unmade = [table for table in tables if not table.is_made]
+        prepared = partial(self._prepare, owner, tuple(changes), unmade)
         try:
             await self._writer.commit(prepared)
             if self._is_spent and self._reserve is not None:
@@ -130,17 +132,19 @@ class SqliteStore:
                 raise
             self._is_spent = True
             await self._writer.commit(prepared)
+        for table in unmade:
+            table.is_made = True
 
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
     ) -> tuple[Versioned[R] | None, ...]:
         """The records with these ids, in their order, None where there is none."""
-        table = self._table(collection)
+        table = await self._made(collection)
         return tuple(await self._readers.run(lambda connection: table.get(connection, owner, ids)))
 
     async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
         """A page of records for each scan, in order."""
-        wanted = [(self._table(scan.collection), scan, check_scan(scan)) for scan in scans]
+        wanted = [(await self._made(scan.collection), scan, check_scan(scan)) for scan in scans]
         return await self._readers.run(
             lambda connection: [
                 table.scan(connection, owner, scan, after=after) for table, scan, after in wanted
@@ -150,12 +154,12 @@ class SqliteStore:
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
         check_where(collection, where)
-        table = self._table(collection)
+        table = await self._made(collection)
         return await self._readers.run(lambda connection: table.count(connection, owner, where))
 
     async def owners(self, collection: Collection[Any], *, after: str = "", limit: int = 100) -> list[str]:
         """Owners of records of the collection, in order."""
-        table = self._table(collection)
+        table = await self._made(collection)
         return await self._readers.run(lambda connection: table.owners(connection, after, limit))
 
     async def scrub(self) -> tuple[str, ...]:
@@ -180,11 +184,19 @@ class SqliteStore:
             table = self._tables[collection] = self._table_of(collection)
         return table
 
-    def _prepare(self, owner: str, changes: tuple[Change, ...]) -> Step:
+    async def _made(self, collection: Collection[Any]) -> Table:
+        table = self._table(collection)
+        if not table.is_made:
+            await self._writer.alone(partial(_make, table))
+        return table
+
+    def _prepare(self, owner: str, changes: tuple[Change, ...], unmade: Sequence[Table]) -> Step:
         check_text(owner)
         steps = [self._step(owner, change) for change in changes]
 
         def apply(connection: sqlite3.Connection, index: IndexRows) -> None:
+            for table in unmade:
+                table.make(connection)
             for step in steps:
                 step(connection, index)
 
@@ -247,6 +259,13 @@ class SqliteStore:
             table.delete_all(connection, owner, delete.where)
 
         return step
+
+
+def _make(table: Table, connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    table.make(connection)
+    connection.execute("COMMIT")
+    table.is_made = True
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:

@@ -12,10 +12,11 @@ its row waits in `blanks` for another body of its length.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bethink.errors import Conflict, StorageError
+from bethink.errors import Conflict
 from bethink.store import Page, Versioned
 from bethink.store.rows import Position, cursor, order_key, record_of
 
@@ -41,6 +42,13 @@ _FREE = "SELECT place FROM blanks WHERE length = ? LIMIT 1"
 _TAKE = "DELETE FROM blanks WHERE length = ? AND place = ?"
 _APPEND = "INSERT INTO bodies (body) VALUES (?)"
 _OVERWRITE = "UPDATE bodies SET body = ? WHERE place = ? AND length(body) = ?"
+
+BODY_TABLES = (
+    "CREATE TABLE bodies (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+    """CREATE TABLE blanks (
+        length INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (length, place)) WITHOUT ROWID""",
+    "CREATE TABLE seal (secret BLOB NOT NULL)",
+)
 
 Query = tuple[str, tuple[str | int | bytes | None, ...]]
 
@@ -134,34 +142,61 @@ _SOUGHT_AT_ONCE = 16
 _Condition = tuple[str, tuple[str | int | bytes | None, ...]]
 
 
+_COLUMNS = """
+SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c
+WHERE t.type = 'table' AND t.name = coalesce(?, t.name)
+"""
+_INDEXES = """
+SELECT i.tbl_name, i.name, c.name FROM sqlite_master AS i, pragma_index_info(i.name) AS c
+WHERE i.type = 'index' AND i.tbl_name = coalesce(?, i.tbl_name) ORDER BY i.name, c.seqno
+"""
+
+
+@dataclass(slots=True)
+class Layout:
+    """What the file has of one table: its columns, and its indexes' columns by their names."""
+
+    columns: set[str] = field(default_factory=set[str])
+    indexes: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+def layout_of(connection: sqlite3.Connection, table: str | None = None) -> dict[str, Layout]:
+    """The layout of all tables, or of one, by name."""
+    layouts: dict[str, Layout] = {}
+    for name, column in connection.execute(_COLUMNS, (table,)).fetchall():
+        layouts.setdefault(name, Layout()).columns.add(column)
+    for name, index, column in connection.execute(_INDEXES, (table,)).fetchall():
+        indexes = layouts[name].indexes
+        indexes[index] = (*indexes.get(index, ()), column)
+    return layouts
+
+
+def definition(name: str, keys: Sequence[str]) -> str:
+    """The statement that makes a collection's table."""
+    columns = "".join(f"{key}, " for key in keys)
+    return (
+        f"CREATE TABLE {name} (owner TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, "
+        f"schema INTEGER NOT NULL, {columns}place INTEGER NOT NULL, UNIQUE (owner, id))"
+    )
+
+
 def tables_of(connection: sqlite3.Connection) -> Callable[[Collection[Any]], Table]:
     """What makes the `Table` of a collection of this file."""
-    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    columns = {
-        name: frozenset(
-            column
-            for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
-        )
-        for (name,) in names
-    }
     (secret,) = connection.execute("SELECT secret FROM seal").fetchone()
-    return partial(Table, columns=columns, seal=Seal(secret))
+    return partial(Table, layouts=layout_of(connection), seal=Seal(secret))
 
 
 class Table:
-    """Rows of one collection, every statement with the owner in its condition."""
+    """Rows of one collection, every statement with the owner in its condition.
 
-    def __init__(
-        self, collection: Collection[Any], *, columns: Mapping[str, frozenset[str]], seal: Seal
-    ) -> None:
+    `is_made` tells whether the file has all that the collection declares; if not, `make` belongs before the
+    first use.
+    """
+
+    def __init__(self, collection: Collection[Any], *, layouts: Mapping[str, Layout], seal: Seal) -> None:
         name, keys = collection.name, collection.keys
-        missing = [key for key in (*keys, "place") if key not in columns.get(name, frozenset())]
-        if missing:
-            what = f"columns {', '.join(missing)}" if name in columns else "table"
-            raise StorageError(
-                f"The collection {name} has no {what} in the database; add a migration to "
-                "engines/sqlite/migrations.py."
-            )
+        self._indexes = {f"{name}_{'_'.join(scan)}": ("owner", *scan, "id") for scan in collection.scans}
+        self.is_made = self._is_in(layouts.get(name, Layout()), keys)
         self.collection = collection
         self._seal = seal
         written = ("owner", "id", "version", "schema", *keys, "place")
@@ -176,6 +211,41 @@ class Table:
             f"SELECT id, version, schema, body FROM {name} CROSS JOIN bodies USING (place) "
             "WHERE owner = ? AND id IN"
         )
+
+    def _is_in(self, layout: Layout, keys: Sequence[str]) -> bool:
+        return layout.columns.issuperset((*keys, "place")) and set(self._indexes.values()).issubset(
+            layout.indexes.values()
+        )
+
+    def make(self, connection: sqlite3.Connection) -> None:
+        """Have the file hold what the collection declares; a key that is new is filled from the records.
+
+        Call it within a transaction. Nothing happens if another process was first.
+        """
+        name, keys = self.collection.name, self.collection.keys
+        layout = layout_of(connection, name).get(name)
+        if layout is None:
+            connection.execute(definition(name, keys))
+            layout = Layout()
+        elif added := [key for key in keys if key not in layout.columns]:
+            for key in added:
+                connection.execute(f"ALTER TABLE {name} ADD COLUMN {key}")
+            self._fill(connection)
+        for index, columns in self._indexes.items():
+            if columns not in layout.indexes.values():
+                connection.execute(f"DROP INDEX IF EXISTS {index}")
+                connection.execute(f"CREATE INDEX {index} ON {name} ({', '.join(columns)})")
+
+    def _fill(self, connection: sqlite3.Connection) -> None:
+        name, keys = self.collection.name, self.collection.keys
+        given = ", ".join(f"{key} = ?" for key in keys)
+        rows = connection.execute(
+            f"SELECT t.rowid, id, schema, body FROM {name} AS t CROSS JOIN bodies USING (place)"
+        )
+        for number, id, schema, body in rows:
+            record = record_of(self.collection, id, schema=schema, body=body)
+            values = map(self._seal, self.collection.keys_of(record))
+            connection.execute(f"UPDATE {name} SET {given} WHERE rowid = ?", (*values, number))
 
     def put(self, connection: sqlite3.Connection, owner: str, row: Row, *, if_version: int | None) -> None:
         """Keep a row.

@@ -207,8 +207,14 @@ class VaultRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 ONE: Final = "vault"
 VAULTS = Collection("vaults", VaultRecord, searchable=False)
-PAGES = Collection("pages", PageRecord, ("change",), searchable=False)
+PAGES = Collection("pages", PageRecord, ("change",), scans=(("change",),), searchable=False)
 PLACES = Collection("page_places", Places, searchable=False)
-PARTS = Collection("page_parts", PartRecord, ("page",))
-VERSIONS = Collection("page_versions", PageVersion, ("page", "at", "content"), searchable=False)
+PARTS = Collection("page_parts", PartRecord, ("page",), scans=(("page",),))
+VERSIONS = Collection(
+    "page_versions",
+    PageVersion,
+    ("page", "at", "content"),
+    scans=(("page", "at"), ("at",), ("content",)),
+    searchable=False,
+)
 CONTENTS = Collection("page_contents", Content, searchable=False)
