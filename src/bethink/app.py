@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import anyio
@@ -32,9 +33,10 @@ from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
-from bethink.conversations import KIND as TURN_KIND
-from bethink.conversations import LOOKUP_KIND, Conversations
+from bethink.conversations import Conversations
 from bethink.export import Portability
+from bethink.feature import Features, OpenFeature, Surroundings
+from bethink.features import FEATURES, FORGETTING, IMPORTING, RECALL, VAULT
 from bethink.files import Files
 from bethink.forgetting.announcements import Announcements
 from bethink.forgetting.occurrences import OccurrenceFinder
@@ -48,7 +50,7 @@ from bethink.maintenance.housekeeping import Housekeeping
 from bethink.maintenance.retention import Retention, RetentionPeriods
 from bethink.maintenance.statistics import Statistics
 from bethink.maintenance.vectors import Vectors
-from bethink.memory import KIND, PAST_KIND, Fact, Memory
+from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.occurrences import FactLines
 from bethink.people import People
@@ -56,17 +58,14 @@ from bethink.ports import Ports, open_ports
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
-from bethink.recall.sources import Facts, Turns
 from bethink.redacting import NumberMask
 from bethink.redis_mirror.lifecycle import sharing, sharing_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
-from bethink.tools.forgetting import forgetting_tools
 from bethink.tools.images import image_tools
-from bethink.tools.memory import memory_tools
-from bethink.tools.people import people_tools
 from bethink.tools.vault_toolset import VaultTools
 from bethink.tools.web import web_tools
+from bethink.vault import Vault
 from bethink.vault.watch import Watching
 from bethink.visibility.service import Visibility
 
@@ -77,13 +76,15 @@ if TYPE_CHECKING:
     from bethink.given import SharedResources
     from bethink.llm.offered import Models
     from bethink.mcp_client.servers import Servers
-    from bethink.principal import Principal
     from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import Sharing
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
-    from bethink.tool import SubagentResult, SubagentTask, Tool, ToolContext
-    from bethink.vault import Vault
+    from bethink.tool import Tool
+
+
+_MADE_LATER = (FORGETTING, IMPORTING)
+"""They ask the runs, which stand on all features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,7 @@ class App:
     ports: Ports
     models: Models
     accounts: Accounts
-    conversations: Conversations
-    files: Files
-    memory: Memory
-    people: People
-    vault: Vault
+    features: Features
     visibility: Visibility
     watching: Watching
     mirror: Mirror
@@ -124,6 +121,31 @@ class App:
     mcp_servers: Servers
     finding: MessageSearch
     given: SharedResources = field(repr=False)
+
+    @property
+    def conversations(self) -> Conversations:
+        """What is said."""
+        return self.features.of(Conversations)
+
+    @property
+    def files(self) -> Files:
+        """The files of conversations."""
+        return self.features.of(Files)
+
+    @property
+    def memory(self) -> Memory:
+        """The facts about the owner."""
+        return self.features.of(Memory)
+
+    @property
+    def people(self) -> People:
+        """The records of people."""
+        return self.features.of(People)
+
+    @property
+    def vault(self) -> Vault:
+        """The pages."""
+        return self.features.of(Vault)
 
 
 @asynccontextmanager
@@ -172,89 +194,275 @@ async def open_app(
         yield app
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Base:
+    """What runs stand on: features, and the rooms that see all of them."""
+
+    settings: Settings
+    ports: Ports
+    background: Background
+    given: SharedResources
+    new_id: Ids
+    accounts: Accounts
+    surroundings: Surroundings
+    features: Features
+    visibility: Visibility
+    recall: Recall
+    passages: Passages
+    sharing: Sharing | None
+    vault_tools: VaultTools
+    rules: ToolRules
+    audit: Audit
+
+
+@dataclass(slots=True)
+class _RunsLater:
+    """The runs, for what is made before them and asks them while it works."""
+
+    runs: Runs | None = None
+
+    def __call__(self) -> Runs:
+        """The runs."""
+        if self.runs is None:
+            raise RuntimeError("The app is not wired yet.")
+        return self.runs
+
+
 def _wire(settings: Settings, ports: Ports, background: Background, *, given: SharedResources) -> App:
+    base = _base(settings, ports, background, given=given)
+    runs = _RunsLater()
+    importing = _importing(base, runs)
+    base.features.add(
+        IMPORTING, OpenFeature(service=importing, redact=importing.forget, clean=importing.scrub)
+    )
+    forgetting = _forgetting(base, runs)
+    base.features.add(FORGETTING, OpenFeature(service=forgetting))
+    agent = _agent(base, forgetting)
+    runs.runs = agent.runs
+    memory, vault, visibility = base.features.of(Memory), base.features.of(Vault), base.visibility
+    retention = Retention(ports.store, memory, forgetting, ports.clock, RetentionPeriods.of(settings))
+    return App(
+        settings=settings,
+        ports=ports,
+        models=given.models,
+        accounts=base.accounts,
+        features=base.features,
+        visibility=visibility,
+        watching=Watching(vault, ports.bus),
+        mirror=Mirror(memory, vault, ports.bus, base.accounts.on_behalf_of),
+        vault_tools=base.vault_tools,
+        passages=base.passages,
+        recall=base.recall,
+        forgetting=forgetting,
+        portability=Portability(
+            memory, ports.store, ports.embeddings, ports.clock, base.features, background.ask_vectors
+        ),
+        importing=importing,
+        health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
+        statistics=Statistics(memory, base.recall, settings.data_dir),
+        housekeeping=_housekeeping(base, retention, forgetting, runs=runs),
+        sharing=base.sharing,
+        toolbox=agent.toolbox,
+        rules=base.rules,
+        audit=base.audit,
+        runs=agent.runs,
+        asking=MemoryQuestions(agent.subagents, base.vault_tools.agent),
+        extraction=agent.extraction,
+        between_turns=agent.post_turn,
+        background=background,
+        keeper=given.keeper,
+        mcp_servers=given.mcp.servers,
+        finding=MessageSearch(
+            ports.index,
+            base.features.of(Conversations),
+            visibility.reader_filters,
+            base.recall.visible_search,
+        ),
+        given=given,
+    )
+
+
+def _base(settings: Settings, ports: Ports, background: Background, *, given: SharedResources) -> _Base:
     new_id = Ids(ports.clock)
-    conversations = Conversations(ports.store, ports.clock, new_id)
     accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
-    shared = sharing_of(
-        conversations, ports.bus, acting=accounts.on_behalf_of, on_taken=background.ask_vectors
-    )
-
     visibility = Visibility.of(settings, ports.store, ports.clock, new_id=new_id)
-
-    async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
-        hits = await recall.search(principal, query, k, kinds={KIND})
-        facts = await memory.get(principal, [hit.id for hit in hits])
-        return await visibility.reader_filters.found(principal, facts, [hit.score for hit in hits])
-
-    memory = Memory(
-        ports.store, ports.index, ports.embeddings, ports.clock, new_id, find, visibility.reader_filters.of
-    )
-
-    async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
-        return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
-
-    files = Files(ports.store, given.blobs, ports.clock, new_id, conversations.has, settings.max_file_bytes)
-    rules, audit = (
-        ToolRules(ports.store, ports.clock),
-        Audit(ports.store, ports.clock, settings.tool_uses_days),
-    )
-    vault_tools = VaultTools.of(settings, visibility.views, ports.interpreters)
-    facts, turns = Facts(memory), Turns(conversations)
+    features = Features()
     recall = Recall(
         ports.index,
         ports.embeddings,
         ports.clock,
-        kinds=visibility.kinds({KIND: facts, PAST_KIND: facts, TURN_KIND: turns, LOOKUP_KIND: turns}),
-        past={KIND: PAST_KIND},
-        lookups={TURN_KIND: LOOKUP_KIND},
-        own=visibility.own,
         sees_all=visibility.pages.sees_all,
-        important=important,
+        important=features.important,
         on_missing=background.ask_vectors,
     )
-    people, passages = (
-        People(ports.store, ports.clock, new_id),
-        passages_of(settings, ports.embeddings, ports.clock, reader_filters=visibility.reader_filters),
+    surroundings = Surroundings(
+        settings=settings,
+        store=ports.store,
+        index=ports.index,
+        embeddings=ports.embeddings,
+        blobs=given.blobs,
+        bus=ports.bus,
+        clock=ports.clock,
+        new_id=new_id,
+        search=recall,
+        filter_for=visibility.reader_filters.of,
+        features=features,
     )
-    traces = OccurrenceFinder(ports.store)
-    announcements = Announcements(ports.store, traces)
-    importing = Importing(
-        *(ports.store, given.blobs, visibility.vault, ports.embeddings, ports.clock, new_id, ports.bus),
-        digest=given.keeper.digest,
-        max_file_bytes=settings.max_file_bytes,
-        staging=Staging(settings.data_dir / "imports"),
-        remove=lambda: runs.delete_conversation,
-        on_written=background.ask_vectors,
-    )
-    forgetting = Forgetting(
-        ports.store,
-        Selector(ports.store, recall, settings.recall_min_score, visibility.vault),
-        traces,
-        announcements,
-        Spoken(
-            lambda: runs,
-            *(files, ports.interpreters, passages, importing, ports.index, ports.embeddings),
-            acting=partial(accounts.on_behalf_of, audience="forgetting"),
+    made = {VAULT.name: visibility.opened, RECALL.name: OpenFeature(service=recall)}
+    for feature in FEATURES:
+        if feature in _MADE_LATER:
+            continue
+        opened = made.get(feature.name) or feature.open(surroundings)
+        features.add(feature, opened)
+        for kind in opened.recall:
+            recall.show(visibility.filtered(kind))
+    return _Base(
+        settings=settings,
+        ports=ports,
+        background=background,
+        given=given,
+        new_id=new_id,
+        accounts=accounts,
+        surroundings=surroundings,
+        features=features,
+        visibility=visibility,
+        recall=recall,
+        passages=passages_of(
+            settings, ports.embeddings, ports.clock, reader_filters=visibility.reader_filters
         ),
-        FactLines(ports.store),
-        memory,
-        visibility.views,
-        ports.clock,
-        new_id,
-        (visibility.vault.forgettable, files.forgettable, people.forgettable),
+        sharing=sharing_of(
+            features.of(Conversations),
+            ports.bus,
+            acting=accounts.on_behalf_of,
+            on_taken=background.ask_vectors,
+        ),
+        vault_tools=VaultTools.of(settings, visibility.views, ports.interpreters),
+        rules=ToolRules(ports.store, ports.clock),
+        audit=Audit(ports.store, ports.clock, settings.tool_uses_days),
     )
 
-    async def delegate(context: ToolContext, errand: SubagentTask) -> SubagentResult:
-        return await delegating(context, errand)
 
+def _importing(base: _Base, runs: _RunsLater) -> Importing:
+    return Importing(
+        store=base.ports.store,
+        blobs=base.given.blobs,
+        vault=base.features.of(Vault),
+        embeddings=base.ports.embeddings,
+        clock=base.ports.clock,
+        new_id=base.new_id,
+        bus=base.ports.bus,
+        digest=base.given.keeper.digest,
+        max_file_bytes=base.settings.max_file_bytes,
+        staging=Staging(base.settings.data_dir / "imports"),
+        remove=lambda: runs().delete_conversation,
+        on_written=base.background.ask_vectors,
+    )
+
+
+def _forgetting(base: _Base, runs: _RunsLater) -> Forgetting:
+    ports = base.ports
+    occurrences = OccurrenceFinder(ports.store, base.features)
+    return Forgetting(
+        store=ports.store,
+        choosing=Selector(ports.store, base.recall, base.settings.recall_min_score, base.features.of(Vault)),
+        traces=occurrences,
+        announcements=Announcements(ports.store, occurrences),
+        spoken=Spoken(
+            runs=runs,
+            interpreters=ports.interpreters,
+            passages=base.passages,
+            index=ports.index,
+            embeddings=ports.embeddings,
+            acting=partial(base.accounts.on_behalf_of, audience="forgetting"),
+        ),
+        fact_lines=FactLines(ports.store),
+        memory=base.features.of(Memory),
+        views=base.visibility.views,
+        clock=ports.clock,
+        new_id=base.new_id,
+        features=base.features,
+    )
+
+
+def _housekeeping(
+    base: _Base, retention: Retention, forgetting: Forgetting, *, runs: _RunsLater
+) -> Housekeeping:
+    return Housekeeping(
+        memory=base.features.of(Memory),
+        retention=retention,
+        forgetting=forgetting,
+        bus=base.ports.bus,
+        accounts=base.accounts,
+        vault=base.features.of(Vault),
+        let_go=TemporaryExpiry(runs, base.given.keeper),
+        merges=base.settings.memory_consolidation,
+        also=(TOOL_USES,),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """What answers, and what works behind it."""
+
+    toolbox: Toolbox
+    subagents: SubagentRunner
+    extraction: Extraction
+    post_turn: PostTurnQueue
+    runs: Runs
+
+
+def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
+    settings, ports, given, features = base.settings, base.ports, base.given, base.features
+    toolbox = _toolbox(base)
+    context = Context.of(settings, features.of(Memory), base.recall, clock=ports.clock, prompts=given.prompts)
+    bounds, metrics = bounds_of(settings), RunMetrics()
+    policy = Policy(base.rules, toolbox, settings.tool_policy)
+    subagents = SubagentRunner(
+        toolbox=toolbox,
+        policy=policy,
+        find=given.chosen.find,
+        files=features.of(Files),
+        context=context,
+        bounds=bounds,
+        new_id=base.new_id,
+        announcements=forgetting.announcements,
+        audit=base.audit,
+        tools=base.vault_tools.for_errands,
+    )
+    toolbox.delegate = subagents
+    extraction = Extraction(
+        settings.extraction,
+        ports.llm,
+        features.of(Memory),
+        features.of(Conversations),
+        prompt=given.prompts.extraction,
+        prices=bounds.prices,
+        forget=forgetting.forget,
+        on_usage=metrics.take,
+        on_written=base.background.ask_vectors,
+    )
+    titles = Titles(settings.titles, ports.llm, features.of(Conversations), bounds.prices, metrics.take)
+    post_turn = PostTurnQueue(PostTurnJobs((titles, extraction)))
+    summaries = Summaries.of(settings, given.prompts.summarising, prices=bounds.prices, flush=post_turn.flush)
+    loops = LoopFactory(given.models, policy, features.of(Files), context, bounds, summaries)
+    commands = Commands(toolbox, forgetting)
+    runs = _runs(base, forgetting, loops, commands=commands, post_turn=post_turn, metrics=metrics)
+    return _Agent(toolbox, subagents, extraction, post_turn, runs)
+
+
+def _toolbox(base: _Base) -> Toolbox:
+    settings, ports, given = base.settings, base.ports, base.given
+    of_features = [
+        tool
+        for feature in FEATURES
+        if feature.tools
+        for tool in import_module(feature.tools).tools_of(base.surroundings)
+    ]
     toolbox = Toolbox(
         _with(
             (
-                *memory_tools(memory, recall, settings.recall_min_score),
-                *forgetting_tools(forgetting),
-                *people_tools(people),
-                *document_tools(passages if settings.documents_enabled else None),
+                *of_features,
+                *document_tools(base.passages if settings.documents_enabled else None),
                 *web_tools(ports.internet, settings.web_timeout_s, settings.max_tool_result_chars),
                 *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
                 search_tool(lambda: toolbox.all),
@@ -268,124 +476,61 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
             lambda: given.plugged.tools,
             given.mcp.source,
             code_source(ports.interpreters, settings.code_timeout_s),
-            vault_tools.source,
+            base.vault_tools.source,
         ],
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
         keeper=given.keeper,
         redacting=NumberMask(settings.redaction.tool_results, settings.redaction.exceptions),
-        shades=visibility.reader_filters.of,
-        delegate=delegate,
+        shades=base.visibility.reader_filters.of,
     )
-    context = Context.of(settings, memory, recall, clock=ports.clock, prompts=given.prompts)
-    bounds, metrics, policy = bounds_of(settings), RunMetrics(), Policy(rules, toolbox, settings.tool_policy)
-    delegating = SubagentRunner(
-        toolbox,
-        policy,
-        given.chosen.find,
-        files,
-        context,
-        bounds,
-        new_id,
-        announcements,
-        audit,
-        vault_tools.for_errands,
-    )
-    extraction = Extraction(
-        settings.extraction,
-        ports.llm,
-        memory,
-        conversations,
-        prompt=given.prompts.extraction,
-        prices=bounds.prices,
-        forget=forgetting.forget,
-        on_usage=metrics.take,
-        on_written=background.ask_vectors,
-    )
-    titles = Titles(settings.titles, ports.llm, conversations, bounds.prices, metrics.take)
-    between_turns = PostTurnQueue(PostTurnJobs((titles, extraction)))
-    summaries = Summaries.of(
-        settings, given.prompts.summarising, prices=bounds.prices, flush=between_turns.flush
-    )
+    return toolbox
+
+
+def _runs(
+    base: _Base,
+    forgetting: Forgetting,
+    loops: LoopFactory,
+    *,
+    commands: Commands,
+    post_turn: PostTurnQueue,
+    metrics: RunMetrics,
+) -> Runs:
+    settings, ports, features = base.settings, base.ports, base.features
 
     def ended(owner: str, turn: FinishedTurn | None) -> None:
-        background.ask_vectors(owner)
+        base.background.ask_vectors(owner)
         # A key that may not write has nothing written for it afterwards either.
         is_kept = turn is not None and WRITE in turn.principal.rights
-        between_turns.go_on(owner, turn if is_kept else None)
+        post_turn.go_on(owner, turn if is_kept else None)
 
-    def gone(owner: str, conversation: str) -> None:
-        passages.leave(owner, conversation)
-        background.ask_scrub()
+    def deleted(owner: str, conversation: str) -> None:
+        base.passages.leave(owner, conversation)
+        base.background.ask_scrub()
         if ports.interpreters is not None:
             ports.interpreters.wipe_soon(owner, conversation)
 
-    runs = Runs(
-        conversations,
-        announcements,
-        ports.bus,
-        Commands(toolbox, forgetting),
-        rules,
-        files,
-        LoopFactory(
-            *(given.models, policy, files, context, bounds, summaries),
-        ),
-        audit,
+    return Runs(
+        conversations=features.of(Conversations),
+        announcements=forgetting.announcements,
+        bus=ports.bus,
+        commands=commands,
+        rules=base.rules,
+        files=features.of(Files),
+        loops=loops,
+        audit=base.audit,
         max_run_s=settings.max_run_s,
         max_message_chars=settings.max_message_chars,
         max_wait_s=settings.approval_timeout_s,
-        on_start=between_turns.pause,
+        on_start=post_turn.pause,
         on_end=ended,
-        warnings=shared.warnings if shared else tuple,
-        on_delete=gone,
-        watched=accounts.watched,
-        admit=accounts.admit,
-        shades=visibility.reader_filters.of,
-        kept_back=visibility.views.told,
+        warnings=base.sharing.warnings if base.sharing else tuple,
+        on_delete=deleted,
+        watched=base.accounts.watched,
+        admit=base.accounts.admit,
+        shades=base.visibility.reader_filters.of,
+        kept_back=base.visibility.views.told,
         metrics=metrics,
-    )
-    retention = Retention(ports.store, memory, forgetting, ports.clock, RetentionPeriods.of(settings))
-    return App(
-        settings=settings,
-        ports=ports,
-        models=given.models,
-        accounts=accounts,
-        conversations=conversations,
-        files=files,
-        memory=memory,
-        people=people,
-        vault=visibility.vault,
-        visibility=visibility,
-        watching=Watching(visibility.vault, ports.bus),
-        mirror=Mirror(memory, visibility.vault, ports.bus, accounts.on_behalf_of),
-        vault_tools=vault_tools,
-        passages=passages,
-        recall=recall,
-        forgetting=forgetting,
-        portability=Portability(memory, ports.store, ports.embeddings, ports.clock, background.ask_vectors),
-        importing=importing,
-        health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
-        statistics=Statistics(memory, recall, settings.data_dir),
-        housekeeping=Housekeeping(
-            *(memory, retention, forgetting, ports.bus, accounts),
-            vault=visibility.vault,
-            let_go=TemporaryExpiry(lambda: runs, given.keeper),
-            merges=settings.memory_consolidation,
-            also=(TOOL_USES,),
-        ),
-        sharing=shared,
-        toolbox=toolbox,
-        rules=rules,
-        audit=audit,
-        runs=runs,
-        asking=MemoryQuestions(delegating, vault_tools.agent),
-        extraction=extraction,
-        between_turns=between_turns,
-        background=background,
-        keeper=given.keeper,
-        mcp_servers=given.mcp.servers,
-        finding=MessageSearch(ports.index, conversations, visibility.reader_filters, recall.visible_search),
-        given=given,
     )
 
 

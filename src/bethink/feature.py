@@ -1,16 +1,32 @@
-"""What a feature says of itself to the rest of the house: where a memory came from, what recall shows."""
+"""What a feature says about itself, once; recall, forgetting, export and all doors walk over features.
+
+A feature's package holds one `Feature`: what is known before anything is opened (collections, which modules
+are its faces). `app` opens each with the `Surroundings`, and gets its service with the hooks that the rooms
+above call (`OpenFeature`). Nothing outside the list in `features` names a feature.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 
+    from bethink.blobs import Blobs
+    from bethink.bus import Bus
+    from bethink.clock import Clock, Ids
+    from bethink.embeddings import Embeddings
+    from bethink.forgettable import Forgettable
+    from bethink.index import Index
     from bethink.principal import Principal
+    from bethink.redaction import Redaction
+    from bethink.settings import Settings
+    from bethink.store import Change, Collection, Store
+
+T = TypeVar("T")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +47,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Recallable:
-    """What a feature tells of a candidate: enough to rank and to show it.
+    """What a feature gives of a candidate: enough to rank and to show it.
 
     Times are microseconds UTC; `valid_until` is None while it holds. `source`
     names where it came from, `doubt` says in a few words why it may not hold,
@@ -63,13 +79,252 @@ class Recallable:
         return f"{self.below}\n{self.text}" if self.below else self.text
 
     def saying(self, text: str) -> Recallable:
-        """The same, of which no more than a text is told."""
+        """The same, showing no more than this text."""
         return replace(self, text=text, is_part=True)
 
 
 class Resolve(Protocol):
-    """The recallables of one kind's ids, in their order; None for what is gone. One a kind."""
+    """The recallables of one kind's ids, in their order; None for what is gone."""
 
     async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         """The recallables."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallKind:
+    """A kind of index items that recall shows, and how.
+
+    Items of the kind `past` are superseded: searched only for a question about another time. Those of
+    `lookups` only asked, or answered what is known anyway: they stand below all else. Those of `own` are
+    found only by who sees everything. What `resolve` gives is filtered for its reader, unless it
+    `filters_itself`.
+    """
+
+    name: str
+    resolve: Resolve
+    past: str = ""
+    lookups: str = ""
+    own: str = ""
+    filters_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordExcerpt:
+    """What would go out of one record: its `kind` as in `Forgettable`, its id, what a person calls it."""
+
+    kind: str
+    id: str
+    name: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCuts:
+    """The changes by which records no longer say what is forgotten, and what goes out of which."""
+
+    changes: Sequence[Change] = ()
+    excerpts: Sequence[RecordExcerpt] = ()
+
+    @property
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """The records' ids, by kind."""
+        kinds = dict.fromkeys(one.kind for one in self.excerpts)
+        return {kind: tuple(one.id for one in self.excerpts if one.kind == kind) for kind in kinds}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentForm:
+    """How records of one kind go into an export file, a line of JSON each, and come back from it.
+
+    `kind` marks the lines. `export` gives an owner's documents, some at a time. `parse` makes a record of a
+    document, checked as strictly as a new one, and raises `BadInput` or msgspec's `ValidationError`.
+    `restore` puts records back in one commit unless it is a preview, and says what became of each:
+    "said" (put back), "known" or "differing". `made_at` is when a record was made, microseconds UTC.
+    """
+
+    kind: str
+    export: Callable[[str], AsyncGenerator[Sequence[Mapping[str, Any]]]]
+    parse: Callable[[Mapping[str, Any]], Any]
+    restore: Callable[[str, Sequence[Any], bool], Awaitable[Sequence[str]]]
+    made_at: Callable[[Any], int]
+
+
+class Search(Protocol):
+    """Recall, as a feature may ask it: its own items by their ids, best first, each with a score 0..1."""
+
+    async def find(
+        self, principal: Principal, query: str, k: int, *, kind: str
+    ) -> Sequence[tuple[str, float]]:
+        """At most `k` pairs of an id and its score."""
+        ...
+
+
+class FilterFor(Protocol):
+    """What hides things from a reader."""
+
+    async def __call__(self, principal: Principal) -> Any | None:  # noqa: ANN401 - `visibility` says what it is
+        """Their filter; None if nothing is hidden from them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a feature may stand on when it is opened.
+
+    `features` are those that
+    stand before it in the list.
+    """
+
+    settings: Settings
+    store: Store
+    index: Index
+    embeddings: Embeddings
+    blobs: Blobs
+    bus: Bus
+    clock: Clock
+    new_id: Ids
+    search: Search
+    filter_for: FilterFor
+    features: Features
+
+
+async def _no_cuts(owner: str, gone: Redaction) -> RecordCuts:
+    del owner, gone
+    return RecordCuts()
+
+
+async def _no_changes(owner: str, gone: Redaction) -> Sequence[Change]:
+    del owner, gone
+    return ()
+
+
+async def _nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+    del principal, k
+    return ()
+
+
+async def _nothing_to_clean(owner: str) -> None:
+    del owner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenFeature:
+    """A feature at work: its service, and what the rooms above call of it. What it has not, it leaves out.
+
+    `recall` are its kinds of index items; `important` names what of it matters whatever is asked, as pairs
+    (kind, id). `forgettable` is how all of it goes, and what holds the words of a question. `cut` takes what
+    is forgotten out of its records, wherever that was first found, and shows it; `redact` does so with what
+    takes too long for a preview. `clean` removes what no record names any more. `documents` are its lines in
+    an export file.
+    """
+
+    service: object
+    recall: Sequence[RecallKind] = ()
+    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] = _nothing_important
+    forgettable: Forgettable | None = None
+    cut: Callable[[str, Redaction], Awaitable[RecordCuts]] = _no_cuts
+    redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] = _no_changes
+    clean: Callable[[str], Awaitable[None]] = _nothing_to_clean
+    documents: Sequence[DocumentForm] = ()
+
+
+def _closed(at: Surroundings) -> OpenFeature:
+    """Of a room that only keeps records, or only has tools."""
+    del at
+    return OpenFeature(service=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """What is known of a feature before it is opened.
+
+    `collections` hold its records: engines make their tables from them, and all of them go when their owner
+    does. `counted` are those that a person is told the number of, by the words for many and for one.
+    `tools`, `routes` and `commands` name the modules of its faces, imported when the toolbox, the web
+    application or the command line is made: they have `tools_of`, `router` and `register`.
+    `mcp_summary` tells MCP clients of the tools whose family has its name.
+    """
+
+    name: str
+    open: Callable[[Surroundings], OpenFeature] = _closed
+    collections: tuple[Collection[Any], ...] = ()
+    counted: Mapping[str, tuple[str, Collection[Any]]] = field(
+        default_factory=dict[str, "tuple[str, Collection[Any]]"]
+    )
+    tools: str = ""
+    routes: str = ""
+    commands: str = ""
+    mcp_summary: str = ""
+
+
+@dataclass(slots=True)
+class Features:
+    """The open features of an app, in the order of the list."""
+
+    _open: list[tuple[Feature, OpenFeature]] = field(default_factory=list[tuple[Feature, OpenFeature]])
+
+    def add(self, feature: Feature, opened: OpenFeature) -> None:
+        """Take in a feature that was opened."""
+        self._open.append((feature, opened))
+
+    def __iter__(self) -> Iterator[OpenFeature]:
+        """Over the open features."""
+        return (opened for _, opened in self._open)
+
+    @property
+    def collections(self) -> tuple[Collection[Any], ...]:
+        """All that features keep of an owner."""
+        return tuple(one for feature, _ in self._open for one in feature.collections)
+
+    @property
+    def counted(self) -> dict[str, Collection[Any]]:
+        """What a person is told the number of."""
+        return {many: one for feature, _ in self._open for many, (_, one) in feature.counted.items()}
+
+    def of(self, service: type[T]) -> T:
+        """The service of this type.
+
+        Raises:
+            LookupError: no feature has it.
+        """
+        for one in self:
+            if isinstance(one.service, service):
+                return one.service
+        raise LookupError(service.__name__)
+
+    @property
+    def forgettables(self) -> tuple[Forgettable, ...]:
+        """The kinds of things that an owner may let go as a whole."""
+        return tuple(one.forgettable for one in self if one.forgettable is not None)
+
+    @property
+    def documents(self) -> dict[str, DocumentForm]:
+        """The forms of lines in an export file, by their kind."""
+        return {form.kind: form for one in self for form in one.documents}
+
+    @property
+    def ephemeral(self) -> frozenset[str]:
+        """The names of those whose records no file of facts alone can hold."""
+        return frozenset(feature.name for feature, one in self._open if one.documents)
+
+    async def cut(self, owner: str, gone: Redaction) -> RecordCuts:
+        """What all features' records say of what is forgotten, and how it goes."""
+        found = [await one.cut(owner, gone) for one in self]
+        return RecordCuts(
+            [change for one in found for change in one.changes],
+            [excerpt for one in found for excerpt in one.excerpts],
+        )
+
+    async def redact(self, owner: str, gone: Redaction) -> list[Change]:
+        """The changes by which nothing else of any feature says it."""
+        return [change for one in self for change in await one.redact(owner, gone)]
+
+    async def clean(self, owner: str) -> None:
+        """Remove what no record names any more."""
+        for one in self:
+            await one.clean(owner)
+
+    async def important(self, principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+        """What matters whatever is asked: at most `k` pairs (kind, id) of each feature."""
+        return [pair for one in self for pair in await one.important(principal, k)]

@@ -319,7 +319,7 @@ async def test_what_an_owner_had_is_erased_in_redis_too(redis: RedisServer, tmp_
         assert client.keys(f"*{mine}*")
         app = house.app
         erasing = OwnerRemoval(
-            *(app.runs, app.files, app.vault, app.passages, None, tmp_path), shares=True, settle_s=0
+            *(app.runs, app.features, app.vault, app.passages, None, tmp_path), shares=True, settle_s=0
         )
         erased = await erasing.erase(house.me)
         assert erased.left == ()

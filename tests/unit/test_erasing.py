@@ -10,9 +10,10 @@ import anyio
 import pytest
 
 import bethink
-from bethink.agent.removal import ERASED, OwnerRemoval
+from bethink.agent.removal import OwnerRemoval
 from bethink.conversations import ConversationStart
 from bethink.events import TextDelta
+from bethink.features import FEATURES
 from bethink.llm import Delta, LlmRequest
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
@@ -37,9 +38,14 @@ KEPT = {
 LOOK = ScriptedCall("search_memory", {"query": "tea"})
 
 
+ERASED = [one for feature in FEATURES for one in feature.collections]
+
+
 def erasing_of(house: House, data: Path) -> OwnerRemoval:
     app = house.app
-    return OwnerRemoval(*(app.runs, app.files, app.vault, app.passages, None, data), shares=False, settle_s=0)
+    return OwnerRemoval(
+        *(app.runs, app.features, app.vault, app.passages, None, data), shares=False, settle_s=0
+    )
 
 
 async def lives(house: House, who: Principal) -> str:

@@ -342,9 +342,9 @@ async def test_forgetting_reaches_what_records_tell() -> None:
             for content in ("Bob was a clerk at Initech under Quillfeather", "Ada Lovelace works at Globex")
         ]
         shown_first = await house.app.forgetting.preview(house.me, ForgetRequest(ids=facts))
-        assert {told.name for told in shown_first.people} == {"Bob Smith", "Ada Lovelace"}
+        assert {told.name for told in shown_first.records} == {"Bob Smith", "Ada Lovelace"}
         receipt = await house.app.forgetting.confirm(house.me, ForgetRequest(ids=facts), shown_first.token)
-        assert set(receipt.people) == {bob.id, eve.id}
+        assert set(receipt.records["people"]) == {bob.id, eve.id}
         assert (await people.get(house.me, bob.id)).about_me == "Met at a fair. [forgotten] Likes tea."
         assert (await people.get(house.me, eve.id)).company is None
         assert await people.get(house.me, kept.id) == kept

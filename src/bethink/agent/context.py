@@ -20,9 +20,9 @@ from bethink.conversations import KIND as TURN
 from bethink.errors import ContextTooLong
 from bethink.events import ContextFilled, Recalled, Warned
 from bethink.llm import NO_OPTIONS, LlmRequest, Options
+from bethink.memory.facts import doubt_of
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage, tokens_in, tokens_of
 from bethink.recall.service import MAX_K
-from bethink.recall.sources import doubt_of
 from bethink.search.analysis import Analyzer
 from bethink.vault import KIND as PAGE
 

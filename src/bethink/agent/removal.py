@@ -8,37 +8,26 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.agent.audit import TOOL_USES
-from bethink.agent.history_match import THREADS, HistoryMatch
-from bethink.agent.policy import RULES
-from bethink.agent.records import JOURNAL, RUNS
-from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
+from bethink.agent.history_match import HistoryMatch
+from bethink.conversations import CONVERSATIONS
 from bethink.errors import Busy, StorageError, UnknownId
-from bethink.files import FILES
-from bethink.forgetting.announcements import INTENTS
-from bethink.importing.records import GROWN, IMPORTS, TAKEN
-from bethink.memory import FACTS, STEPS
-from bethink.mirror.records import LINES, REFUSALS
-from bethink.people import EMAILS, PEOPLE
 from bethink.redis_mirror.records import SHARED
-from bethink.store import Collection, Delete, DeleteAll, Scan
+from bethink.store import Delete, DeleteAll, Scan
 from bethink.store.reading import records_of
 from bethink.telemetry import log
-from bethink.vault.files.records import CONTENTS, PAGES, PARTS, PLACES, VAULTS, VERSIONS
-from bethink.vault.filters.rules import RULE_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from bethink.agent.runs import Runs
-    from bethink.files import Files
+    from bethink.feature import Features
     from bethink.principal import Principal
     from bethink.recall.passages import Passages
     from bethink.sandbox.interpreters import Interpreters
@@ -78,22 +67,6 @@ class TemporaryExpiry:
                 _log.info("a temporary conversation is not removed now: %s", error)
 
 
-TOLD: Final[dict[str, Collection[Any]]] = {
-    "conversations": CONVERSATIONS,
-    "messages": MESSAGES,
-    "memories": FACTS,
-    "pages": PAGES,
-    "people": PEOPLE,
-    "files": FILES,
-}
-"""What a person is told the number of."""
-_OTHERS: Final = (
-    *(SIGHTINGS, RUNS, JOURNAL, THREADS, TOOL_USES, RULES),
-    *(STEPS, INTENTS, EMAILS, IMPORTS, TAKEN, GROWN),
-    *(VAULTS, PLACES, PARTS, VERSIONS, CONTENTS, RULE_SETS, LINES, REFUSALS),
-)
-ERASED: Final = (*TOLD.values(), *cast("tuple[Collection[Any], ...]", _OTHERS))
-"""What holds something of an owner's."""
 _ROUNDS: Final = 5
 _SETTLE_S: Final = 0.5
 """Between rounds: another process may be about to end a run, or to look into the vault's folder."""
@@ -116,7 +89,7 @@ class OwnerRemoval:
     """Erases what owners have; `data_dir` is where this Bethink keeps all that is its own."""
 
     runs: Runs
-    files: Files
+    features: Features
     vault: Vault
     passages: Passages
     interpreters: Interpreters | None
@@ -126,7 +99,7 @@ class OwnerRemoval:
 
     async def counted(self, owner: str) -> dict[str, int]:
         """How many records of each kind that people know of there are."""
-        return {name: await self._store.count(owner, one, {}) for name, one in TOLD.items()}
+        return {name: await self._store.count(owner, one, {}) for name, one in self.features.counted.items()}
 
     async def erase(self, principal: Principal) -> RemovedOwner:
         """Erase everything; whoever acts for the owner must have been kept out before.
@@ -143,7 +116,7 @@ class OwnerRemoval:
         left += await self._erase_folder(owner)
         for _ in range(_ROUNDS):
             await self._erase_records(principal)
-            await self.files.sweep(owner)
+            await self.features.clean(owner)
             await anyio.sleep(self.settle_s)
             if not await self._has_any(owner):
                 break
@@ -152,7 +125,6 @@ class OwnerRemoval:
         self.passages.forget(owner)
         if self.interpreters is not None:
             await self.interpreters.wipe(owner)
-        await self.vault.purge(owner)
         return RemovedOwner(owner=owner, counts=counts, left=(*left, *await self._store.scrub()))
 
     @property
@@ -168,11 +140,11 @@ class OwnerRemoval:
                 ids.append(held.id)
         # By their ids, so that what copies them elsewhere hears of each.
         changes: list[Change] = [Delete(CONVERSATIONS, id) for id in ids]
-        changes += [DeleteAll(one) for one in ERASED if one is not CONVERSATIONS]
+        changes += [DeleteAll(one) for one in self.features.collections if one is not CONVERSATIONS]
         await self._store.commit(principal.owner, changes)
 
     async def _has_any(self, owner: str) -> bool:
-        counts = [await self._store.count(owner, one, {}) for one in ERASED]
+        counts = [await self._store.count(owner, one, {}) for one in self.features.collections]
         return any(counts)
 
     async def _erase_folder(self, owner: str) -> list[str]:

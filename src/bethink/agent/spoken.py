@@ -1,9 +1,8 @@
-"""What was said and made, as forgetting reaches it: runs, their files, where code worked. `app` makes it."""
+"""What was said and made, as forgetting reaches it: runs, and where code worked. `app` makes it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
     from bethink.agent.runs import Runs
     from bethink.conversations import Conversation, StoredMessage
     from bethink.embeddings import Embeddings
-    from bethink.files import Files
     from bethink.forgettable import Holding
     from bethink.forgetting.occurrences import Occurrences
-    from bethink.importing import Importing
     from bethink.index import Index
     from bethink.principal import Principal
     from bethink.recall.passages import Passages
@@ -46,10 +43,8 @@ class Spoken:
     """Runs and their files as forgetting wants to know them; runs are made after it."""
 
     runs: Callable[[], Runs]
-    files: Files
     interpreters: Interpreters | None
     passages: Passages
-    importing: Importing
     index: Index
     embeddings: Embeddings
     acting: Callable[[str], Principal]
@@ -63,9 +58,8 @@ class Spoken:
         await self.runs().hush(owner)
 
     async def forget(self, owner: str, found: Occurrences) -> Sequence[Change]:
-        """The changes by which nothing that was said or made says it any more, nor a digest of it is left."""
+        """The changes by which nothing that runs keep says it any more, nor a digest of it is left."""
         gone, runs = found.redaction, self.runs()
-        saying = await self.files.forget(owner, partial(gone.says_in, close=False))
         said_in = {
             item.now.conversation
             for item in found.messages
@@ -76,8 +70,7 @@ class Spoken:
             for place in sorted(said_in)
             for change in await without_digests(runs.conversations.store, owner, place)
         ]
-        imports = await self.importing.forget(owner, gone)
-        return [*await runs.stored.forget(owner, gone), *saying, *digests, *imports]
+        return [*await runs.stored.forget(owner, gone), *digests]
 
     @property
     def forgettable(self) -> Forgettable:
@@ -184,13 +177,8 @@ class Spoken:
         return Put(MESSAGES, now, one.version, item)
 
     async def scrub(self, owner: str) -> None:
-        """Remove contents that no record names, the files of code, and what was read of any.
-
-        Nobody can say what is in them.
-        """
+        """Remove the files of code, and what was read of any: nobody can say what is in them."""
         self.passages.forget(owner)
-        await self.files.sweep(owner)
-        await self.importing.scrub(owner)
         if self.interpreters is not None:
             await self.interpreters.wipe(owner)
 

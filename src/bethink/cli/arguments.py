@@ -6,6 +6,7 @@ The options that every command takes may stand before or after its name.
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from typing import Any
 
 from bethink import __version__
@@ -19,13 +20,13 @@ from bethink.cli import (
     mcp,
     mcp_servers,
     memory,
-    people,
     serve,
     tools,
     users,
     vault,
 )
 from bethink.cli.commands import CommandParser, Commands
+from bethink.features import FEATURES
 
 _DESCRIPTION = "An agent that remembers, and whose memory you can read, correct, undo and take away."
 _EPILOG = """\
@@ -71,7 +72,7 @@ def make_parser() -> argparse.ArgumentParser:
         memory,
         vault,
         importing,
-        people,
+        *(import_module(feature.commands) for feature in FEATURES if feature.commands),
         users,
         mcp,
         mcp_servers,

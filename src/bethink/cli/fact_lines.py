@@ -142,7 +142,11 @@ class FactLines:
                 "versions": [_document(fact) for fact in preview.versions],
                 "messages": [msgspec.to_builtins(said) | {"at": _rfc3339(said.at)} for said in preview.said],
                 "conversations": list(preview.titles),
-                "people": [msgspec.to_builtins(told) for told in preview.people],
+                "people": [
+                    {"person": told.id, "name": told.name, "parts": list(told.parts)}
+                    for told in preview.records
+                    if told.kind == "people"
+                ],
                 "pages": [msgspec.to_builtins(told) for told in preview.pages],
                 "has_more": preview.has_more,
                 "kinds": [
@@ -164,7 +168,7 @@ class FactLines:
                     "messages": list(receipt.messages),
                     "conversations": list(receipt.titles),
                     "doubted": list(receipt.doubted),
-                    "people": list(receipt.people),
+                    "people": list(receipt.records.get("people", ())),
                     "pages": list(receipt.pages),
                     "outside": list(receipt.outside),
                     "has_more": receipt.has_more,
@@ -180,7 +184,7 @@ class FactLines:
             *(f"{fact.content}  ({fact.id})" for fact in preview.facts),
             *(f"{fact.content}  ({fact.state} version, {fact.id})" for fact in preview.versions),
             *(self._said(said) for said in preview.said),
-            *(f"the record of {told.name}: {' … '.join(told.parts)}" for told in preview.people),
+            *(f"the record of {told.name}: {' … '.join(told.parts)}" for told in preview.records),
             *(f"the page {told.path}: {' … '.join(told.parts)}" for told in preview.pages),
             *(line for one in preview.held for line in one.lines),
             *(preview.whole.lines if preview.whole else ()),

@@ -11,6 +11,7 @@ import msgspec
 from bethink.agent.removal import OwnerRemoval
 from bethink.cli.exits import Exit
 from bethink.errors import BadInput, UnknownId
+from bethink.features import FEATURES
 from bethink.principal import Principal
 
 if TYPE_CHECKING:
@@ -22,14 +23,7 @@ if TYPE_CHECKING:
     from bethink.cli.terminal import Screen
 
 _NOBODY = "This cannot be undone, and nobody is here to agree to it: add --yes."
-_ONE = {
-    "conversations": "conversation",
-    "messages": "message",
-    "memories": "memory",
-    "pages": "page",
-    "people": "person",
-    "files": "file",
-}
+_ONE = {many: one for feature in FEATURES for many, (one, _) in feature.counted.items()}
 _BACKUPS = "Backups and exports that were made before still hold it."
 
 
@@ -97,7 +91,7 @@ def _typed(screen: Screen) -> str:
 def _erasing(session: Session) -> OwnerRemoval:
     app = session.app
     return OwnerRemoval(
-        *(app.runs, app.files, app.vault, app.passages, app.ports.interpreters, app.settings.data_dir),
+        *(app.runs, app.features, app.vault, app.passages, app.ports.interpreters, app.settings.data_dir),
         shares=app.sharing is not None,
     )
 

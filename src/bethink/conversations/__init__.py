@@ -21,6 +21,7 @@ from bethink.conversations.branches import (
     siblings,
     switched,
 )
+from bethink.conversations.feature import FEATURE
 from bethink.conversations.records import (
     ASSISTANT,
     CONVERSATIONS,
@@ -55,6 +56,7 @@ from bethink.conversations.spending import charged
 __all__ = [
     "ASSISTANT",
     "CONVERSATIONS",
+    "FEATURE",
     "KIND",
     "LOOKUP_KIND",
     "MAX_BRANCHES",

@@ -27,7 +27,6 @@ from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.markup import MarkupLlm
 from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire, Shared
 from bethink.llm.seeing import sees
-from bethink.tools.people import people_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -219,9 +218,9 @@ async def open_door(app: App) -> AsyncGenerator[Door]:
 
 
 def _lasting(house: App) -> frozenset[str]:
-    """The tools whose effects outlast the answer: people's records would end with the room."""
-    people = {tool.name for tool in people_tools(house.people)}
-    return frozenset(tool.name for tool in house.toolbox.all if tool.name not in people)
+    """The tools whose effects outlast the answer: other records than facts would end with the room."""
+    ephemeral = house.features.ephemeral
+    return frozenset(tool.name for tool in house.toolbox.all if tool.family not in ephemeral)
 
 
 def _place(request: Request, first: str) -> str:

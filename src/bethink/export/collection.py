@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
+from bethink.document_fields import time_of
 from bethink.errors import BadInput, TooLarge
-from bethink.export.records import Bad, Kept, time_of
+from bethink.export.records import Bad, Kept
 from bethink.memory import Fact, NewFact, Source
 
 if TYPE_CHECKING:

@@ -26,17 +26,9 @@ from bethink.conversations import (
     switched,
     turn_of,
 )
+from bethink.document_fields import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput, UnknownId
-from bethink.export.records import (
-    Bad,
-    KeptConversation,
-    KeptMessage,
-    checked_id,
-    checked_project,
-    rfc3339,
-    time_of,
-    with_times,
-)
+from bethink.export.records import Bad, KeptConversation, KeptMessage, checked_project
 from bethink.store import Put, Scan
 from bethink.store.reading import pages_of, records_of
 from bethink.store.retry import retry_conflicts

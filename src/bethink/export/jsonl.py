@@ -1,6 +1,6 @@
 """JSON Lines: a header, then a fact a line with every field it has. Nothing is lost either way.
 
-People follow (see `persons`) and, where it is asked for, conversations (see `talk`).
+Records of other features follow, in their own document forms, and conversations if they are asked for.
 
 Files of other programs are read too: each line an object with `content` (or
 `memory`, `text`) and what else it has of category, importance, topics, dates.
@@ -14,14 +14,14 @@ import msgspec
 
 from bethink.errors import NewerSchema
 from bethink.export.conversations import conversation_from, message_from
-from bethink.export.people import person_from
-from bethink.export.records import SCHEMA, Bad, document_of, kept_from, stated_from
+from bethink.export.records import SCHEMA, Bad, document_of, kept_from, record_from, stated_from
 from bethink.export.text_lines import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bethink.export.records import About, Batch, Line
+    from bethink.feature import DocumentForm
 
 _HEADER = "bethink_memory"
 
@@ -48,8 +48,8 @@ class Writer:
         return ""
 
 
-def read(file: BinaryIO) -> Iterator[Line]:
-    """What each line says, in order.
+def read(file: BinaryIO, forms: Mapping[str, DocumentForm] | None = None) -> Iterator[Line]:
+    """What each line says, in order; `forms` are those of features' records, by kind.
 
     Raises:
         NewerSchema: a newer Bethink wrote the file.
@@ -69,10 +69,10 @@ def read(file: BinaryIO) -> Iterator[Line]:
             check_schema(document.get("schema"))
             is_ours = True
         else:
-            yield _read(number, document, is_ours=is_ours)
+            yield _read(number, document, forms or {}, is_ours=is_ours)
 
 
-def _read(number: int, document: dict[str, Any], *, is_ours: bool) -> Line:
+def _read(number: int, document: dict[str, Any], forms: Mapping[str, DocumentForm], *, is_ours: bool) -> Line:
     match document.get("kind") if is_ours else None:
         case "fact":
             return kept_from(number, document)
@@ -80,8 +80,8 @@ def _read(number: int, document: dict[str, Any], *, is_ours: bool) -> Line:
             return conversation_from(number, document)
         case "message":
             return message_from(number, document)
-        case "person":
-            return person_from(number, document)
+        case str(kind) if kind in forms:
+            return record_from(number, document, forms[kind])
         case _:
             return stated_from(number, document)
 

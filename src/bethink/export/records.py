@@ -6,15 +6,13 @@ is not exported; times are RFC 3339 with microseconds, so nothing is lost.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
-from bethink.clock import to_datetime, to_us
+from bethink.document_fields import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput
 from bethink.memory import Fact, NewFact, Source
 from bethink.memory.dates import check_span
@@ -27,21 +25,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.conversations import Conversation, StoredMessage
-    from bethink.people import Person
+    from bethink.feature import DocumentForm
 
 _Known = TypeVar("_Known", Fact, EarlierShape)
 SCHEMA = 1
 """Of export files; a file with a greater one is refused."""
 
 DERIVED = frozenset({"digest", "weight", "slot"})
-_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until", "at"})
 _MAX_PROJECT_CHARS = 200
 _LIVING = frozenset(("active", "suggested"))
 _CONTENT = ("content", "memory", "text", "fact")
 _SAID_AT = ("created_at", "date", "timestamp", "time")
-_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_SECONDS_BELOW, _MILLISECONDS_BELOW = 1e11, 1e14
-"""Numbers below these are taken for seconds and milliseconds since 1970: both lie beyond the year 5000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +74,12 @@ class KeptMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPerson:
-    """A person whose record a Bethink exported."""
+class KeptRecord:
+    """A record of a feature that a Bethink exported; `kind` names its `DocumentForm`."""
 
     line: int
-    person: Person
+    kind: str
+    record: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,7 @@ class Bad:
     reason: str
 
 
-Line = Kept | KeptConversation | KeptMessage | KeptPerson | Stated | Bad
+Line = Kept | KeptConversation | KeptMessage | KeptRecord | Stated | Bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +143,14 @@ def kept_from(line: int, document: Mapping[str, Any]) -> Line:
         return Bad(line, f"{error}.")
 
 
+def record_from(line: int, document: Mapping[str, Any], form: DocumentForm) -> Line:
+    """The record of a feature's exported document; or why there is none."""
+    try:
+        return KeptRecord(line, form.kind, form.parse(document))
+    except (BadInput, msgspec.ValidationError) as error:
+        return Bad(line, f"{error}")
+
+
 def stated_from(line: int, document: Mapping[str, Any]) -> Line:
     """What a foreign document states; names of fields are taken as other programs write them."""
     content = next((document[name] for name in _CONTENT if document.get(name)), None)
@@ -170,43 +173,6 @@ def stated_from(line: int, document: Mapping[str, Any]) -> Line:
         return Stated(line, stated.checked())
     except BadInput as error:
         return Bad(line, error.message)
-
-
-def time_of(value: object) -> int:
-    """Microseconds UTC of a time as files write it: RFC 3339, a date, or a number since 1970.
-
-    A time without a zone counts as UTC.
-
-    Raises:
-        BadInput: it is no time, or not one of the years 1 to 9999.
-    """
-    try:
-        match value:
-            case str():
-                moment = datetime.fromisoformat(value.strip())
-                return to_us(moment.replace(tzinfo=moment.tzinfo or UTC))
-            case int() | float() if not isinstance(value, bool) and math.isfinite(value):
-                unit = 1e6 if abs(value) < _SECONDS_BELOW else 1e3 if abs(value) < _MILLISECONDS_BELOW else 1
-                us = round(value * unit)
-                to_datetime(us)
-                return us
-            case _:
-                pass
-    except (ValueError, OverflowError):
-        pass
-    message = f"{str(value)[:40]!r} is no time: write it like 2026-11-02T09:30:00Z."
-    raise BadInput(message)
-
-
-def checked_id(id: object) -> None:
-    """Refuse what is no id.
-
-    Raises:
-        BadInput: it is none.
-    """
-    if not isinstance(id, str) or not _ID.fullmatch(id):
-        message = f"{str(id)[:40]!r} is no id."
-        raise BadInput(message)
 
 
 def checked_project(project: str | None) -> None:
@@ -251,20 +217,6 @@ def _linked(document: Mapping[str, Any]) -> list[object]:
         links += cast("list[object]", found) if isinstance(found, list) else []
     by = document.get("superseded_by")
     return links if by is None else [*links, by]
-
-
-def with_times(value: Any, change: Any, name: str = "") -> Any:  # noqa: ANN401 - JSON of any shape
-    """The same JSON with `change` done to what stands under the names of times."""
-    if isinstance(value, dict):
-        return {key: with_times(inner, change, key) for key, inner in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [with_times(inner, change) for inner in cast("Sequence[Any]", value)]
-    return change(value) if name in _TIMES and value is not None else value
-
-
-def rfc3339(us: int) -> str:
-    """The time as text, in UTC."""
-    return to_datetime(us).isoformat().replace("+00:00", "Z")
 
 
 def _optional_time(value: object) -> int | None:

@@ -12,22 +12,12 @@ import msgspec
 
 from bethink import __version__
 from bethink.conversations import CONVERSATIONS
+from bethink.document_fields import rfc3339
 from bethink.errors import BadInput
 from bethink.export import jsonl
 from bethink.export.conversations import Returning, documents
 from bethink.export.formats import AUTO, format_named, recognised
-from bethink.export.people import people_lines, put_back
-from bethink.export.records import (
-    About,
-    Bad,
-    Batch,
-    Kept,
-    KeptConversation,
-    KeptMessage,
-    KeptPerson,
-    Stated,
-    rfc3339,
-)
+from bethink.export.records import About, Bad, Batch, Kept, KeptConversation, KeptMessage, KeptRecord, Stated
 from bethink.memory import Source, import_token
 
 if TYPE_CHECKING:
@@ -36,6 +26,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
     from bethink.export.records import Line
+    from bethink.feature import Features
     from bethink.memory import Fact, FactChange, Memory
     from bethink.principal import Principal
     from bethink.store import Key, Store
@@ -93,6 +84,7 @@ class Portability:
     store: Store
     embeddings: Embeddings
     clock: Clock
+    features: Features
     on_written: Callable[[str], None] = lambda _owner: None
 
     async def export(
@@ -128,8 +120,9 @@ class Portability:
                 vectors = await self.embeddings.embed([fact.content for fact in page])
             yield writer.facts(Batch(page, vectors))
         if isinstance(writer, jsonl.Writer):
-            async for some in people_lines(self.store, principal):
-                yield writer.talk(some)
+            for form in self.features.documents.values():
+                async for some in form.export(principal.owner):
+                    yield writer.talk(some)
         if conversations and isinstance(writer, jsonl.Writer):
             async for some in documents(self.store, principal):
                 yield writer.talk(some)
@@ -160,7 +153,8 @@ class Portability:
         id = await anyio.to_thread.run_sync(_id_of, file)
         report = ImportReport(id=id, format=name, preview=preview)
         returning = Returning(self.store, principal.owner, preview)
-        lines = chosen.read(file)
+        is_ours = chosen.read is jsonl.read
+        lines = jsonl.read(file, self.features.documents) if is_ours else chosen.read(file)
         while batch := await anyio.to_thread.run_sync(lambda: list(islice(lines, _BATCH))):
             report = await self._take(principal, batch, report, returning=returning)
             if tell is not None:
@@ -172,7 +166,8 @@ class Portability:
     async def _take(
         self, principal: Principal, batch: Sequence[Line], report: ImportReport, *, returning: Returning
     ) -> ImportReport:
-        batch = [_in_time(line, self.clock.now_us() + _CLOCKS_DIFFER_US) for line in batch]
+        latest = self.clock.now_us() + _CLOCKS_DIFFER_US
+        batch = [self._in_time(line, latest) for line in batch]
         outcomes = await self._restore(principal, [line for line in batch if isinstance(line, Kept)], report)
         said, refused = await self._state(
             principal, [line for line in batch if isinstance(line, Stated)], report
@@ -181,9 +176,12 @@ class Portability:
         talk = [line for line in batch if isinstance(line, KeptConversation | KeptMessage)]
         returned, unfit = await returning.take(talk) if talk else ([], [])
         outcomes += returned
-        people = [line for line in batch if isinstance(line, KeptPerson)]
-        if people:
-            outcomes += await put_back(self.store, principal.owner, people, preview=report.preview)
+        for form in self.features.documents.values():
+            records = [
+                line.record for line in batch if isinstance(line, KeptRecord) and line.kind == form.kind
+            ]
+            if records:
+                outcomes += await form.restore(principal.owner, records, report.preview)
         bad = [*(line for line in batch if isinstance(line, Bad)), *refused, *unfit]
         room = _SHOWN_BAD - len(report.bad)
         shown = [BadLine(line=one.line, reason=one.reason) for one in sorted(bad, key=lambda one: one.line)]
@@ -199,6 +197,15 @@ class Portability:
             refused=report.refused + len(bad),
             bad=(*report.bad, *shown[:room]),
         )
+
+    def _in_time(self, line: Line, latest: int) -> Line:
+        match line:
+            case KeptRecord(kind=kind, record=record) if (
+                self.features.documents[kind].made_at(record) > latest
+            ):
+                return Bad(line.line, "it was made in the future, as it says.")
+            case _:
+                return _in_time(line, latest)
 
     async def _restore(self, principal: Principal, kept: Sequence[Kept], report: ImportReport) -> list[str]:
         if not kept:
@@ -262,8 +269,6 @@ def _in_time(line: Line, latest: int) -> Line:
             return Bad(line.line, "it was held in the future, as it says.")
         case KeptMessage(message=message) if message.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
-        case KeptPerson(person=person) if person.created_at > latest:
-            return Bad(line.line, "it was made in the future, as it says.")
         case Stated(fact=fact) if fact.at is not None and fact.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
         case _:

@@ -10,7 +10,7 @@ knows neither calls of tools nor their results. Nothing here changes anything.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, SUMMARIES, title_from, turn_of
-from bethink.forgetting.people_redaction import Retold, retold
+from bethink.feature import RecordCuts
 from bethink.memory import FACTS
 from bethink.messages import UserMessage
 from bethink.redaction import FORGOTTEN, Redaction, Span, redaction_of, without
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 
     from bethink.conversations import Conversation, Sighting, StoredMessage
+    from bethink.feature import Features
     from bethink.index import IndexItem
     from bethink.memory import Fact
     from bethink.messages import Message
@@ -70,7 +71,7 @@ class Occurrences:
     conversations: Mapping[str, Versioned[Conversation]]
     renamed: tuple[Conversation, ...]
     redaction: Redaction
-    people: tuple[Retold, ...] = ()
+    records: RecordCuts = field(default_factory=RecordCuts)
     retold_in: frozenset[str] = frozenset()
 
     def changes(self) -> list[Change]:
@@ -84,7 +85,7 @@ class Occurrences:
                 DeleteAll(MESSAGES, {"conversation": place, "branch": SUMMARIES})
                 for place in sorted(self.retold_in | {item.now.conversation for item in self.messages})
             ),
-            *(one.put for one in self.people),
+            *self.records.changes,
             *(Put(CONVERSATIONS, now, if_version=self.conversations[now.id].version) for now in self.renamed),
         ]
 
@@ -130,6 +131,7 @@ class OccurrenceFinder:
     """Finds what is kept of facts."""
 
     store: Store
+    features: Features
 
     async def versions(self, owner: str, ids: Iterable[str]) -> tuple[Versioned[Fact], ...]:
         """The facts with these ids, with all that they were before, oldest first.
@@ -195,8 +197,8 @@ class OccurrenceFinder:
         renamed = _renamed([one.record for one in held.values()], sought, messages)
         places |= {one.id for one in renamed}
         kept = {id: one for id, one in held.items() if id in places}
-        people = await retold(self.store, owner, sought.everything)
-        return Occurrences(tuple(facts), messages, kept, renamed, sought.everything, people, retold_in)
+        records = await self.features.cut(owner, sought.everything)
+        return Occurrences(tuple(facts), messages, kept, renamed, sought.everything, records, retold_in)
 
     async def _more_known(
         self,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bethink.feature import RecordExcerpt
     from bethink.forgetting.selection import FullSelection
     from bethink.memory import Fact
 
@@ -38,15 +41,6 @@ class MessageExcerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordExcerpt:
-    """What would go out of one person's record."""
-
-    person: str
-    name: str
-    parts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PageExcerpt:
     """What would go out of one page of the vault."""
 
@@ -71,8 +65,7 @@ class Preview:
 
     `facts` are those that were asked for, `versions` what these were before and
     became since: they go too. `titles` are ids of conversations named after them,
-    `people` records of people that tell of them.
-    `pages` of the vault say it, too.
+    other `records`, and `pages` of the vault, say it, too.
     `has_more` tells that more answers the question than was asked for.
     `held` is what else holds its words, by kind.
     """
@@ -83,7 +76,7 @@ class Preview:
     said: tuple[MessageExcerpt, ...]
     titles: tuple[str, ...]
     has_more: bool = False
-    people: tuple[RecordExcerpt, ...] = ()
+    records: tuple[RecordExcerpt, ...] = ()
     pages: tuple[PageExcerpt, ...] = ()
     whole: FullSelection | None = None
     held: tuple[KindExcerpt, ...] = ()
@@ -108,7 +101,7 @@ class Preview:
         lines = [f"- {fact.content}" for fact in self.facts]
         lines += [f"- {fact.content} (an earlier or later version)" for fact in self.versions]
         lines += [f"- said: {' … '.join(said.sentences)}" for said in self.said]
-        lines += [f"- in the record of {told.name}: {' … '.join(told.parts)}" for told in self.people]
+        lines += [f"- in the record of {told.name}: {' … '.join(told.parts)}" for told in self.records]
         lines += [f"- on the page {told.path}: {' … '.join(told.parts)}" for told in self.pages]
         lines += [f"- {line}" for one in self.held for line in one.lines]
         lines += [f"- {line}" for line in (self.whole.lines if self.whole else ())]
@@ -124,7 +117,7 @@ class Receipt:
     `facts` are the ids of all that is gone, earlier and later versions among
     them. Out of `messages` what said them was taken, `titles` are conversations
     that got another name, `doubted` are facts that rested on what is gone, out of
-    the records of `people`, and out of `pages` of the vault, went what told of it.
+    other `records`, by kind, and out of `pages` of the vault, went what told of it.
     `has_more` tells that more than this answers the question. `held` is what else held its words, by kind.
     `outside` tells what may still say it; those sentences of it that the store gave are in `remains`, too.
     """
@@ -136,7 +129,7 @@ class Receipt:
     doubted: tuple[str, ...] = ()
     outside: tuple[str, ...] = OUTSIDE
     has_more: bool = False
-    people: tuple[str, ...] = ()
+    records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     pages: tuple[str, ...] = ()
     whole: FullSelection | None = None
     held: tuple[KindExcerpt, ...] = ()
@@ -159,8 +152,8 @@ class Receipt:
         parts = [counted(len(self.facts), "memory", "memories")]
         if self.messages:
             parts.append(f"what {counted(len(self.messages), 'message', 'messages')} said of it")
-        if self.people:
-            parts.append(f"what {counted(len(self.people), 'record', 'records')} of people told of it")
+        for kind, ids in self.records.items():
+            parts.append(f"what {counted(len(ids), 'record', 'records')} of {kind} told of it")
         if self.pages:
             parts.append(f"what {counted(len(self.pages), 'page', 'pages')} of the vault said of it")
         parts += [f"what {counted(one.count, one.one, one.many)} held of it" for one in self.held]

@@ -26,7 +26,6 @@ from bethink.forgetting.receipt import (
     PageExcerpt,
     Preview,
     Receipt,
-    RecordExcerpt,
     outside,
 )
 from bethink.forgetting.selection import (
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bethink.clock import Clock, Ids
+    from bethink.feature import Features
     from bethink.forgettable import Forgettable, Removal, TextPlace
     from bethink.forgetting.announcements import Announcements
     from bethink.forgetting.occurrences import OccurrenceFinder, Occurrences
@@ -80,7 +80,7 @@ _log = log("forgetting")
 
 
 class RunRecords(Protocol):
-    """What is being said now, and what is kept of runs; `app` wires `agent/runs`."""
+    """What is being said now, and what is kept of runs; `app` wires `agent/spoken`."""
 
     async def write(self, owner: str) -> None:
         """Have all that was said so far kept, so that it is found."""
@@ -91,11 +91,11 @@ class RunRecords(Protocol):
         ...
 
     async def forget(self, owner: str, found: Occurrences) -> Sequence[Change]:
-        """The changes by which nothing of it is left in what is kept of runs and requests, and in files."""
+        """The changes by which nothing of it is left in what is kept of runs and requests."""
         ...
 
     async def scrub(self, owner: str) -> None:
-        """Remove the contents of files that are no longer there."""
+        """Remove what was read of files, and what code made: nobody can say what is in them."""
         ...
 
     @property
@@ -124,7 +124,7 @@ class FactLines(Protocol):
 class Forgetting:
     """Removes facts of all owners for good; every call acts for one principal.
 
-    `forgettable` are the kinds that go with everything if their owner ticks them.
+    All kinds of the `features` may go with everything, if their owner ticks them.
     """
 
     store: Store
@@ -137,7 +137,7 @@ class Forgetting:
     views: Views = field(repr=False)
     clock: Clock
     new_id: Ids
-    forgettable: Sequence[Forgettable] = ()
+    features: Features = field(repr=False)
 
     async def meant(self, principal: Principal, query_or_id: str) -> ForgetRequest:
         """What a person or a model names in one word or more: a fact's id, everything, else a question.
@@ -185,11 +185,7 @@ class Forgetting:
             titles=tuple(one.id for one in found.renamed),
             held=self._held(chosen.places, taken),
             has_more=chosen.has_more,
-            people=tuple(
-                RecordExcerpt(one.now.id, one.name, one.gone)
-                for one in found.people
-                if one.now.id not in held
-            ),
+            records=tuple(one for one in found.records.excerpts if one.id not in held),
             pages=tuple(PageExcerpt(one.path, one.parts) for one in pages),
             whole=chosen.whole,
         )
@@ -254,8 +250,8 @@ class Forgetting:
         if not wanted.everything:
             return chosen
         ticked = set(wanted.kinds) - {_ALWAYS, CONVERSATIONS}
-        if unknown := sorted(ticked - {one.kind for one in self.forgettable}):
-            names = ", ".join((_ALWAYS, CONVERSATIONS, *(one.kind for one in self.forgettable)))
+        if unknown := sorted(ticked - {one.kind for one in self.features.forgettables}):
+            names = ", ".join((_ALWAYS, CONVERSATIONS, *(one.kind for one in self.features.forgettables)))
             message = f"There is no kind {unknown[0]!r}: there are {names}."
             raise BadInput(message)
         owner = principal.owner
@@ -269,7 +265,7 @@ class Forgetting:
         ]
         goes = {CONVERSATIONS, *ticked}
         whole = FullSelection(
-            kinds=tuple(one.kind for one in self.forgettable if one.kind in ticked),
+            kinds=tuple(one.kind for one in self.features.forgettables if one.kind in ticked),
             conversations=wanted.conversations or "keep",
             asked_in=wanted.asked_in,
             counts=tuple(one for one in counts if one.kind in goes),
@@ -280,7 +276,7 @@ class Forgetting:
     @property
     def _kinds(self) -> Sequence[Forgettable]:
         """All kinds; conversations go by `RunRecords.clear` if everything does."""
-        return (self.spoken.forgettable, *self.forgettable)
+        return (self.spoken.forgettable, *self.features.forgettables)
 
     async def _taken(self, owner: str, places: Sequence[TextPlace]) -> dict[str, Removal]:
         """What goes of places, by kind."""
@@ -377,7 +373,7 @@ class Forgetting:
             receipt = await self._remove_alone(owner, intent)
         await self._empty(owner, intent.places)
         await self.spoken.scrub(owner)
-        await self.views.vault.purge(owner)
+        await self.features.clean(owner)
         remains = await self.store.scrub()
         await self.store.commit(owner, [Delete(INTENTS, intent.id)])
         return replace(receipt, outside=(*receipt.outside, *remains), remains=remains)
@@ -388,7 +384,7 @@ class Forgetting:
             return
         clear = retry_conflicts(self.spoken.clear)
         await clear(owner, intent.asked_in, keep=intent.conversations == "keep")
-        for one in self.forgettable:
+        for one in self.features.forgettables:
             if one.kind in intent.kinds:
                 await one.remove(owner)
 
@@ -411,6 +407,7 @@ class Forgetting:
             await self.announcements.end(owner, intent.id),
             *found.changes(),
             *await self.spoken.forget(owner, found),
+            *await self.features.redact(owner, found.redaction),
             *parting,
         ]
         chosen = Selection(intent.facts, intent.cuts, pages=intent.pages)
@@ -425,7 +422,7 @@ class Forgetting:
             messages=tuple(item.now.id for item in found.messages),
             titles=tuple(one.id for one in found.renamed),
             doubted=tuple(_doubted(parting, going)),
-            people=tuple(one.now.id for one in found.people),
+            records=found.records.ids,
             pages=tuple(erased.pages),
             outside=outside(has_pages=bool(erased.changes), unreached=len(erased.unreached)),
         )

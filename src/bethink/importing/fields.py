@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+from bethink.document_fields import time_of
 from bethink.errors import BadInput
-from bethink.export.records import time_of
 
 _CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 _EARLIEST_US = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, ConsolidationReport, Merge
 from bethink.memory.facts import CATEGORIES, FACTS, Doubt, Fact, FactChange, NewFact, Source
+from bethink.memory.feature import FEATURE
 from bethink.memory.secrets import secret_in
 from bethink.memory.service import Find, Memory
 from bethink.memory.steps import STEPS, LogStep, import_token
@@ -17,6 +18,7 @@ from bethink.memory.writing import KIND, PAST_KIND
 __all__ = [
     "CATEGORIES",
     "FACTS",
+    "FEATURE",
     "KIND",
     "LARGEST_SHARE",
     "PAST_KIND",

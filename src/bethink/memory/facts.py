@@ -359,3 +359,15 @@ def mark_of(fact: str) -> str:
     """The id of the line that shows a fact from its beginning: short, and the same wherever it is made."""
     digest = hashlib.blake2b(fact.encode(), digest_size=_MARK_BYTES).digest()
     return MARK + base64.b32encode(digest).decode().lower()[:_MARK_CHARS]
+
+
+_DOUBTS = {
+    "contradicts": "another memory says otherwise",
+    "depends": "what it rests on has changed",
+    "unclear": "it is not certain",
+}
+
+
+def doubt_of(fact: Fact) -> str | None:
+    """Why the fact may not hold, in a few words; None if nothing speaks against it."""
+    return _DOUBTS[fact.doubts[0].kind] if fact.doubts else None

@@ -9,25 +9,22 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
-from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
 from bethink.people.fields import checked
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, email_id
-from bethink.store import Delete, DeleteAll, Put, Scan
+from bethink.store import Delete, Put, Scan
 from bethink.store.reading import records_of
 from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping
     from datetime import date
 
     from bethink.clock import Clock
-    from bethink.forgettable import Holding
     from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
 
 _PAGE = 500
 _CURSOR_DIGITS = 18
-_SENTENCES = "about_me"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,56 +123,6 @@ class People:
         """How many people there are."""
         return await self.store.count(principal.owner, PEOPLE, {})
 
-    @property
-    def forgettable(self) -> Forgettable:
-        """How all of an owner's people go."""
-
-        async def lines(owner: str, limit: int) -> list[str]:
-            (page,) = await self.store.scan(owner, Scan(PEOPLE, limit=limit))
-            return [f"{item.record.name} {item.record.surname}" for item in page.items]
-
-        async def remove(owner: str) -> None:
-            await self.store.commit(owner, [DeleteAll(PEOPLE), DeleteAll(EMAILS)])
-
-        return Forgettable(
-            "people",
-            "person",
-            "people",
-            lambda owner: self.store.count(owner, PEOPLE, {}),
-            lines,
-            remove,
-            find=self._holding,
-            take=self._taken,
-        )
-
-    async def _holding(self, owner: str, holding: Holding) -> list[TextPlace]:
-        """Whose name or address holds some words, and which fields of others do."""
-        everybody = records_of(self.store, owner, Scan(PEOPLE, limit=_PAGE))
-        return [place async for person in everybody for place in _places(person, holding)]
-
-    async def _taken(self, owner: str, places: Sequence[TextPlace]) -> Removal:
-        """People without what these places name."""
-        changes: list[Change] = []
-        gone: list[tuple[str, str]] = []
-        by_id = {place.id: [one for one in places if one.id == place.id] for place in places}
-        for item in await self.store.get(PEOPLE, owner, [*by_id]):
-            if item is None:
-                continue
-            person = item.record
-            whose = f"{person.name} {person.surname}"
-            if any(not place.field for place in by_id[person.id]):
-                changes += [Delete(PEOPLE, person.id), Delete(EMAILS, email_id(person.email))]
-                gone.append(("person", whose))
-                continue
-            left, parts = left_of(_fields(person), by_id[person.id])
-            gone += [(f"in the record of {whose}", part) for _, part in parts]
-            if left:
-                # What is no sentence has nothing left that could be kept.
-                kept = {name: text if name == _SENTENCES else None for name, text in left.items()}
-                changes.append(Put(PEOPLE, msgspec.structs.replace(person, **kept), item.version))
-        return Removal(changes, gone)
-
-    @retry_conflicts
     async def update(
         self, principal: Principal, id: str, given: Mapping[str, Any], *, untrusted: bool = False
     ) -> Person:
@@ -248,21 +195,3 @@ def _place(cursor: str | None) -> tuple[int, str]:
     if not at.isdecimal() or len(at) > _CURSOR_DIGITS:
         raise BadInput("This cursor is of no search for people: leave it out to begin anew.")
     return int(at), id
-
-
-def _fields(person: Person) -> dict[str, str]:
-    """What is told of a person beside the name and the e-mail address, as texts."""
-    address = person.address
-    return {
-        _SENTENCES: person.about_me,
-        "phone": person.phone or "",
-        "date_of_birth": person.date_of_birth or "",
-        "company": person.company or "",
-        "address": " ".join(msgspec.structs.astuple(address)) if address else "",
-    }
-
-
-def _places(person: Person, holding: Holding) -> list[TextPlace]:
-    if holding(f"{person.name} {person.surname}") or holding(person.email):
-        return [TextPlace("people", person.id)]
-    return places_in("people", person.id, _fields(person), holding=holding)

@@ -24,7 +24,7 @@ from bethink.recall.ranking import RankedCandidate, asks_the_same, ranked, weigh
 from bethink.visibility.search import VisibleSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
     from datetime import datetime
 
     import numpy as np
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
-    from bethink.feature import Recallable, Resolve
+    from bethink.feature import Recallable, RecallKind, Resolve
     from bethink.index import Candidates, Index
     from bethink.principal import Principal
     from bethink.recall.question import ParsedQuestion
@@ -128,7 +128,7 @@ async def nothing_important(principal: Principal, k: int) -> Sequence[tuple[str,
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Recall:
     """Everything remembered, of all owners; every call acts for one principal.
 
@@ -144,17 +144,29 @@ class Recall:
     index: Index
     embeddings: Embeddings
     clock: Clock
-    kinds: Mapping[str, Resolve]
-    past: Mapping[str, str] = field(default_factory=dict[str, str])
-    own: Mapping[str, str] = field(default_factory=dict[str, str])
-    lookups: Mapping[str, str] = field(default_factory=dict[str, str])
+    kinds: dict[str, Resolve] = field(default_factory=dict[str, "Resolve"])
+    past: dict[str, str] = field(default_factory=dict[str, str])
+    own: dict[str, str] = field(default_factory=dict[str, str])
+    lookups: dict[str, str] = field(default_factory=dict[str, str])
     important: Important = nothing_important
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
     visible_search: VisibleSearch = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "visible_search", VisibleSearch(self.index, self.embeddings))
+        self.visible_search = VisibleSearch(self.index, self.embeddings)
+
+    def show(self, kind: RecallKind) -> None:
+        """Show this kind's items, too."""
+        for name in filter(None, (kind.name, kind.past, kind.lookups, kind.own)):
+            self.kinds[name] = kind.resolve
+        for kinds, other in ((self.past, kind.past), (self.lookups, kind.lookups), (self.own, kind.own)):
+            if other:
+                kinds[kind.name] = other
+
+    async def find(self, principal: Principal, query: str, k: int, *, kind: str) -> list[tuple[str, float]]:
+        """The ids of what `search` finds of one kind, each with its score."""
+        return [(hit.id, hit.score) for hit in await self.search(principal, query, k, kinds={kind})]
 
     @property
     def warning(self) -> str | None:

@@ -9,13 +9,14 @@ from pydantic import Field
 
 from bethink.events import MemoryChanged, Warned
 from bethink.forgetting.selection import ForgetRequest, is_token
+from bethink.forgetting.service import Forgetting
 from bethink.tool import Foretold, ToolContext, tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bethink.feature import Surroundings
     from bethink.forgetting.receipt import Receipt
-    from bethink.forgetting.service import Forgetting
     from bethink.principal import Principal
     from bethink.tool import Tool
 
@@ -30,6 +31,11 @@ _IDS_TOLD = 100
 def forgotten(receipt: Receipt) -> MemoryChanged:
     """The receipt as an event."""
     return MemoryChanged(change="forgotten", ids=receipt.facts[:_IDS_TOLD], text=receipt.summary)
+
+
+def tools_of(at: Surroundings) -> list[Tool]:
+    """The tools that forget for good."""
+    return forgetting_tools(at.features.of(Forgetting))
 
 
 def forgetting_tools(forgetting: Forgetting) -> list[Tool]:

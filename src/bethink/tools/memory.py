@@ -13,17 +13,19 @@ from bethink.conversations import ASSISTANT, OWNER
 from bethink.conversations import KIND as TURN
 from bethink.events import MemoryChanged
 from bethink.memory import KIND as FACT
-from bethink.memory import NewFact, Source
+from bethink.memory import Memory, NewFact, Source
 from bethink.memory.provenance import origin_of
+from bethink.recall.service import Recall
 from bethink.tool import ToolContext, ToolOutput, tool
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.memory import Fact, FactChange, Memory
+    from bethink.feature import Surroundings
+    from bethink.memory import Fact, FactChange
     from bethink.messages import ToolMessage
-    from bethink.recall.service import Hit, Recall
+    from bethink.recall.service import Hit
     from bethink.tool import Tool
 
 _RESTATED = 0.6
@@ -41,6 +43,11 @@ WAITS = (
     "Not stored yet: {content}\nThese are not the user's own words, so it waits for their review. Tell them."
 )
 REJECTED = "Not stored: {content}\nThe user rejected this before. Store it only if they say it themselves."
+
+
+def tools_of(at: Surroundings) -> list[Tool]:
+    """The tools over facts and all else that is recalled."""
+    return memory_tools(at.features.of(Memory), at.features.of(Recall), at.settings.recall_min_score)
 
 
 def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Tool]:

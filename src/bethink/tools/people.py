@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from bethink.errors import UnknownId
-from bethink.people import PersonQuery, shown
+from bethink.people import People, PersonQuery, shown
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.people import People, PeopleFound, Person
+    from bethink.feature import Surroundings
+    from bethink.people import PeopleFound, Person
     from bethink.principal import Principal
     from bethink.tool import Tool
 
@@ -127,6 +128,11 @@ class Deleted(BaseModel):
     """The id of what is gone."""
 
     deleted: str
+
+
+def tools_of(at: Surroundings) -> list[Tool]:
+    """The tools over the records of people."""
+    return people_tools(at.features.of(People))
 
 
 def people_tools(people: People) -> list[Tool]:

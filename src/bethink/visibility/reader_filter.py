@@ -293,14 +293,6 @@ class ReaderFilters:
             [*facts] if shade is None else [seen for fact in facts if (seen := shade.fact(fact)) is not None]
         )
 
-    async def found(
-        self, principal: Principal, facts: Sequence[Fact | None], scores: Sequence[float]
-    ) -> list[tuple[Fact, float]]:
-        """Facts that were found as their reader sees them, each with its score."""
-        there = [(fact, score) for fact, score in zip(facts, scores, strict=True) if fact is not None]
-        known = {fact.id: score for fact, score in there}
-        return [(fact, known[fact.id]) for fact in await self.facts(principal, [fact for fact, _ in there])]
-
     async def _shade(self, principal: Principal, rules: tuple[Rule, ...]) -> ReaderFilter:
         hidden = _Hidden()
         looked = [rule for rule in rules if rule.path or rule.section or rule.field]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bethink.feature import OpenFeature, RecallKind
 from bethink.vault import KIND, OWN_KIND, Vault
 from bethink.vault.filters.index_items import Indexing
 from bethink.vault.filters.rules import Filters
@@ -13,10 +14,7 @@ from bethink.visibility.pages import PageResolver
 from bethink.visibility.reader_filter import FilteredResolve, ReaderFilters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bethink.clock import Clock, Ids
-    from bethink.feature import Resolve
     from bethink.settings import Settings
     from bethink.store import Store
 
@@ -37,15 +35,22 @@ class Visibility:
         """The guard of the vaults that the settings want."""
         return cls.over(Vault.of(settings, store, clock, new_id=new_id))
 
-    def kinds(self, others: Mapping[str, Resolve]) -> dict[str, Resolve]:
-        """What tells recall of each kind: of the vault's items, and of others that may say the same."""
-        veiled = {kind: FilteredResolve(resolve, self.reader_filters) for kind, resolve in others.items()}
-        return {**veiled, KIND: self.pages, OWN_KIND: self.pages}
+    def filtered(self, kind: RecallKind) -> RecallKind:
+        """The same kind, showing no more than its reader may see."""
+        if kind.filters_itself:
+            return kind
+        return replace(kind, resolve=FilteredResolve(kind.resolve, self.reader_filters))
 
     @property
-    def own(self) -> dict[str, str]:
-        """The kind that only those find who see all, by that which everybody does."""
-        return {KIND: OWN_KIND}
+    def opened(self) -> OpenFeature:
+        """The vault as a feature: it is read through its filters alone."""
+        pages = RecallKind(name=KIND, resolve=self.pages, own=OWN_KIND, filters_itself=True)
+        return OpenFeature(
+            service=self.vault,
+            recall=[pages],
+            forgettable=self.vault.forgettable,
+            clean=self.vault.purge,
+        )
 
     @classmethod
     def over(cls, vault: Vault) -> Visibility:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,6 +13,7 @@ from fastapi import FastAPI
 from starlette.routing import Router
 
 from bethink import __version__
+from bethink.features import FEATURES
 from bethink.importing import Desk
 from bethink.mcp_server.http import Endpoint
 from bethink.web import (
@@ -25,7 +27,6 @@ from bethink.web import (
     mcp_servers,
     memories,
     metrics,
-    people,
     portability,
     recall,
     runs,
@@ -73,7 +74,7 @@ _FEATURES = (
     memories,
     forgetting,
     recall,
-    people,
+    *(import_module(feature.routes) for feature in FEATURES if feature.routes),
     vault,
     chat,
     responses,

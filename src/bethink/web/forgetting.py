@@ -176,7 +176,7 @@ def _receipt(receipt: Receipt) -> Forgotten:
         messages=list(receipt.messages),
         conversations=list(receipt.titles),
         doubted=list(receipt.doubted),
-        people=list(receipt.people),
+        people=list(receipt.records.get("people", ())),
         pages=list(receipt.pages),
         outside=list(receipt.outside),
         has_more=receipt.has_more,
@@ -200,8 +200,9 @@ def _preview(preview: Preview) -> ForgetPreview:
         ],
         conversations=list(preview.titles),
         people=[
-            ForgottenOfPerson(person=told.person, name=told.name, parts=list(told.parts))
-            for told in preview.people
+            ForgottenOfPerson(person=told.id, name=told.name, parts=list(told.parts))
+            for told in preview.records
+            if told.kind == "people"
         ],
         pages=[ForgottenOfPage(path=told.path, parts=list(told.parts)) for told in preview.pages],
         has_more=preview.has_more,
