@@ -16,8 +16,7 @@ from bethink.app import Ports
 from bethink.llm import Llm
 from bethink.tool import Tool
 from bethink.web import create_rooms, create_web
-from bethink.web.connection_limits import Limits
-from bethink.web.server import Server, configured, listening
+from bethink.web.server import Limits, Server, configured, listening
 from tests.house import House, open_house
 
 DONE = "[DONE]"

@@ -44,7 +44,7 @@ def healthcare() -> Vault:
             f"## Visits\n- 2030-0{number % 9 + 1}-20: [[visits/2030_{number:02}.md]]\n"
         )
         vault[f"visits/2030_{number:02}.md"] = (
-            f"# Visit of {name}\n- date: 2030-0{number % 9 + 1}-20\n- patient: [[entities/{key}.md]]\n"
+            f"# RequestScope of {name}\n- date: 2030-0{number % 9 + 1}-20\n- patient: [[entities/{key}.md]]\n"
             f"- doctor: [[{doctor}]]\n- blood_pressure: {128 + number}/{78 + number}\n\n## Plan\n"
             f"Continue {medicine.replace('_', ' ')}; next visit in {number + 2} weeks.\n"
         )

@@ -17,7 +17,7 @@ import pytest
 
 from bethink.child_process import ChildProcess
 from bethink.documents.extraction import Extraction
-from bethink.internet.reader import opened_reader
+from bethink.internet.pages import opened_reader
 from tests.contract.sandboxes import SMALL, sandbox_named
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]

@@ -27,16 +27,19 @@ def test_a_memory_is_added_and_found(plain: CommandLine) -> None:
 
 def test_memories_are_listed_newest_first(plain: CommandLine) -> None:
     plain("memory", "add", "--lines", "-", piped="User likes tea.\n\n  User has a dog.  \n")
-    plain("memory", "add", "--pin", "--category", "plans", "Visit Lisbon")
+    plain("memory", "add", "--pin", "--category", "plans", "RequestScope Lisbon")
     listed = plain("memory", "list")
     assert masked(listed.out) == snapshot("""\
-<1>  <date>  plans 0.5 pinned  Visit Lisbon
+<1>  <date>  plans 0.5 pinned  RequestScope Lisbon
 <2>  <date>  general 0.5  User has a dog.
 <3>  <date>  general 0.5  User likes tea.
 """)
     assert not listed.err
     part = plain("memory", "list", "--limit", "2")
-    assert [line.split("  ")[-1] for line in part.out.splitlines()] == ["Visit Lisbon", "User has a dog."]
+    assert [line.split("  ")[-1] for line in part.out.splitlines()] == [
+        "RequestScope Lisbon",
+        "User has a dog.",
+    ]
     assert part.err == snapshot("2 of 3 shown: --limit and --all show more\n")
     assert plain("memory", "list", "--category", "plans").out.count("\n") == 1
 

@@ -18,7 +18,7 @@ from tests.house import open_house, ports_of
 def test_by_default_search_engines_are_asked_and_only_public_addresses_opened() -> None:
     internet = connect_internet(Settings())
     assert internet.search.name == "search engines (ddgs)"
-    assert internet.pages.manners is not None
+    assert internet.pages.robots is not None
     assert internet.pages.gate.ports == {80, 443, 8080, 8443}
     assert not internet.pages.gate.opened.include("localhost", ipaddress.ip_address("127.0.0.1"), 80)
     assert internet.missing == ""
@@ -35,7 +35,7 @@ def test_another_search_and_exceptions_are_settings() -> None:
     )
     internet = connect_internet(settings)
     assert internet.search.name == "http://127.0.0.1:8888"
-    assert internet.pages.manners is None
+    assert internet.pages.robots is None
     assert internet.pages.gate.ports == {443}
     assert internet.pages.gate.opened.include("localhost", ipaddress.ip_address("127.0.0.1"), 8000)
 

@@ -13,8 +13,8 @@ import pytest
 
 from bethink.errors import Conflict, McpError, McpLost, McpTimeout, McpUnreachable, UnknownId
 from bethink.mcp_client import File, Hooks, Link, ServerConfig, Text
-from bethink.mcp_client.guard import Guard
 from bethink.mcp_client.masking import Hidden
+from bethink.mcp_client.processes import Guard
 from bethink.mcp_client.stdio import stdio_transport
 from tests.fake_mcp import MemoryKeeping
 from tests.tool_servers import called, hostile, is_running, open_servers, states, until, waiting
@@ -161,7 +161,7 @@ async def test_a_flood_of_notifications_ends_the_session_and_it_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A busy machine reads fewer than a thousand a second, which are no flood then.
-    monkeypatch.setattr("bethink.mcp_client.rate.PER_S", 10)
+    monkeypatch.setattr("bethink.mcp_client.options.PER_S", 10)
     async with open_servers(hostile()) as servers:
         with pytest.raises(McpLost, match="far more messages"):
             await called(servers, "hostile", "flood")

@@ -20,7 +20,6 @@ from bethink.events import ToolFinished, ToolProgress
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.masking import masked
-from bethink.mcp_client.configured import configured
 from bethink.mcp_client.schemas import plain
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from bethink.settings import load_settings
@@ -28,6 +27,7 @@ from bethink.settings_shapes import McpServer
 from bethink.tool import Tool, foreign_tool
 from bethink.tool_schema import checker
 from bethink.tools.mcp import MAX_NAME, listed, public_name
+from bethink.tools.mcp_setup import configured
 from tests.door import called, open_door
 from tests.house import House, open_house
 from tests.tool_servers import hostile, until

@@ -19,11 +19,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from bethink.errors import AddressRefused, WebError
-from bethink.internet.addresses import exceptions
+from bethink.internet.addresses import Gate, exceptions
 from bethink.internet.connections import GatedBackend
-from bethink.internet.gate import Gate
 from bethink.internet.pages import Pages
-from bethink.internet.robots_cache import Manners
+from bethink.internet.robots import RobotsCache
 from tests.pages import Answer, Send, Web, page, redirect, served
 from tests.tool_servers import is_running
 
@@ -320,7 +319,7 @@ async def test_robots_are_respected_and_asked_once() -> None:
     answers = {"/robots.txt": ROBOTS, "/private": page("x", "text/plain"), "/open": page("y", "text/plain")}
     async with served(answers) as web:
         gate = Gate(opened=LOOPBACK)
-        polite = Pages(gate, Manners(gate))
+        polite = Pages(gate, RobotsCache(gate))
         with pytest.raises(AddressRefused, match=r"robots\.txt"):
             await polite.read(web.url("/private"))
         assert (await polite.read(web.url("/open"))).text == "y"
@@ -342,10 +341,10 @@ async def test_a_site_that_cannot_say_what_it_wants_is_left_alone(robots: bytes,
     async with served({**answers, "/": page("y", "text/plain")}) as web:
         gate = Gate(opened=LOOPBACK)
         if allowed:
-            assert (await Pages(gate, Manners(gate)).read(web.url("/"))).text == "y"
+            assert (await Pages(gate, RobotsCache(gate)).read(web.url("/"))).text == "y"
         else:
             with pytest.raises(AddressRefused, match=r"robots\.txt"):
-                await Pages(gate, Manners(gate)).read(web.url("/"))
+                await Pages(gate, RobotsCache(gate)).read(web.url("/"))
             assert "/" not in web.paths
 
 

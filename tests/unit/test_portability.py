@@ -303,7 +303,7 @@ title: me
 Just prose.
 
 ## Plans
-- Visit Lisbon <!-- maybe -->
+- RequestScope Lisbon <!-- maybe -->
 """
     async with open_house() as house:
         report = await imported(house, file, "md")
@@ -312,7 +312,7 @@ Just prose.
             "Lives in Paris near the river": "personal_info",
             "Has a *dog*": "personal_info",
             "Likes tea": "personal_info",
-            "Visit Lisbon <!-- maybe -->": "plans",
+            "RequestScope Lisbon <!-- maybe -->": "plans",
         }
         assert [(bad.line, bad.reason[:12]) for bad in report.bad] == [(13, "this is neit")]
 
@@ -347,7 +347,7 @@ async def test_markdown_is_readable_by_category() -> None:
     async with open_house() as house:
         for content, category in (
             ("Likes tea", "preferences"),
-            ("Visit Lisbon", "plans"),
+            ("RequestScope Lisbon", "plans"),
             ("Likes jam", "preferences"),
         ):
             house.clock.advance(1)
@@ -359,7 +359,7 @@ async def test_markdown_is_readable_by_category() -> None:
         assert shown == [
             "# What Bethink remembers",
             "## plans",
-            "- Visit Lisbon",
+            "- RequestScope Lisbon",
             "## preferences",
             "- Likes tea",
             "- Likes jam",

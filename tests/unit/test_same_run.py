@@ -28,10 +28,9 @@ from bethink.dial.telling import asks
 from bethink.events import RunStarted
 from bethink.mcp_server.server import Door as McpDoor
 from bethink.messages import Attachment
-from bethink.web.answer import collected
-from bethink.web.openai_frames import OpenAiFrames
+from bethink.web.messages import collected
 from bethink.web.sse import EventStream, Frames
-from bethink.web.v1.frames import ChatFrames, Reply, Telling, completion_of
+from bethink.web.v1.frames import ChatFrames, OpenAiFrames, Reply, Telling, completion_of
 from bethink.web.v1.frames import collected as collected_chat
 from bethink.web.v1.response_frames import ResponseFrames
 from tests.house import open_house

@@ -65,7 +65,7 @@ BOUNDED = {
     ("agent/toolbox.py", "call"): "one call, whose result says how it ended",
     ("cli/mcp_tending.py", "servers.connected"): "one look of a command",
     ("dial/compat/lodging.py", "self._live"): "its opener is told",
-    ("internet/reader.py", "_write"): "one reading",
+    ("internet/pages.py", "_write"): "one reading",
     ("llm/llamacpp.py", "_both"): "ends with its process",
     ("llm/llamacpp.py", "_drain"): "ends with its process",
     ("mcp_client/connection.py", "self._live"): "one session, whose owner waits for it",

@@ -13,8 +13,7 @@ import pytest
 
 from bethink.events import ApprovalNeeded, MemoryRecalled, ToolFinished
 from bethink.internet import Internet
-from bethink.internet.addresses import exceptions
-from bethink.internet.gate import Gate
+from bethink.internet.addresses import Gate, exceptions
 from bethink.internet.pages import Pages
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import Answer, ScriptedLlm

@@ -30,7 +30,7 @@ from bethink.tool import ToolContext
 from bethink.tools.vault_access import Desk
 from bethink.tools.vault_code import VaultCode
 from bethink.vault.filters.rules import Rule
-from bethink.web.application import _ROOMS  # pyright: ignore[reportPrivateUsage] - every route there is
+from bethink.web.application import _FEATURES  # pyright: ignore[reportPrivateUsage] - every route there is
 from tests.door import called, said
 from tests.house import House, open_house
 from tests.mcp_clients import told
@@ -202,7 +202,7 @@ KNOWN: Final[dict[tuple[str, str], Sequence[Any]]] = {
 async def test_no_route_of_the_vault_tells_a_program_what_is_hidden(tmp_path: Path) -> None:
     routes = [
         (method, route.path)
-        for room in _ROOMS
+        for room in _FEATURES
         for route in room.router.routes
         if route.path.startswith("/vault")
         for method in sorted(route.methods)

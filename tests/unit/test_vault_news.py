@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.web.vault.changes import follow
+from bethink.web.vault.pages import follow
 from tests.door import open_door
 
 pytestmark = pytest.mark.anyio

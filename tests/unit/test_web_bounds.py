@@ -17,7 +17,7 @@ from bethink.llm.written_calls import calls_in
 from bethink.memory.provenance import is_stated
 from bethink.memory.secrets import secret_in
 from bethink.redaction import redaction_of
-from bethink.web.security.bounds import MAX_TURN_VALUES, MAX_VALUES, STRANGER_BYTES
+from bethink.web.security.guard import MAX_TURN_VALUES, MAX_VALUES, STRANGER_BYTES
 from tests.door import called, open_door, open_server
 from tests.house import open_house
 

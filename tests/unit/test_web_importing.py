@@ -18,7 +18,7 @@ from bethink.importing.service import Importing
 from bethink.importing.uploads import Staging
 from bethink.memory import NewFact
 from bethink.principal import Principal
-from bethink.web.security.bounds import MAX_BODY_BYTES
+from bethink.web.security.guard import MAX_BODY_BYTES
 from tests.door import Door, open_door
 from tests.exports import asked_and_answered, packed
 

@@ -16,7 +16,7 @@ from bethink.errors import StorageError
 from bethink.events import Event, MessageSaved, Place, RunDone, RunFailed, RunStarted, TextDelta, TextSoFar
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
-from bethink.web.openai_frames import OpenAiFrames, asks_for_profile
+from bethink.web.v1.frames import OpenAiFrames, asks_for_profile
 from tests.door import Door, open_door, open_server, said
 
 pytestmark = pytest.mark.anyio

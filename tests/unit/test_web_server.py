@@ -11,8 +11,7 @@ import pytest
 
 from bethink.errors import BadInput, NotAllowed
 from bethink.settings import Settings
-from bethink.web.connection_limits import MAX_HEAD_BYTES
-from bethink.web.server import listening, serve
+from bethink.web.server import MAX_HEAD_BYTES, listening, serve
 from tests.door import served
 from tests.house import open_house
 from tests.server_process import environment

@@ -9,8 +9,7 @@ import pytest
 
 from bethink.agent.toolbox import CallResult
 from bethink.internet import Found, Internet
-from bethink.internet.addresses import exceptions
-from bethink.internet.gate import Gate
+from bethink.internet.addresses import Gate, exceptions
 from bethink.internet.pages import Pages
 from bethink.messages import ToolCall, ToolMessage
 from bethink.tool import ToolContext

@@ -12,8 +12,7 @@ import pytest
 from bethink.accounts import Accounts
 from bethink.errors import BethinkError
 from bethink.principal import Principal
-from bethink.web.request_scope import VISIT, Visit
-from bethink.web.response_filter import SHADE
+from bethink.web.request_scope import REQUEST_SCOPE, SHADE, RequestScope
 
 pytestmark = pytest.mark.anyio
 
@@ -54,13 +53,13 @@ async def answered(app: Callable[..., Any], **state: object) -> list[dict[str, A
         return {}
 
     scope = {"type": "http", "method": "GET", "path": "/memories", "headers": [], "state": state}
-    await Visit().run(app, scope, receive, send)
+    await RequestScope().run(app, scope, receive, send)
     return sent
 
 
 async def test_a_stream_tells_why_it_ends_though_the_end_of_its_run_is_there_first() -> None:
     async def app(scope: dict[str, Any], receive: object, send: Callable[..., Any]) -> None:
-        visit, accounts = cast("Visit", scope["state"][VISIT]), Ending()
+        visit, accounts = cast("RequestScope", scope["state"][REQUEST_SCOPE]), Ending()
         visit.enter(cast("Accounts", accounts), ME)
         visit.streams(told)
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -76,7 +75,7 @@ async def test_a_stream_tells_why_it_ends_though_the_end_of_its_run_is_there_fir
 
 async def test_an_answer_that_is_still_looked_through_when_its_key_ends_is_a_refusal() -> None:
     async def app(scope: dict[str, Any], receive: object, send: Callable[..., Any]) -> None:
-        visit, accounts = cast("Visit", scope["state"][VISIT]), Ending()
+        visit, accounts = cast("RequestScope", scope["state"][REQUEST_SCOPE]), Ending()
         visit.enter(cast("Accounts", accounts), ME)
         await send({"type": "http.response.start", "status": 200, "headers": JSON})
         await send(body(b'{"items": [', more=True))
@@ -90,7 +89,7 @@ async def test_an_answer_that_is_still_looked_through_when_its_key_ends_is_a_ref
 
 async def test_an_answer_that_was_sent_whole_when_its_key_ends_stands() -> None:
     async def app(scope: dict[str, Any], receive: object, send: Callable[..., Any]) -> None:
-        visit, accounts = cast("Visit", scope["state"][VISIT]), Ending()
+        visit, accounts = cast("RequestScope", scope["state"][REQUEST_SCOPE]), Ending()
         visit.enter(cast("Accounts", accounts), ME)
         await send({"type": "http.response.start", "status": 200, "headers": JSON})
         await send(body(b"{}"))

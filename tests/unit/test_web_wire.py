@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bethink.web.connection_limits import Limits
+from bethink.web.server import Limits
 from tests.door import served
 from tests.house import open_house
 from tests.tool_servers import until

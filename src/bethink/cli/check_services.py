@@ -35,7 +35,7 @@ from bethink.ports import Ports
 from bethink.redis_mirror.client import ConversationRedis
 from bethink.settings import Settings
 from bethink.vault.files.context import OFF
-from bethink.web.bind_check import check_bind
+from bethink.web.server import check_bind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,7 @@ import msgspec
 
 from bethink.errors import InvalidResponse
 from bethink.images import Picture
-from bethink.images.exchange import Exchange
-from bethink.images.picture import decoded, media_type_of
-from bethink.images.sizes import sizes_of
+from bethink.images.exchange import Exchange, decoded, media_type_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

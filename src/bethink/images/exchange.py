@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
@@ -14,6 +16,54 @@ from bethink.errors import InvalidResponse, LlmError, RateLimited, Refused, Unre
 
 if TYPE_CHECKING:
     import httpx2
+
+
+DEFAULT: Final = "1024x1024"
+"""Spec 002, "ImageGenerationTool": every model makes it."""
+_KNOWN: Final = (
+    ("dall-e-2", ("256x256", "512x512", "1024x1024")),
+    ("dall-e-3", ("1024x1024", "1792x1024", "1024x1792")),
+    ("gpt-image", ("1024x1024", "1536x1024", "1024x1536")),
+)
+
+
+def sizes_of(model: str) -> tuple[str, ...]:
+    """The sizes of a model that is known, whatever stands around its name; else none."""
+    return next((sizes for name, sizes in _KNOWN if name in model.lower()), ())
+
+
+_MARKS: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
+
+
+def media_type_of(content: bytes) -> str:
+    """The kind of picture.
+
+    Raises:
+        InvalidResponse: it is none that a browser shows.
+    """
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return "image/webp"
+    for mark, media_type in _MARKS:
+        if content.startswith(mark):
+            return media_type
+    raise InvalidResponse("The provider of pictures sent something that is no picture.")
+
+
+def decoded(text: str) -> bytes:
+    """A picture that came as text in base64, perhaps as a `data:` address.
+
+    Raises:
+        InvalidResponse: it is not base64.
+    """
+    try:
+        return base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidResponse("The provider of pictures sent a damaged picture.") from error
+
 
 MAX_BYTES: Final = 60_000_000
 """Of an answer: a picture of 40 MB in base64."""

@@ -6,11 +6,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from bethink.internet import Internet
-from bethink.internet.addresses import exceptions
+from bethink.internet.addresses import Gate, exceptions
 from bethink.internet.ddgs_search import DdgsSearch
-from bethink.internet.gate import Gate
 from bethink.internet.pages import Pages
-from bethink.internet.robots_cache import Manners
+from bethink.internet.robots import RobotsCache
 from bethink.internet.searxng import SearxngSearch
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def connect_internet(settings: Settings) -> Internet:
         ),
         pages=Pages(
             gate,
-            Manners(gate) if settings.web_robots else None,
+            RobotsCache(gate) if settings.web_robots else None,
             timeout_s=settings.web_timeout_s,
             max_bytes=settings.web_max_bytes,
         ),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import httpcore2
 
 if TYPE_CHECKING:
-    from bethink.internet.gate import Gate
+    from bethink.internet.addresses import Gate
 
 
 def _network() -> httpcore2.AsyncNetworkBackend:

@@ -7,22 +7,32 @@ its redirects, each of which is judged like the first address.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
+from bethink.child_process import ChildProcess
 from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import checked_url
 from bethink.internet.decoding import decoded, decompressed
-from bethink.internet.preload import ready
-from bethink.internet.reader import opened_reader
 from bethink.internet.reading import MAX_CHARS, Reading, Task
-from bethink.internet.visit import visit
+from bethink.internet.visit import ready, visit
 
 if TYPE_CHECKING:
-    from bethink.internet.gate import Gate
-    from bethink.internet.robots_cache import Manners
+    from collections.abc import AsyncGenerator
+
+    from bethink.internet.addresses import Gate
+    from bethink.internet.robots import RobotsCache
     from bethink.internet.visit import Answer
 
+
+_MAX_ANSWER = 8 * MAX_CHARS
+"""Bytes; a character takes at most six in JSON."""
+_PART = 2**16
 _MAX_REDIRECTS = 5
 _READERS = 2
 """Documents that are taken apart at once: each may take 1.5 GB."""
@@ -50,7 +60,7 @@ class Pages:
     """Reads pages. A page takes at most `timeout_s` seconds and `max_bytes` bytes, packed and unpacked."""
 
     gate: Gate
-    manners: Manners | None = None
+    robots: RobotsCache | None = None
     timeout_s: float = 20
     max_bytes: int = 10_000_000
     _readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_READERS))
@@ -75,8 +85,8 @@ class Pages:
     async def _answer(self, address: str) -> Answer:
         url = checked_url(address)
         for _ in range(_MAX_REDIRECTS + 1):
-            if self.manners is not None:
-                await self.manners.check(url)
+            if self.robots is not None:
+                await self.robots.check(url)
             answer = await visit(self.gate, url, self.max_bytes)
             if answer.location is None:
                 return answer
@@ -126,3 +136,66 @@ def _kind(media_type: str, content: bytes) -> Kind:
     if b"\0" in content[:_LOOKED_AT] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise WebError("This is no text: only pages, texts, JSON and PDF files are read.")
     return "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A process that waits for its document; it has loaded its parsers by the time that this has come."""
+
+    process: ChildProcess
+
+    async def read(self, task: Task, content: bytes) -> Reading:
+        """The document as Markdown.
+
+        Raises:
+            WebError: the process came to its end over it.
+        """
+        into, out = self.process.stdin, self.process.stdout
+        assert into is not None  # noqa: S101 - `opened_reader` asked for both
+        assert out is not None  # noqa: S101
+        writing = asyncio.create_task(_write(into, msgspec.json.encode(task) + b"\n", content))
+        try:
+            answer = await _all(out)
+        finally:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+        try:
+            return msgspec.json.decode(answer, type=Reading)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise WebError("This document cannot be read: it asks for too much memory.") from error
+
+
+@asynccontextmanager
+async def opened_reader() -> AsyncGenerator[Reader]:
+    """A reader, gone with the block whatever it is doing."""
+    async with ChildProcess.opened(
+        sys.executable,
+        *("-P", "-m", "bethink.internet.reading"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        # None of this process' variables: they hold keys.
+        env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"},
+    ) as process:
+        yield Reader(process)
+
+
+async def _write(into: asyncio.StreamWriter, *parts: bytes) -> None:
+    try:
+        for part in parts:
+            into.write(part)
+            await into.drain()
+        into.close()
+        await into.wait_closed()
+    except (BrokenPipeError, ConnectionResetError):
+        # It has ended; what it answered says why.
+        return
+
+
+async def _all(out: asyncio.StreamReader) -> bytes:
+    answer = bytearray()
+    while part := await out.read(_PART):
+        answer += part
+        if len(answer) > _MAX_ANSWER:
+            raise WebError("This document cannot be read: its text is too long.")
+    return bytes(answer)

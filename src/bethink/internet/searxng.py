@@ -14,8 +14,7 @@ import msgspec
 
 from bethink.errors import RateLimited, WebError
 from bethink.internet import Found
-from bethink.internet.preload import ready
-from bethink.internet.user_agent import user_agent
+from bethink.internet.visit import ready, user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""One request to the web: a body within bounds, or where it redirects to. `pages` and `manners` make them.
+"""One request to the web: a body within bounds, or where it redirects to. `pages` and `robots` make them.
 
 Nothing is sent but the address: no cookies, no credentials, no referrer, and
 over no proxy of the environment, which would connect to addresses that nobody
@@ -7,17 +7,19 @@ judged. A connection ends with its request, so nothing carries over to another.
 
 from __future__ import annotations
 
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.message import Message
 from http import HTTPStatus
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from bethink import __version__
 from bethink.errors import WebError
 from bethink.internet.addresses import port_of
-from bethink.internet.user_agent import user_agent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -25,8 +27,12 @@ if TYPE_CHECKING:
     import httpcore2
     import httpx2
 
-    from bethink.internet.gate import Gate
+    from bethink.internet.addresses import Gate
 
+
+PRODUCT = "Bethink"
+"""The name that a site's robots.txt may use."""
+_MODULES = ("httpx2", "bethink.internet.connections")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECT_S = 5.0
 _SILENCE_S = 10.0
@@ -161,3 +167,15 @@ def _check_kind(media_type: str, encoding: str) -> None:
 
 def _told(error: Exception) -> str:
     return str(error) or type(error).__name__
+
+
+async def ready() -> None:
+    """Make imports of `httpx2`, `httpcore2` and the connections immediate."""
+    for module in _MODULES:
+        if module not in sys.modules:
+            await anyio.to_thread.run_sync(import_module, module)
+
+
+def user_agent() -> str:
+    """The User-Agent header."""
+    return f"{PRODUCT}/{__version__} (a self-hosted assistant, reading for one person)"

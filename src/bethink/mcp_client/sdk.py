@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 import anyio.to_thread
 
 from bethink.errors import McpError, McpUnreachable
-from bethink.mcp_client.guard import Guard
 from bethink.mcp_client.options import Link
+from bethink.mcp_client.processes import Guard
 from bethink.mcp_client.sign_in import SignIns
 
 if TYPE_CHECKING:

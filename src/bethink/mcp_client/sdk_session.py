@@ -6,11 +6,13 @@ import asyncio
 import base64
 import binascii
 import logging
+import re
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
+import anyio.to_thread
 import httpx2
 from jsonschema import Draft202012Validator, SchemaError
 from mcp import Client, MCPError
@@ -26,32 +28,40 @@ from mcp.types import (
     EmbeddedResource,
     ImageContent,
     Implementation,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
     ResourceLink,
     TextContent,
     TextResourceContents,
     Tool,
     ToolListChangedNotification,
 )
+from mcp_types.methods import validate_server_result
 
 from bethink import __version__
-from bethink.errors import McpError, McpLost, McpUnreachable
-from bethink.mcp_client import CallResult, File, RemoteTool, ServerInfo, Text
+from bethink.errors import BadInput, McpError, McpLost, McpUnreachable
+from bethink.json_bounds import JsonBounds
+from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, File, RemoteTool, ServerInfo, Text
 from bethink.mcp_client import Link as LinkPart
-from bethink.mcp_client.filter import Sifted
-from bethink.mcp_client.http_client import http_client
 from bethink.mcp_client.schemas import plain
+from bethink.mcp_client.sign_in import signing_in
 from bethink.mcp_client.stdio import stdio_transport
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from types import TracebackType
 
     from jsonschema import ValidationError
     from mcp.client._transport import Transport, TransportStreams
     from mcp.client.session import IncomingMessage
+    from mcp.shared._stream_protocols import ReadStream
+    from mcp.shared.message import SessionMessage
 
     from bethink.mcp_client import Part, Progress
     from bethink.mcp_client.options import Link
+
 
 FAILURES = (
     ExceptionGroup,
@@ -86,7 +96,7 @@ async def opened(link: Link, *, is_older: bool) -> AsyncGenerator[SdkSession]:
     """A session; the handshake of older revisions is made at once where `is_older`."""
     async with AsyncExitStack() as stack:
         client = Client(
-            cast("Transport", _sifted(await _transport(link, stack), link)),
+            cast("Transport", _filtered(await _transport(link, stack), link)),
             read_timeout_seconds=min(_HANDSHAKE_S, link.config.connect_timeout_s),
             message_handler=partial(_hear, link),
             client_info=Implementation(name="bethink", version=__version__),
@@ -103,9 +113,9 @@ async def opened(link: Link, *, is_older: bool) -> AsyncGenerator[SdkSession]:
 
 
 @asynccontextmanager
-async def _sifted(transport: Transport, link: Link) -> AsyncGenerator[TransportStreams]:
+async def _filtered(transport: Transport, link: Link) -> AsyncGenerator[TransportStreams]:
     async with transport as (messages, answers):
-        yield Sifted(messages, link), answers
+        yield FilteredStream(messages, link), answers
 
 
 async def _hear(link: Link, message: IncomingMessage) -> None:
@@ -316,3 +326,174 @@ def _file(name: str, media_type: str, data: str) -> Part:
     with suppress(binascii.Error, ValueError):
         return File(name, media_type, base64.b64decode(data, validate=True))
     return Text(f"[{media_type}, which is not valid base64]")
+
+
+_REFUSED = 400
+_BETWEEN = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_SILENCE_S = 600
+"""Of a stream of changes; what else is too slow is bounded by whoever waits for it."""
+
+
+def http_client(link: Link) -> httpx2.AsyncClient:
+    """A client for one session; closed with it."""
+    config = link.config
+    auth = (
+        signing_in(config, link.hooks, sign_ins=link.sign_ins, keeping=link.keeping) if config.oauth else None
+    )
+
+    async def note(response: httpx2.Response) -> None:
+        is_refused = response.status_code >= _REFUSED and response.request.url == httpx2.URL(config.url)
+        link.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip() if is_refused else ""
+
+    return httpx2.AsyncClient(
+        headers=dict(config.headers),
+        auth=auth,
+        follow_redirects=False,
+        timeout=httpx2.Timeout(config.connect_timeout_s, read=_SILENCE_S),
+        transport=_Bounded(config.max_message_bytes),
+        event_hooks={"response": [note]},
+    )
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """Refuses an answer that is larger, or holds more values, than a message may; the SDK bounds events."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send the request; the answer's body is counted while it is read."""
+        response = await super().handle_async_request(request)
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - an async transport's
+        response.stream = _Events(response.stream) if is_stream else _Counted(response.stream, self._limit)
+        return response
+
+
+class _Counted(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, limit: int) -> None:
+        self._inner = inner
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size, bounds = 0, JsonBounds(MAX_MESSAGE_VALUES)
+        async for chunk in self._inner:
+            size += len(chunk)
+            _count(bounds, chunk)
+            if size > self._limit:
+                message = f"The answer has more than the {self._limit:,} bytes that are taken."
+                raise httpx2.StreamError(message)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Events(httpx2.AsyncByteStream):
+    """A stream whose events are counted one by one; an empty line ends each."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        bounds = JsonBounds(MAX_MESSAGE_VALUES)
+        async for chunk in self._inner:
+            last, *others = _BETWEEN.split(chunk)
+            _count(bounds, last)
+            for event in others:
+                bounds = JsonBounds(MAX_MESSAGE_VALUES)
+                _count(bounds, event)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _count(bounds: JsonBounds, chunk: bytes) -> None:
+    try:
+        bounds.feed(chunk)
+    except BadInput as error:
+        raise httpx2.StreamError(error.message) from error
+
+
+MAX_PARTS = 1_000
+"""Of one answer: a model reads a few hundred, and each takes time to be made."""
+_REVISION = "2025-11-25"
+"""By which a tool is judged: of the newest ones the shape of a tool is the same."""
+
+
+class FilteredStream:
+    """A transport's stream of messages, filtered before the SDK works on them, whatever they came over.
+
+    One tool that breaks the protocol shall not cost the others, an answer of a hundred thousand parts
+    nobody's time, a flood the machine's.
+    """
+
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], link: Link) -> None:
+        self._inner = inner
+        self._link = link
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message."""
+        return await self._filtered(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        """Take no more."""
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return await self._filtered(await self._inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> bool | None:
+        return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+    async def _filtered(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(item, Exception):
+            return item
+        message = item.message
+        if isinstance(message, JSONRPCNotification | JSONRPCRequest):
+            if self._link.flow.is_flood():
+                self._link.hooks.on_lost("it sends far more messages than anybody asked for")
+        elif isinstance(message, JSONRPCResponse):
+            await self._filter(message.result)
+        return item
+
+    async def _filter(self, result: dict[str, Any]) -> None:
+        content, tools = result.get("content"), result.get("tools")
+        if isinstance(content, list):
+            parts = cast("list[Any]", content)
+            if (more := len(parts) - MAX_PARTS) > 0:
+                parts[MAX_PARTS:] = [{"type": "text", "text": f"[{more:,} more parts, left out]"}]
+        if isinstance(tools, list):
+            good, bad = await anyio.to_thread.run_sync(_judged, cast("list[Any]", tools))
+            result["tools"] = good
+            self._link.left_out += bad
+
+
+def _judged(tools: list[Any]) -> tuple[list[Any], list[str]]:
+    """Those that are tools, and the names of those that are not."""
+    good: list[Any] = []
+    bad: list[str] = []
+    for tool in tools:
+        try:
+            Tool.model_validate(tool, by_name=False)
+            validate_server_result("tools/list", _REVISION, {"tools": [tool]})
+        except ValueError:
+            name = cast("dict[str, Any]", tool).get("name") if isinstance(tool, dict) else None
+            bad.append(str(name or "one without a name")[:64])
+        else:
+            good.append(tool)
+    return good, bad

@@ -3,7 +3,7 @@
 In place of the SDK's own transport, for what that leaves open: the size of a
 message is bounded and a long one costs linear time, what is no JSON is skipped,
 the server's last words on standard error say why it died, and no child outlives
-Bethink (`guard.py`). Source: "Transports: stdio" of the specification.
+Bethink (`processes`). Source: "Transports: stdio" of the specification.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import signal
 from asyncio.subprocess import PIPE
 from collections import deque
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,21 +29,26 @@ from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, McpUnreachable
 from bethink.json_bounds import check_json
 from bethink.mcp_client import MAX_MESSAGE_VALUES
-from bethink.mcp_client.descendants import descendants, end
-from bethink.mcp_client.lines import ENDS, TooLong, lines
 from bethink.mcp_client.masking import Hidden
-from bethink.mcp_client.rate import Flow
+from bethink.mcp_client.options import Flow
+from bethink.mcp_client.processes import descendants, end_all
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
+    from asyncio import StreamReader
     from collections.abc import AsyncGenerator
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from bethink.mcp_client import Hooks, ServerConfig
-    from bethink.mcp_client.guard import Guard
+    from bethink.mcp_client.processes import Guard
+
 
 _log = log("mcp")
+
+_CHUNK = 64 * 1024
+ENDS = 512
+"""Bytes that are kept of either end of a line that is too long."""
 
 _GRACE_S = 1.0
 """Given to a server after its input ended, and again after SIGTERM."""
@@ -89,7 +95,7 @@ async def stdio_transport(
                 # One that leads a session of its own is in no group of ours, and nobody's child soon.
                 others = await anyio.to_thread.run_sync(descendants, process.pid)
                 await _ended(process)
-                await anyio.to_thread.run_sync(end, others)
+                await anyio.to_thread.run_sync(end_all, others)
                 tasks[2].cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
     finally:
@@ -252,3 +258,57 @@ def _kill(process: ChildProcess, number: signal.Signals) -> None:
     """Signal the process and its children: it leads their group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A line beyond the limit: how it began, how it ended, its size in bytes."""
+
+    head: bytes
+    tail: bytes
+    size: int
+
+
+class _Gathering:
+    """One line as it comes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._head = b""
+        self._tail = b""
+
+    def add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self._limit:
+            self._pieces.append(piece)
+            return
+        if self._pieces:
+            self._head = b"".join(self._pieces)[:ENDS]
+            self._pieces = []
+        self._head = self._head or piece[:ENDS]
+        self._tail = (self._tail + piece)[-ENDS:]
+
+    def take(self) -> bytes | TooLong:
+        """The line; a new one begins."""
+        is_whole = self._size <= self._limit
+        line = b"".join(self._pieces) if is_whole else TooLong(self._head, self._tail, self._size)
+        self._pieces, self._size, self._head, self._tail = [], 0, b"", b""
+        return line
+
+
+async def lines(stream: StreamReader, limit: int) -> AsyncGenerator[bytes | TooLong]:
+    """The stream's lines without their ends, the last one too if it has none.
+
+    Of a line with more than `limit` bytes only its ends are kept, however long it is.
+    """
+    line = _Gathering(limit)
+    while chunk := await stream.read(_CHUNK):
+        *complete, rest = chunk.split(b"\n")
+        for piece in complete:
+            line.add(piece)
+            yield line.take()
+        line.add(rest)
+    if last := line.take():
+        yield last

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bethink.errors import BadInput
 from bethink.events import Usage
-from bethink.images.sizes import DEFAULT
+from bethink.images.exchange import DEFAULT
 from bethink.tool import NewFile, Rate, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Events of runs without what filters hide from their reader. `web/run_events` and `agent/commands` ask."""
+"""Events of runs without what filters hide from their reader. `web/runs` and `agent/commands` ask."""
 
 from __future__ import annotations
 

@@ -9,15 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import msgspec
 from fastapi import FastAPI
 from starlette.routing import Router
 
 from bethink import __version__
+from bethink.events import Event
 from bethink.features import FEATURES
 from bethink.importing import Desk
 from bethink.mcp_server.http import Endpoint
 from bethink.web import (
-    conversation_search,
     conversations,
     files,
     forgetting,
@@ -36,16 +37,15 @@ from bethink.web import (
     users,
     vault,
 )
-from bethink.web.compression import Compressed
-from bethink.web.contract import extended
 from bethink.web.dial import DialEndpoint, dial_routes
 from bethink.web.health import ModelProbe
 from bethink.web.mcp import mcp_route
-from bethink.web.problems import documented, install
+from bethink.web.problems import Problem, documented, install
 from bethink.web.security.guard import Guard
-from bethink.web.ui import Interface
-from bethink.web.v1 import chat, kept_responses, models, responses
+from bethink.web.ui import Compressed, Interface
+from bethink.web.v1 import chat, models, responses
 from bethink.web.v1.errors import OpenAiErrors
+from bethink.web.vault.pages import VaultConflict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -55,7 +55,8 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
-# `conversation_search` before `conversations`, and others before `memories`: those take any word for an id.
+_REFERENCE = "#/components/schemas/{name}"
+# Others before `memories`, which takes any word for an id.
 _FEATURES = (
     health,
     session,
@@ -64,7 +65,6 @@ _FEATURES = (
     settings,
     tools,
     files,
-    conversation_search,
     conversations,
     runs,
     portability,
@@ -78,9 +78,21 @@ _FEATURES = (
     vault,
     chat,
     responses,
-    kept_responses,
     models,
 )
+
+
+def _with_events(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the schemas that no route names as a model."""
+    (event,), parts = msgspec.json.schema_components([Event], ref_template=_REFERENCE)
+    template = _REFERENCE.replace("{name}", "{model}")
+    problem = Problem.model_json_schema(ref_template=template)
+    conflict = VaultConflict.model_json_schema(ref_template=template)
+    faults = problem.pop("$defs") | conflict.pop("$defs")
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    event["description"] = "What happens in a run; a reader shows a kind that it does not know, and goes on."
+    schemas |= faults | {"Problem": problem, "VaultConflict": conflict, "Event": event} | parts
+    return document
 
 
 class _Web(FastAPI):
@@ -89,7 +101,7 @@ class _Web(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The document; made on first use."""
         if self.openapi_schema is None:
-            self.openapi_schema = extended(super().openapi())
+            self.openapi_schema = _with_events(super().openapi())
         return self.openapi_schema
 
 

@@ -1,35 +1,46 @@
-"""`/conversations`: make, list, read, rename and delete them, and talk in one."""
+"""`/conversations`: make, list, search, read, rename, export and delete them, and talk in one."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from urllib.parse import quote
 
-import msgspec
 from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bethink.agent.run_options import BranchPoint
 from bethink.agent.toolbox import Prepared
-from bethink.clock import to_datetime
 from bethink.conversations import ConversationEdit, ConversationStart
-from bethink.messages import ToolCall
-from bethink.web.answer import ChatAnswer, Waiting, collected
-from bethink.web.contract import event_stream
-from bethink.web.deps import Body, Caller, Cursor, Label, Limit, Served
-from bethink.web.message_window import end_of_page, reaches_end
-from bethink.web.messages import Message, shown
-from bethink.web.openai_frames import OpenAiFrames, asks_for_profile
+from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, file_name
+from bethink.errors import UnknownId
+from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from bethink.recall.message_search import MAX_QUERY_CHARS
+from bethink.web.deps import Body, Caller, Cursor, Label, Limit, ResponseModel, Served, Timestamp
+from bethink.web.messages import ChatAnswer, Message, Waiting, collected, shown
 from bethink.web.problems import documented
-from bethink.web.sse import EventStream
+from bethink.web.sse import EventStream, event_stream
+from bethink.web.v1.frames import OpenAiFrames, asks_for_profile
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from bethink import conversations as kept
     from bethink.app import App
     from bethink.principal import Principal
+    from bethink.recall.message_search import MessageHit
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 
+
+_Role = Literal["user", "assistant", "tool"]
+
+
+_ROLES: dict[type[UserMessage | AssistantMessage | ToolMessage], _Role] = {
+    UserMessage: "user",
+    AssistantMessage: "assistant",
+    ToolMessage: "tool",
+}
 _TAKEN_AWAY = ("model", "project")
 """What null takes away; null for anything else leaves it as it is."""
 _INTERRUPTED = (
@@ -37,7 +48,47 @@ _INTERRUPTED = (
 )
 
 
-class Conversation(BaseModel):
+class FoundMark(BaseModel):
+    """Where a sought word stands in the snippet: from the character `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+class FoundMessage(ResponseModel):
+    """A message that holds what is sought."""
+
+    message: str = Field(description="Its id.")
+    conversation: str
+    title: str = Field(description="The conversation's.")
+    role: _Role
+    at: Timestamp
+    snippet: str = Field(description="The part of its text around the first word that was found.")
+    marks: list[FoundMark]
+    branch: int
+    position: int = Field(description="`GET /conversations/{id}?at=` shows it among its neighbours.")
+    active: bool = Field(
+        description="Whether it stands on the active branch; otherwise"
+        " `PATCH /conversations/{id}` with its `branch` shows it."
+    )
+
+
+class FoundMessages(BaseModel):
+    """Some of what was found, the best first: with most of the words."""
+
+    items: list[FoundMessage]
+    cursor: str | None = Field(description="Leads to the next page; null at the end.")
+
+
+class SummaryShown(ResponseModel):
+    """What the model is told of the earlier part of a conversation; the messages themselves are kept."""
+
+    text: str
+    at: Timestamp = Field(description="When it was written.")
+    covered_messages: int = Field(description="It stands for the first so many of the active branch.")
+
+
+class Conversation(ResponseModel):
     """One conversation; `active_run` is the run that answers in it, or that waits for an approval.
 
     `message_count` counts the messages of its active branch.
@@ -45,8 +96,8 @@ class Conversation(BaseModel):
 
     id: str
     title: str
-    created_at: datetime
-    updated_at: datetime
+    created_at: Timestamp
+    updated_at: Timestamp
     message_count: int
     archived: bool
     project: str | None
@@ -66,7 +117,7 @@ class Conversation(BaseModel):
     origin: str = Field(description="The program where it was held, such as ChatGPT; else empty.")
 
 
-class JobCost(BaseModel):
+class JobCost(ResponseModel):
     """What the requests of one job cost so far: `chat`, `extraction`, `title` or `summary`."""
 
     job: str
@@ -77,7 +128,7 @@ class JobCost(BaseModel):
     estimated: bool = Field(description="The provider did not count some of it.")
 
 
-class WindowFilled(BaseModel):
+class WindowFilled(ResponseModel):
     """What filled the model's window at the last answer's first request, in tokens, about."""
 
     system: int
@@ -105,11 +156,11 @@ class BranchBody(Body):
     message: str = Field(max_length=200, description="A message's id, on any branch.")
 
 
-class Interrupted(BaseModel):
+class Interrupted(ResponseModel):
     """That the last answer broke off because Bethink stopped."""
 
     run: str
-    at: datetime
+    at: Timestamp
     message: str
 
 
@@ -211,6 +262,77 @@ class ChatBody(Body):
         return conversation
 
 
+@router.get("/search", responses=documented(404))
+async def search_messages(
+    app: Served,
+    caller: Caller,
+    *,
+    query: Annotated[str, Query(min_length=1, max_length=MAX_QUERY_CHARS, description="Words.")],
+    conversation: Annotated[
+        str | None, Query(max_length=200, description="Only in this one, by its id.")
+    ] = None,
+    project: Annotated[str | None, Query(max_length=200, description="Only in this project's.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> FoundMessages:
+    """Messages that hold words of the query, in any form, over all conversations or in one.
+
+    Tools' results are not searched, nor what was said in temporary conversations.
+    At most the best 1,000 messages are reached.
+    """
+    page = await app.finding.search(
+        caller, query, conversation=conversation, project=project, limit=limit, cursor=cursor
+    )
+    return FoundMessages(items=[_found(found) for found in page.items], cursor=page.cursor)
+
+
+@router.get(
+    "/{conversation}/export",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "The file.", "content": {kind: {} for kind in MEDIA_TYPES.values()}},
+        **documented(404),
+    },
+)
+async def export_conversation(
+    conversation: str,
+    app: Served,
+    caller: Caller,
+    *,
+    format: Annotated[
+        ExportFormat,
+        Query(description="`md` is the active branch, for people; `json` has all branches, for programs."),
+    ] = "md",
+) -> StreamingResponse:
+    """The whole conversation as a file, named after its title."""
+    held = (await app.conversations.get(caller, conversation)).record
+
+    async def body() -> AsyncGenerator[bytes]:
+        async for part in exported(app.ports.store, caller, held, format=format):
+            yield part.encode()
+
+    name = quote(file_name(held, format), safe="")
+    return StreamingResponse(
+        body(),
+        media_type=MEDIA_TYPES[format],
+        headers={
+            "content-disposition": f"attachment; filename*=utf-8''{name}",
+            "x-content-type-options": "nosniff",
+        },
+    )
+
+
+@router.get("/{conversation}/summary", responses=documented(404))
+async def get_summary(conversation: str, app: Served, caller: Caller) -> SummaryShown:
+    """The summary that stands for the earlier part of a long conversation; 404 where there is none."""
+    held = (await app.conversations.get(caller, conversation)).record
+    summary = await app.runs.stored.summary(caller, held)
+    if summary is None:
+        message = "There is no summary of this conversation: its model is told all of it."
+        raise UnknownId(message)
+    return SummaryShown.of(summary, text=summary.message.content, covered_messages=summary.position)
+
+
 @router.post("", status_code=201, responses=documented(507))
 async def create_conversation(
     app: Served, caller: Caller, body: NewConversation | None = None
@@ -263,16 +385,19 @@ async def get_conversation(
     Give at most one of `before` (a cursor, or a position), `after` and `at`; the first given counts.
     """
     held = (await app.runs.stored.settle(caller, conversation)).record
-    if before is None:
-        before = end_of_page(after=after, at=at, limit=limit)
+    if before is None and after is not None:
+        before = str(after + 1 + limit)
+    elif before is None and at is not None:
+        before = str(at + 1 + limit // 2)
     page = await app.conversations.messages(caller, held, limit=limit, before=before)
     messages = [item.record for item in page.items if after is None or item.record.position > after][::-1]
+    is_end = bool(messages) and messages[-1].position + 1 == held.count
     return ConversationShown(
         **_conversation(held).model_dump(),
         messages=[shown(held, message, lambda call: _label(app, call)) for message in messages],
         cursor=page.cursor,
-        window=_window(messages) if reaches_end(messages, held) else None,
-        interrupted=_interrupted(messages) if reaches_end(messages, held) else None,
+        window=_window(messages) if is_end else None,
+        interrupted=_interrupted(messages) if is_end else None,
         waiting=await _waiting(app, caller, held.active_run),
     )
 
@@ -345,23 +470,7 @@ async def chat(
 
 
 def _conversation(record: kept.Conversation) -> Conversation:
-    return Conversation(
-        id=record.id,
-        title=record.title,
-        created_at=to_datetime(record.created_at),
-        updated_at=to_datetime(record.updated_at),
-        message_count=record.count,
-        archived=bool(record.archived),
-        project=record.project,
-        active_run=record.active_run,
-        branch=record.branch,
-        branch_count=len(record.branches) or 1,
-        spent=[JobCost(**msgspec.structs.asdict(one)) for one in record.spent],
-        model=record.model,
-        system=record.system,
-        temporary=bool(record.temporary),
-        origin=record.origin,
-    )
+    return Conversation.of(record, message_count=record.count, branch_count=len(record.branches) or 1)
 
 
 def _label(app: App, call: ToolCall) -> str:
@@ -371,14 +480,13 @@ def _label(app: App, call: ToolCall) -> str:
 
 def _window(messages: list[kept.StoredMessage]) -> WindowFilled | None:
     filled = next((one.filled for one in reversed(messages) if one.filled is not None), None)
-    return filled and WindowFilled(**msgspec.structs.asdict(filled))
+    return filled and WindowFilled.of(filled)
 
 
 def _interrupted(messages: list[kept.StoredMessage]) -> Interrupted | None:
-    if not messages or messages[-1].stop_reason != "interrupted":
+    if messages[-1].stop_reason != "interrupted":
         return None
-    last = messages[-1]
-    return Interrupted(run=last.run, at=to_datetime(last.at), message=_INTERRUPTED)
+    return Interrupted.of(messages[-1], message=_INTERRUPTED)
 
 
 async def _waiting(app: App, caller: Principal, run: str | None) -> list[Waiting]:
@@ -387,16 +495,17 @@ async def _waiting(app: App, caller: Principal, run: str | None) -> list[Waiting
     record = await app.runs.stored.get(caller, run)
     if record.state != "waiting":
         return []
-    return [
-        Waiting(
-            run=run,
-            call=call.call,
-            name=call.name,
-            arguments=call.arguments,
-            label=call.label,
-            reason=call.reason,
-            final=call.final,
-        )
-        for call in record.waiting
-        if call.decision is None
-    ]
+    return [Waiting.of(call, run=run) for call in record.waiting if call.decision is None]
+
+
+def _found(found: MessageHit) -> FoundMessage:
+    return FoundMessage.of(
+        found.stored,
+        message=found.stored.id,
+        conversation=found.conversation.id,
+        title=found.conversation.title,
+        role=_ROLES[type(found.stored.message)],
+        snippet=found.snippet,
+        marks=[FoundMark(start=start, end=end) for start, end in found.marks],
+        active=found.is_active,
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self, cast
 
 from fastapi import Depends, Request
 from pydantic import (
@@ -18,13 +19,12 @@ from pydantic import (
 )
 
 from bethink.app import App
+from bethink.clock import to_datetime
 from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
 from bethink.visibility.reader_filter import ReaderFilter
-from bethink.web.request_scope import VISIT
-from bethink.web.response_filter import SHADE
-from bethink.web.security.credentials import credential_of, peer_of, shows_key
-from bethink.web.security.rights import check
+from bethink.web.request_scope import REQUEST_SCOPE, SHADE
+from bethink.web.security.credentials import check, credential_of, peer_of, shows_key
 
 if TYPE_CHECKING:
     from starlette.types import Scope
@@ -55,6 +55,26 @@ class Body(BaseModel):
             message = f"at most {_MAX_FIELDS} fields"
             raise ValueError(message)
         return cast("object", given)
+
+
+def _from_us(moment: object) -> object:
+    return to_datetime(moment) if isinstance(moment, int) else moment
+
+
+Timestamp = Annotated[datetime, BeforeValidator(_from_us)]
+"""A time in an answer; inside it is microseconds UTC."""
+
+
+class ResponseModel(BaseModel):
+    """The JSON of a value of ours, nested ones included: its fields are read by their names."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, value: object, **more: Any) -> Self:  # noqa: ANN401 - fields of the model
+        """The value as JSON; `more` are fields that it does not have, or has otherwise."""
+        found = {name: getattr(value, name) for name in cls.model_fields if hasattr(value, name)}
+        return cls.model_validate(found | more)
 
 
 def _app(request: Request) -> App:
@@ -99,7 +119,7 @@ def whole(shade: Annotated[ReaderFilter | None, Depends(_shade)]) -> None:
 def parting(request: Request, caller: Annotated[Principal, Depends(_veiled)]) -> None:
     """Have the request answered, though it may end what the caller came with."""
     del caller
-    request.scope["state"][VISIT].leave()
+    request.scope["state"][REQUEST_SCOPE].leave()
 
 
 async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
@@ -116,7 +136,7 @@ async def principal_of(scope: Scope, app: App, audience: str) -> Principal:
     credential = credential_of(scope) if await app.accounts.needs_key() else None
     principal = await app.accounts.authenticate(audience=audience, peer=peer, credential=credential)
     check(principal, scope["method"], scope["path"])
-    if (visit := scope["state"].get(VISIT)) is not None:
+    if (visit := scope["state"].get(REQUEST_SCOPE)) is not None:
         visit.enter(app.accounts, principal)
     return principal
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
@@ -11,10 +10,9 @@ from fastapi import APIRouter, File, Response, UploadFile
 from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
-from bethink.clock import to_datetime
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.tool import NewFile
-from bethink.web.deps import Caller, Served
+from bethink.web.deps import Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -27,14 +25,14 @@ _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _SAFE = {"content-security-policy": "default-src 'none'; sandbox"}
 
 
-class ConversationFile(BaseModel):
+class ConversationFile(ResponseModel):
     """A file of a conversation; `size` is in bytes, its content is at `url`."""
 
     id: str
     name: str
     media_type: str
     size: int
-    at: datetime
+    at: Timestamp
     made_by: Literal["owner", "tool"]
     url: str
 
@@ -93,12 +91,4 @@ async def get_file(file: str, app: Served, caller: Caller) -> Response:
 
 
 def _shown(file: kept.File) -> ConversationFile:
-    return ConversationFile(
-        id=file.id,
-        name=file.name,
-        media_type=file.media_type,
-        size=file.size,
-        at=to_datetime(file.at),
-        made_by=file.made_by,
-        url=file.attachment.url,
-    )
+    return ConversationFile.of(file, url=file.attachment.url)

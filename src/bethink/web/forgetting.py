@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from bethink.clock import to_datetime
 from bethink.errors import BadInput
 from bethink.forgetting.selection import MAX_FOUND, ForgetRequest, Kept
-from bethink.web.deps import SEES_ALL, Body, Caller, Moment, Served, Shaded, whole
-from bethink.web.memories import Memory, MemoryChange, change_of, fact_of, memory_of
+from bethink.web.deps import SEES_ALL, Body, Caller, Moment, ResponseModel, Served, Shaded, Timestamp, whole
+from bethink.web.memories import Memory, MemoryChange, change_of, fact_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.forgetting.receipt import KindExcerpt, Preview, Receipt
-    from bethink.forgetting.selection import FullSelection
+    from bethink.forgetting.receipt import Preview, Receipt
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
@@ -34,13 +31,13 @@ _OTHERS = (
 _MORE = f"Whether more answers the query than the best `k`: give a larger one, at most {MAX_FOUND}."
 
 
-class Forgotten(BaseModel):
+class Forgotten(ResponseModel):
     """The receipt: what is gone for good, by ids and counts. It quotes nothing and is kept nowhere."""
 
     counts: dict[str, int] = Field(description="How much is gone, or out of recall, by kind.")
 
     forgotten: int = Field(description="How many memories, their earlier and later versions included.")
-    at: datetime
+    at: Timestamp
     memories: list[str]
     messages: list[str] = Field(description="Messages in which what said it reads `[forgotten]` now.")
     conversations: list[str] = Field(description="Conversations that got another title.")
@@ -51,17 +48,17 @@ class Forgotten(BaseModel):
     has_more: bool = Field(description=_MORE)
 
 
-class ForgottenSentences(BaseModel):
+class ForgottenSentences(ResponseModel):
     """What would go out of one message."""
 
     message: str
     conversation: str
     by_owner: bool
-    at: datetime
+    at: Timestamp
     sentences: list[str]
 
 
-class ForgottenOfPerson(BaseModel):
+class ForgottenOfPerson(ResponseModel):
     """What would go out of a person's record."""
 
     person: str
@@ -69,14 +66,14 @@ class ForgottenOfPerson(BaseModel):
     parts: list[str]
 
 
-class ForgottenOfPage(BaseModel):
+class ForgottenOfPage(ResponseModel):
     """What would go out of a page of the vault."""
 
     path: str
     parts: list[str]
 
 
-class ForgottenKind(BaseModel):
+class ForgottenKind(ResponseModel):
     """How much there is of one kind, or how much of it holds the words of a query, and whether it goes."""
 
     kind: str
@@ -86,7 +83,7 @@ class ForgottenKind(BaseModel):
     shared: str = Field(description="Who else uses them, as a sentence; empty if nobody does.")
 
 
-class ForgetPreview(BaseModel):
+class ForgetPreview(ResponseModel):
     """What would go. Nothing has: send the same again with `confirm` set to `token`."""
 
     token: str
@@ -167,56 +164,27 @@ async def remove_memory(
 
 
 def _receipt(receipt: Receipt) -> Forgotten:
-    """A receipt as JSON."""
-    return Forgotten(
-        counts=receipt.counts,
+    return Forgotten.of(
+        receipt,
         forgotten=len(receipt.facts),
-        at=to_datetime(receipt.at),
-        memories=list(receipt.facts),
-        messages=list(receipt.messages),
-        conversations=list(receipt.titles),
-        doubted=list(receipt.doubted),
-        people=list(receipt.records.get("people", ())),
-        pages=list(receipt.pages),
-        outside=list(receipt.outside),
-        has_more=receipt.has_more,
+        memories=receipt.facts,
+        conversations=receipt.titles,
+        people=receipt.records.get("people", ()),
     )
 
 
 def _preview(preview: Preview) -> ForgetPreview:
-    return ForgetPreview(
-        token=preview.token,
-        memories=[memory_of(fact) for fact in preview.facts],
-        versions=[memory_of(fact) for fact in preview.versions],
-        messages=[
-            ForgottenSentences(
-                message=said.message,
-                conversation=said.conversation,
-                by_owner=said.by_owner,
-                at=to_datetime(said.at),
-                sentences=list(said.sentences),
-            )
-            for said in preview.said
-        ],
-        conversations=list(preview.titles),
-        people=[
-            ForgottenOfPerson(person=told.id, name=told.name, parts=list(told.parts))
-            for told in preview.records
-            if told.kind == "people"
-        ],
-        pages=[ForgottenOfPage(path=told.path, parts=list(told.parts)) for told in preview.pages],
-        has_more=preview.has_more,
-        kinds=_kinds(preview.whole) if preview.whole else [_kind(one) for one in preview.held],
+    if preview.whole is None:
+        kinds = [ForgottenKind.of(one, goes=True, shared="") for one in preview.held]
+    else:
+        kinds = [ForgottenKind.of(one, goes=True) for one in preview.whole.counts]
+        kinds += [ForgottenKind.of(one, goes=False) for one in preview.whole.others]
+    people = [one for one in preview.records if one.kind == "people"]
+    return ForgetPreview.of(
+        preview,
+        memories=preview.facts,
+        messages=preview.said,
+        conversations=preview.titles,
+        people=[ForgottenOfPerson.of(one, person=one.id) for one in people],
+        kinds=kinds,
     )
-
-
-def _kind(one: KindExcerpt) -> ForgottenKind:
-    return ForgottenKind(kind=one.kind, goes=True, count=one.count, lines=list(one.lines), shared="")
-
-
-def _kinds(whole: FullSelection) -> list[ForgottenKind]:
-    return [
-        ForgottenKind(kind=one.kind, goes=goes, count=one.count, lines=list(one.lines), shared=one.shared)
-        for kinds, goes in ((whole.counts, True), (whole.others, False))
-        for one in kinds
-    ]

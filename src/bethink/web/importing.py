@@ -2,25 +2,132 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import errno
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
 
-from bethink.clock import to_datetime
+from bethink.errors import BadInput, DiskFull, StorageError, TooLarge
 from bethink.importing import Choice, Desk, Into, SourceName, Topics
-from bethink.web.deps import Body, Caller, Served
+from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
-from bethink.web.upload import receive
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bethink import importing
     from bethink.app import App
     from bethink.principal import Principal
+
+
+_NO_FILE = "The request holds no file: send it as the field `file` of a form, or as the body itself."
+_FIELD = b"file"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(slots=True)
+class _Form:
+    """The parts of a form as they come; only the first file's bytes are kept."""
+
+    name: str | None = None
+    parts: list[bytes] = field(default_factory=list[bytes])
+    _headers: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    _header: bytes = b""
+    _value: bytes = b""
+    _wanted: bool = False
+
+    def parser(self, boundary: bytes) -> MultipartParser:
+        """What calls this for the bytes that it is given."""
+        return MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin,
+                "on_header_field": self._on_field,
+                "on_header_value": self._on_value,
+                "on_header_end": self._on_header_end,
+                "on_headers_finished": self._on_headers,
+                "on_part_data": self._on_data,
+            },
+        )
+
+    def _begin(self) -> None:
+        self._headers = {}
+
+    def _on_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _on_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _on_header_end(self) -> None:
+        self._headers[self._header.lower()] = self._value
+        self._header = self._value = b""
+
+    def _on_headers(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        named = options.get(b"filename")
+        self._wanted = self.name is None and options.get(b"name") == _FIELD and bool(named)
+        if self._wanted and named is not None:
+            self.name = named.decode("utf-8", "replace")
+
+    def _on_data(self, data: bytes, start: int, end: int) -> None:
+        if self._wanted:
+            self.parts.append(data[start:end])
+
+
+async def receive(request: Request, make: Callable[[str], IO[bytes]], *, limit: int, name: str) -> str:
+    """Write the request's file where `make` opens it; its name, `name` where the request has none.
+
+    Raises:
+        TooLarge: it has more than `limit` bytes.
+        BadInput: there is none, or the form is damaged.
+        StorageError: it cannot be written.
+    """
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    form = _Form() if kind == b"multipart/form-data" else None
+    parser = form.parser(options.get(b"boundary", b"")) if form else None
+    file: IO[bytes] | None = None
+    size = 0
+    try:
+        async for part in request.stream():
+            parts = [part]
+            if form is not None and parser is not None:
+                parser.write(part)
+                parts, form.parts = form.parts, []
+                name = form.name or name
+            content = b"".join(parts)
+            size += len(content)
+            if size > limit:
+                message = (
+                    f"The file is larger than {limit // 1_000_000:,} MB (BETHINK_VAULT, "
+                    "`max_export_bytes`). `bethink import` takes any size."
+                )
+                raise TooLarge(message)
+            if content:
+                file = file or await anyio.to_thread.run_sync(make, name)
+                await anyio.to_thread.run_sync(file.write, content)
+    except FormParserError as error:
+        message = f"The form cannot be read: {error}."
+        raise BadInput(message) from error
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DiskFull from error
+        message = f"The upload cannot be kept: {error.strerror}."
+        raise StorageError(message) from error
+    finally:
+        if file is not None:
+            await anyio.to_thread.run_sync(file.close)
+    if file is None:
+        raise BadInput(_NO_FILE)
+    return name
+
 
 router = APIRouter(prefix="/import", tags=["import"], responses=documented(404))
 
@@ -45,7 +152,7 @@ _BODY = {
 }
 
 
-class ImportTally(BaseModel):
+class ImportTally(ResponseModel):
     """How many conversations, or pages."""
 
     new: int = Field(description="Of an import that was taken back: those that went.")
@@ -56,7 +163,7 @@ class ImportTally(BaseModel):
     left: int = Field(description="Could not be taken.")
 
 
-class ImportProblem(BaseModel):
+class ImportProblem(ResponseModel):
     """What was not taken, and why."""
 
     name: str
@@ -65,7 +172,7 @@ class ImportProblem(BaseModel):
     count: int
 
 
-class ImportTopic(BaseModel):
+class ImportTopic(ResponseModel):
     """What some of it is about."""
 
     name: str
@@ -73,7 +180,7 @@ class ImportTopic(BaseModel):
     count: int
 
 
-class ImportReport(BaseModel):
+class ImportReport(ResponseModel):
     """What an export holds, or what became of it; `read` of its `size` bytes were gone through so far."""
 
     conversations: ImportTally
@@ -83,19 +190,19 @@ class ImportReport(BaseModel):
     characters: int
     size: int
     read: int
-    first: datetime | None
-    last: datetime | None
+    first: Timestamp | None
+    last: Timestamp | None
     topics: list[ImportTopic]
     problems: list[ImportProblem] = Field(description="The first 200.")
     problem_count: int
     note: str = Field(description="What is being done, or why less than was asked for.")
 
 
-class ImportShown(BaseModel):
+class ImportShown(ResponseModel):
     """One import; `staged` says that its file is here still, `error` why it stopped."""
 
     id: str
-    at: datetime
+    at: Timestamp
     state: State
     source: str
     name: str
@@ -190,7 +297,7 @@ async def discard_import(import_id: str, caller: Caller, desk: Desked) -> None:
 
 async def _seen(app: App, caller: Principal, held: importing.Import) -> ImportShown:
     """An import as this reader may see it: who sees less of the vault is told no names and topics of it."""
-    shown = _shown(held)
+    shown = ImportShown.of(held)
     if not await app.visibility.views.rules(caller):
         return shown
     return shown.model_copy(
@@ -203,41 +310,3 @@ def _told_less(report: ImportReport | None) -> ImportReport | None:
         return None
     problems = [one.model_copy(update={"name": _HIDDEN}) for one in report.problems]
     return report.model_copy(update={"topics": [], "problems": problems})
-
-
-def _shown(held: importing.Import) -> ImportShown:
-    return ImportShown(
-        id=held.id,
-        at=to_datetime(held.at),
-        state=held.state,
-        source=held.source,
-        name=held.name,
-        into=held.into,
-        topics=held.topics,
-        preview=held.preview and _report(held.preview),
-        report=held.report and _report(held.report),
-        staged=held.staged,
-        error=held.error,
-    )
-
-
-def _report(report: importing.Report) -> ImportReport:
-    return ImportReport(
-        conversations=_tally(report.conversations),
-        pages=_tally(report.pages),
-        messages=report.messages,
-        files=report.files,
-        characters=report.characters,
-        size=report.size,
-        read=report.read,
-        first=None if report.first is None else to_datetime(report.first),
-        last=None if report.last is None else to_datetime(report.last),
-        topics=[ImportTopic.model_validate(one, from_attributes=True) for one in report.topics],
-        problems=[ImportProblem.model_validate(one, from_attributes=True) for one in report.problems],
-        problem_count=report.problem_count,
-        note=report.note,
-    )
-
-
-def _tally(tally: importing.Tally) -> ImportTally:
-    return ImportTally.model_validate(tally, from_attributes=True)

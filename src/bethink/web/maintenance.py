@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from bethink.clock import to_datetime
 from bethink.maintenance.health import Trouble
 from bethink.memory import LARGEST_SHARE, THRESHOLD
 from bethink.memory.steps import StepKind
-from bethink.web.deps import SEES_ALL, Body, Caller, Cursor, Limit, Served, Shaded
-from bethink.web.memories import Memory, memory_of, seen_of
+from bethink.web.deps import SEES_ALL, Body, Caller, Cursor, Limit, ResponseModel, Served, Shaded, Timestamp
+from bethink.web.memories import Memory, seen_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.memory import ConsolidationReport, Fact, LogStep
+    from bethink.memory import Fact, LogStep
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
-class MemoryFinding(BaseModel):
+class MemoryFinding(ResponseModel):
     """One kind of trouble in the memory."""
 
     trouble: Trouble
@@ -40,7 +38,7 @@ class MemoryHealth(BaseModel):
     findings: list[MemoryFinding]
 
 
-class MemoryNumbers(BaseModel):
+class MemoryNumbers(ResponseModel):
     """How many memories there are, by what they are."""
 
     facts: int
@@ -54,11 +52,11 @@ class MemoryNumbers(BaseModel):
     warning: str | None = Field(description="Why recall works less well than it should.")
 
 
-class MemoryStep(BaseModel):
+class MemoryStep(ResponseModel):
     """One change of the memory."""
 
     id: str
-    at: datetime
+    at: Timestamp
     change: StepKind
     count: int = Field(description="How many memories it changed.")
     memory: Memory | None = Field(description="The first of them, as it is now; null where it was forgotten.")
@@ -82,14 +80,14 @@ class ConsolidationBody(Body):
     )
 
 
-class MemoryMerge(BaseModel):
+class MemoryMerge(ResponseModel):
     """A memory and the duplicates taken into it."""
 
     kept: Memory
     gone: list[Memory]
 
 
-class Consolidation(BaseModel):
+class Consolidation(ResponseModel):
     """What was merged, or would be."""
 
     facts: int = Field(description="Memories in use before.")
@@ -102,15 +100,13 @@ class Consolidation(BaseModel):
 async def get_memory_health(app: Served, caller: Caller) -> MemoryHealth:
     """What in the memory needs a look, each with what mends it."""
     found = await app.health.check(caller)
-    return MemoryHealth(
-        findings=[MemoryFinding.model_validate(finding, from_attributes=True) for finding in found]
-    )
+    return MemoryHealth(findings=[MemoryFinding.of(finding) for finding in found])
 
 
 @router.get("/stats", dependencies=[SEES_ALL])
 async def get_memory_stats(app: Served, caller: Caller) -> MemoryNumbers:
     """The memory in numbers."""
-    return MemoryNumbers.model_validate(await app.statistics.numbers(caller), from_attributes=True)
+    return MemoryNumbers.of(await app.statistics.numbers(caller))
 
 
 @router.get("/log")
@@ -129,30 +125,11 @@ async def get_memory_log(
 @router.post("/consolidate", dependencies=[SEES_ALL], responses=documented(409))
 async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Caller) -> Consolidation:
     """Merge memories that say the same, in one step, which `undo` takes back."""
-    return _consolidation(
+    return Consolidation.of(
         await app.memory.consolidate(caller, threshold=body.threshold, share=body.share, preview=body.preview)
     )
 
 
 def _step(step: LogStep, facts: dict[str, Fact]) -> MemoryStep:
     first = facts.get(step.facts[0].id) if step.facts else None
-    return MemoryStep(
-        id=step.id,
-        at=to_datetime(step.at),
-        change=step.change,
-        count=len(step.facts),
-        memory=None if first is None else memory_of(first),
-        undo=step.undo,
-    )
-
-
-def _consolidation(done: ConsolidationReport) -> Consolidation:
-    return Consolidation(
-        facts=done.facts,
-        merges=[
-            MemoryMerge(kept=memory_of(merge.kept), gone=[memory_of(fact) for fact in merge.gone])
-            for merge in done.merges
-        ],
-        waiting=done.waiting,
-        undo=done.undo,
-    )
+    return MemoryStep.of(step, count=len(step.facts), memory=first)

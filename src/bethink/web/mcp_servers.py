@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from html import escape
 from typing import Annotated, Literal
 
@@ -10,15 +9,13 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
-from bethink.clock import to_datetime
-from bethink.mcp_client import ServerStatus, Waiting
-from bethink.web.deps import Body, Caller, Served
+from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/mcp-servers", tags=["mcp servers"])
 
 
-class WaitingTool(BaseModel):
+class WaitingTool(ResponseModel):
     """A tool that is not offered until it is accepted, and what its server says of it."""
 
     name: str
@@ -26,14 +23,14 @@ class WaitingTool(BaseModel):
     description: str
 
 
-class McpServerShown(BaseModel):
+class McpServerShown(ResponseModel):
     """How a server is."""
 
     name: str
     transport: Literal["stdio", "http", "sse"]
     start: Literal["lazy", "eager"]
     state: Literal["off", "idle", "connecting", "ready", "retrying", "sign_in"]
-    since: datetime
+    since: Timestamp
     reason: str | None = Field(description="What is wrong and what to do; null where nothing is.")
     last_error: str | None
     protocol: str | None = Field(description="Revision of the protocol that it speaks.")
@@ -63,7 +60,7 @@ class AcceptBody(Body):
 @router.get("")
 async def list_mcp_servers(app: Served, _: Caller) -> McpServersShown:
     """The configured servers, in the order of the configuration."""
-    return McpServersShown(servers=[_shown(status) for status in app.mcp_servers.statuses()])
+    return McpServersShown(servers=[McpServerShown.of(status) for status in app.mcp_servers.statuses()])
 
 
 @router.get("/callback", response_class=HTMLResponse, include_in_schema=False)
@@ -88,7 +85,7 @@ async def mcp_signed_in(
 @router.post("/{name}/reconnect", responses=documented(404))
 async def reconnect_mcp_server(name: str, app: Served, _: Caller) -> McpServerShown:
     """Connect anew at once; answers how that went, after the server's time for connecting at the latest."""
-    return _shown(await app.mcp_servers.reconnect(name))
+    return McpServerShown.of(await app.mcp_servers.reconnect(name))
 
 
 @router.post("/{name}/accept", responses=documented(404, 409))
@@ -96,37 +93,13 @@ async def accept_mcp_server(
     name: str, app: Served, _: Caller, body: AcceptBody | None = None
 ) -> McpServerShown:
     """Accept the definitions of tools that wait."""
-    return _shown(await app.mcp_servers.accept(name, body.digest if body else None))
+    return McpServerShown.of(await app.mcp_servers.accept(name, body.digest if body else None))
 
 
 @router.post("/{name}/login", responses=documented(404))
 async def sign_in_to_mcp_server(name: str, app: Served, _: Caller) -> McpServerShown:
     """Begin to sign in, where the server asks for it: `sign_in` is the page to open."""
-    return _shown(await app.mcp_servers.sign_in(name))
-
-
-def _waiting(tool: Waiting) -> WaitingTool:
-    return WaitingTool(name=tool.name, change=tool.change, description=tool.description)
-
-
-def _shown(status: ServerStatus) -> McpServerShown:
-    return McpServerShown(
-        name=status.name,
-        transport=status.transport,
-        start=status.start,
-        state=status.state,
-        since=to_datetime(status.since),
-        reason=status.reason,
-        last_error=status.last_error,
-        protocol=status.protocol,
-        server=status.server,
-        tools=list(status.tools),
-        waiting=[_waiting(tool) for tool in status.waiting],
-        unreviewed=[_waiting(tool) for tool in status.unreviewed],
-        digest=status.digest,
-        sign_in=status.sign_in,
-        attempts=status.attempts,
-    )
+    return McpServerShown.of(await app.mcp_servers.sign_in(name))
 
 
 def _page(text: str) -> str:

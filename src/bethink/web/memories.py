@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
-from bethink.clock import to_datetime, to_us
+from bethink.clock import to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import NewFact
 from bethink.vault.filters.patterns import HIDDEN
-from bethink.web.deps import Body, Caller, Cursor, Label, Limit, Moment, Served, Shaded
+from bethink.web.deps import (
+    Body,
+    Caller,
+    Cursor,
+    Label,
+    Limit,
+    Moment,
+    ResponseModel,
+    Served,
+    Shaded,
+    Timestamp,
+)
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -34,24 +44,28 @@ Importance = Annotated[float, Field(ge=0, le=1)]
 Topics = Annotated[list[str], Field(max_length=32)]
 
 
-class MemorySource(BaseModel):
+_Known = Annotated[Timestamp | None, BeforeValidator(lambda at: at or None)]
+"""A time that may not be known: it is 0 then."""
+
+
+class MemorySource(ResponseModel):
     """Where a memory came from."""
 
     kind: str
     id: str | None
     message: str | None
-    at: datetime | None
+    at: _Known
 
 
-class MemoryDoubt(BaseModel):
+class MemoryDoubt(ResponseModel):
     """Why a memory may not hold; `memory` contradicts it, or was what it rests on."""
 
     kind: Literal["contradicts", "depends", "unclear"]
-    memory: str | None
-    at: datetime | None
+    memory: str | None = Field(validation_alias="fact")
+    at: _Known
 
 
-class Memory(BaseModel):
+class Memory(ResponseModel):
     """One fact. `created_at` is when it was learnt, `valid_…` when it was true."""
 
     id: str
@@ -59,9 +73,9 @@ class Memory(BaseModel):
     category: str
     importance: float
     topics: list[str]
-    created_at: datetime
-    valid_from: datetime | None
-    valid_until: datetime | None
+    created_at: Timestamp
+    valid_from: Timestamp | None
+    valid_until: Timestamp | None
     state: State
     pinned: bool
     sources: list[MemorySource]
@@ -85,7 +99,7 @@ class MemoryPage(BaseModel):
     total: int
 
 
-class MemoryChange(BaseModel):
+class MemoryChange(ResponseModel):
     """What became of a memory; `undo` takes the change back, where that can be.
 
     `others` are memories that the change superseded or put in doubt, as they are now.
@@ -158,7 +172,7 @@ async def list_memories(
             raise BadInput(message)
         found = await app.memory.search(caller, query, k=limit)
         items = [
-            FoundMemory(**_fields(fact), score=score)
+            FoundMemory.of(fact, score=score)
             for fact, score in found
             if category in {None, fact.category}
             and project in {None, fact.project}
@@ -174,7 +188,7 @@ async def list_memories(
         where["doubted"] = 1
     page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
     total = await app.memory.count(caller, where)
-    items = [memory_of(fact) for fact in seen_of([item.record for item in page.items], shade)]
+    items = [Memory.of(fact) for fact in seen_of([item.record for item in page.items], shade)]
     return MemoryPage(items=items, cursor=page.cursor, total=total)
 
 
@@ -207,7 +221,7 @@ async def undo_memory_change(body: UndoBody, app: Served, caller: Caller, shade:
 @router.get("/{memory}", responses=documented(404))
 async def get_memory(memory: str, app: Served, caller: Caller, shade: Shaded) -> Memory:
     """One memory, whatever its state."""
-    return memory_of(await fact_of(app, caller, memory, shade))
+    return Memory.of(await fact_of(app, caller, memory, shade))
 
 
 @router.patch("/{memory}", responses=documented(404, 409, 507))
@@ -245,7 +259,7 @@ async def get_memory_history(memory: str, app: Served, caller: Caller, shade: Sh
     """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
     await fact_of(app, caller, memory, shade)
     history = seen_of(await app.memory.history(caller, memory), shade)
-    return MemoryHistory(items=[memory_of(fact) for fact in history])
+    return MemoryHistory(items=[Memory.of(fact) for fact in history])
 
 
 async def fact_of(app: App, caller: Principal, memory: str, shade: ReaderFilter | None = None) -> Fact:
@@ -271,45 +285,8 @@ def seen_of(facts: Sequence[Fact], shade: ReaderFilter | None) -> Sequence[Fact]
 def change_of(changed: FactChange, shade: ReaderFilter | None = None) -> MemoryChange:
     """A change as JSON; of a fact that is hidden from who changed it the words are not said."""
     fact = changed.fact if shade is None else shade.fact(changed.fact)
-    return MemoryChange(
-        memory=memory_of(fact or msgspec.structs.replace(changed.fact, content=HIDDEN, topics=())),
-        change=changed.change,
-        undo=changed.undo,
-        others=[memory_of(other) for other in seen_of(changed.others, shade)],
-        count=changed.count,
+    return MemoryChange.of(
+        changed,
+        memory=Memory.of(fact or msgspec.structs.replace(changed.fact, content=HIDDEN, topics=())),
+        others=seen_of(changed.others, shade),
     )
-
-
-def memory_of(fact: Fact) -> Memory:
-    """A fact as JSON."""
-    return Memory(**_fields(fact))
-
-
-def _fields(fact: Fact) -> dict[str, Any]:
-    return {
-        "id": fact.id,
-        "content": fact.content,
-        "category": fact.category,
-        "importance": fact.importance,
-        "topics": list(fact.topics),
-        "created_at": to_datetime(fact.created_at),
-        "valid_from": _time(fact.valid_from),
-        "valid_until": _time(fact.valid_until),
-        "state": fact.state,
-        "pinned": fact.pinned,
-        "sources": [
-            MemorySource(kind=source.kind, id=source.id, message=source.message, at=_time(source.at or None))
-            for source in fact.sources
-        ],
-        "supersedes": list(fact.supersedes),
-        "superseded_by": fact.superseded_by,
-        "depends_on": list(fact.depends_on),
-        "doubts": [
-            MemoryDoubt(kind=doubt.kind, memory=doubt.fact, at=_time(doubt.at or None))
-            for doubt in fact.doubts
-        ],
-    }
-
-
-def _time(us: int | None) -> datetime | None:
-    return None if us is None else to_datetime(us)

@@ -1,29 +1,49 @@
-"""Stored messages as JSON: what `GET /conversations/{id}` shows of each role."""
+"""Messages as JSON: what `GET /conversations/{id}` shows of each role, and a run's answer in one piece."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from pydantic import BaseModel, Field
 
-from bethink.clock import to_datetime
+from bethink.agent.request import BOUND_REACHED
 from bethink.conversations import siblings
-from bethink.events import ClaimKind, StopReason
+from bethink.events import (
+    ApprovalDecided,
+    ApprovalNeeded,
+    ClaimKind,
+    ClaimUnbacked,
+    MemoryChanged,
+    MemoryRecalled,
+    MemoryUsed,
+    MessageSaved,
+    RunDone,
+    RunFailed,
+    StopReason,
+    TextDelta,
+    TextSoFar,
+    ToolFinished,
+    ToolRequested,
+    Usage,
+)
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from bethink.web.deps import ResponseModel, Timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
-    from bethink.conversations import ChangedRef, Conversation, RecalledRef, StoredMessage
-    from bethink.events import Mark, Usage
-    from bethink.messages import Attachment
+    from bethink.agent.records import NumberedEvent
+    from bethink.conversations import Conversation, StoredMessage
+    from bethink.events import Event, Mark, Recalled
+
 
 LabelOf = Callable[[ToolCall], str]
 
 
-class MessageAttachment(BaseModel):
+class MessageAttachment(ResponseModel):
     """A file that belongs to a message."""
 
     name: str
@@ -31,7 +51,7 @@ class MessageAttachment(BaseModel):
     url: str
 
 
-class MessageCall(BaseModel):
+class MessageCall(ResponseModel):
     """A tool call that the model asked for; `arguments` is JSON text, `label` plain words."""
 
     id: str
@@ -40,7 +60,7 @@ class MessageCall(BaseModel):
     label: str
 
 
-class MessageRecalled(BaseModel):
+class MessageRecalled(ResponseModel):
     """A memory that was given to the model; `GET /memories/{id}` has its text."""
 
     id: str
@@ -48,21 +68,21 @@ class MessageRecalled(BaseModel):
     score: float
 
 
-class MessageMark(BaseModel):
+class MessageMark(ResponseModel):
     """Where the answer leans on a memory: behind `after` characters of its content."""
 
     id: str
     after: int
 
 
-class MessageClaim(BaseModel):
+class MessageClaim(ResponseModel):
     """A sentence that says something was done, which no tool call of its run did."""
 
     claim: ClaimKind
     text: str
 
 
-class MessageChanged(BaseModel):
+class MessageChanged(ResponseModel):
     """A change of memory made while it was answered."""
 
     change: str
@@ -79,7 +99,7 @@ class UsageTotal(BaseModel):
     estimated: bool
 
 
-class MessageSiblings(BaseModel):
+class MessageSiblings(ResponseModel):
     """What else was said in a message's place: shown as "2 of 3".
 
     `PATCH /conversations/{id}` with one of the `branches` as `branch` goes on with that one; this
@@ -90,9 +110,9 @@ class MessageSiblings(BaseModel):
     branches: list[int]
 
 
-class _Message(BaseModel):
+class _Message(ResponseModel):
     id: str
-    at: datetime
+    at: Timestamp
     run: str
     content: str
     position: int = Field(description="Its place on its branch's line; 0 is the first message.")
@@ -139,66 +159,42 @@ Message = OwnerMessage | ModelMessage | ToolResult
 
 def shown(held: Conversation, stored: StoredMessage, label_of: LabelOf) -> Message:
     """A conversation's message as JSON has it; `label_of` puts a call in plain words."""
-    said, at = stored.message, to_datetime(stored.at)
-    others = siblings(held, stored)
+    said, others = stored.message, siblings(held, stored)
     place: dict[str, Any] = {
+        "id": stored.id,
+        "at": stored.at,
+        "run": stored.run,
         "position": stored.position,
         "branch": stored.branch,
-        "siblings": others and MessageSiblings(index=others.index, branches=list(others.branches)),
+        "siblings": others and MessageSiblings.of(others),
     }
     match said:
         case UserMessage():
-            return OwnerMessage(
-                id=stored.id,
-                at=at,
-                run=stored.run,
-                **place,
-                content=said.content,
-                attachments=files(said.attachments),
-            )
+            return OwnerMessage.of(said, **place)
+        case ToolMessage():
+            return ToolResult.of(said, **place)
         case AssistantMessage():
-            return ModelMessage(
-                id=stored.id,
-                at=at,
-                run=stored.run,
+            return ModelMessage.of(
+                said,
                 **place,
-                content=said.content,
-                tool_calls=[
-                    MessageCall(id=call.id, name=call.name, arguments=call.arguments, label=label_of(call))
-                    for call in said.tool_calls
-                ],
-                reasoning=said.reasoning,
+                tool_calls=[MessageCall.of(call, label=label_of(call)) for call in said.tool_calls],
                 stop_reason=stored.stop_reason,
                 note=stored.note,
-                recalled=recalled(stored.recalled),
-                used=used(stored.used),
+                recalled=stored.recalled,
+                used=stored.used,
                 unbacked=[
                     MessageClaim(claim=ref.claim, text=said.content[ref.start : ref.end])
                     for ref in stored.unbacked
                 ],
-                changed=changed(stored.changed),
-                usage=total(stored.usage),
-            )
-        case ToolMessage():
-            return ToolResult(
-                id=stored.id,
-                at=at,
-                run=stored.run,
-                **place,
-                content=said.content,
-                call=said.call,
-                name=said.name,
-                error=said.error,
-                duration_ms=said.duration_ms,
-                attachments=files(said.attachments),
-                untrusted=said.untrusted,
+                changed=stored.changed,
+                usage=_total(stored.usage),
             )
         case _:
             assert_never(said)
 
 
-def total(usage: Sequence[Usage]) -> UsageTotal | None:
-    """What the requests cost together; None where there was none."""
+def _total(usage: Sequence[Usage]) -> UsageTotal | None:
+    """What the requests cost together; None if there was none."""
     if not usage:
         return None
     costs = [part.cost_usd for part in usage if part.cost_usd is not None]
@@ -210,23 +206,139 @@ def total(usage: Sequence[Usage]) -> UsageTotal | None:
     )
 
 
-def recalled(refs: Iterable[RecalledRef]) -> list[MessageRecalled]:
-    """The memories that were given to the model."""
-    return [MessageRecalled(id=ref.id, kind=ref.kind, score=ref.score) for ref in refs]
+class AnswerMessage(BaseModel):
+    """The last message of the run."""
+
+    id: str | None
+    role: Literal["assistant"] = "assistant"
+    content: str
 
 
-def used(marks: Iterable[Mark]) -> list[MessageMark]:
-    """The memories that the answer cites."""
-    return [MessageMark(id=mark.id, after=mark.after) for mark in marks]
+class AnswerError(BaseModel):
+    """What ended the run early."""
+
+    code: str
+    message: str
 
 
-def changed(refs: Iterable[ChangedRef]) -> list[MessageChanged]:
-    """The changes of memory."""
-    return [MessageChanged(change=ref.change, ids=list(ref.ids), undo=ref.undo) for ref in refs]
+class ToolRun(ResponseModel):
+    """A tool call and its result; `error` is a code, null on success."""
+
+    call: str
+    name: str
+    arguments: str
+    text: str
+    error: str | None
+    duration_ms: float
+    untrusted: bool = Field(description="It came from outside: it is not the owner's own.")
+    attachments: list[MessageAttachment]
 
 
-def files(attachments: Iterable[Attachment]) -> list[MessageAttachment]:
-    """Files of a message, as JSON."""
-    return [
-        MessageAttachment(name=file.name, media_type=file.media_type, url=file.url) for file in attachments
-    ]
+class Waiting(ResponseModel):
+    """A call that waits for the owner: `POST /runs/{run}/approvals/{call}` decides."""
+
+    run: str
+    call: str
+    name: str
+    arguments: str
+    label: str
+    reason: str
+    final: bool = Field(description="Nothing of it can be taken back: it is asked about each time.")
+
+
+class ChatAnswer(ResponseModel):
+    """The whole of a run."""
+
+    conversation_id: str
+    run_id: str
+    message: AnswerMessage
+    reason: StopReason
+    error: AnswerError | None = Field(
+        description="Null unless the run failed, or was ended by a bound: then the code is the reason."
+    )
+    usage: UsageTotal | None
+    latency_ms: float = Field(description="From the start of the run to its end.")
+    tools_run: list[ToolRun]
+    recalled: list[MessageRecalled]
+    used: list[MessageMark]
+    unbacked: list[MessageClaim]
+    changed: list[MessageChanged]
+    waiting: list[Waiting]
+
+
+@dataclass(slots=True)
+class _Collected:
+    """What the events have told so far."""
+
+    run: str
+    text: str = ""
+    contents: dict[str, str] = field(default_factory=dict[str, str])
+    arguments: dict[str, str] = field(default_factory=dict[str, str])
+    tools_run: list[ToolRun] = field(default_factory=list[ToolRun])
+    recalled: Sequence[Recalled] = ()
+    used: Sequence[Mark] = ()
+    unbacked: list[ClaimUnbacked] = field(default_factory=list[ClaimUnbacked])
+    changed: list[MemoryChanged] = field(default_factory=list[MemoryChanged])
+    waiting: list[Waiting] = field(default_factory=list[Waiting])
+    usage: list[Usage] = field(default_factory=list[Usage])
+    error: AnswerError | None = None
+    done: RunDone = field(default_factory=lambda: RunDone(reason="interrupted"))
+
+    def take(self, event: Event) -> None:
+        """Add what an event tells."""
+        match event:
+            case TextDelta():
+                self.text += event.text
+            case TextSoFar():
+                self.text = event.text
+            case MessageSaved(role="assistant"):
+                self.contents[event.id], self.text = self.text, ""
+            case Usage():
+                self.usage.append(event)
+            case RunFailed():
+                self.error = AnswerError(code=event.code, message=event.message)
+            case RunDone():
+                self.done = event
+                if (why := BOUND_REACHED.get(event.reason)) is not None:
+                    self.error = AnswerError(code=event.reason, message=why)
+            case _:
+                self._take_memory_or_tool(event)
+
+    def _take_memory_or_tool(self, event: Event) -> None:
+        match event:
+            case MemoryRecalled():
+                self.recalled = event.items
+            case MemoryUsed():
+                self.used = event.marks
+            case ClaimUnbacked():
+                self.unbacked.append(event)
+            case MemoryChanged():
+                self.changed.append(event)
+            case ToolRequested() | ApprovalDecided():
+                self.arguments[event.call] = event.arguments
+            case ToolFinished():
+                self.tools_run.append(ToolRun.of(event, arguments=self.arguments.get(event.call, "{}")))
+            case ApprovalNeeded():
+                self.waiting.append(Waiting.of(event, run=self.run))
+            case _:
+                pass
+
+
+async def collected(
+    batches: AsyncGenerator[Sequence[NumberedEvent], None], *, conversation: str, run: str
+) -> ChatAnswer:
+    """The whole answer, once the run has ended: for `stream: false`."""
+    so_far, began = _Collected(run), perf_counter()
+    async for batch in batches:
+        for numbered in batch:
+            so_far.take(numbered.event)
+    last = so_far.done.message or next(reversed(so_far.contents), None)
+    return ChatAnswer.of(
+        so_far,
+        conversation_id=conversation,
+        run_id=run,
+        message=AnswerMessage(id=last, content=so_far.contents.get(last, "") if last else so_far.text),
+        reason=so_far.done.reason,
+        usage=_total(so_far.usage),
+        latency_ms=round((perf_counter() - began) * 1000, 2),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -10,12 +9,12 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
 from bethink.recall.service import RecallQuestion
-from bethink.web.deps import Caller, Served
+from bethink.web.deps import Caller, ResponseModel, Served
 
 router = APIRouter(tags=["recall"])
 
 
-class RecalledItem(BaseModel):
+class RecalledItem(ResponseModel):
     """One thing remembered. `score` is 0..1, comparable between questions."""
 
     id: str
@@ -76,7 +75,7 @@ async def recall(
     answer = await app.recall.ask(caller, question)
     warning = app.recall.warning
     return RecallAnswer(
-        items=[RecalledItem(**asdict(hit)) for hit in answer.hits],
+        items=[RecalledItem.of(hit) for hit in answer.hits],
         tokens=answer.tokens,
         left_out=answer.left_out,
         warnings=[warning] if warning else [],

@@ -1,20 +1,37 @@
-"""`/runs/{id}`: follow a run, stop it, decide about the calls that wait."""
+"""`/runs/{id}`: follow a run, stop it, decide about the calls that wait.
+
+Who began a run may follow it, since it reads for them. Other readers with a filter get its events
+filtered, once it is over.
+"""
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
+import anyio.to_thread
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field, model_validator
 
 from bethink.agent.approvals import ApprovalChoice
-from bethink.events import Place
-from bethink.web.contract import event_stream
+from bethink.agent.records import NumberedEvent
+from bethink.errors import NotAllowed
+from bethink.events import Place, ReasoningDelta, TextDelta
+from bethink.visibility.events import filter_event
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
-from bethink.web.run_events import followed
-from bethink.web.sse import EventStream
+from bethink.web.sse import EventStream, event_stream
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+
+    from bethink.app import App
+    from bethink.principal import Principal
+    from bethink.visibility.reader_filter import ReaderFilter
+
+    Follow = Callable[[Place], AsyncGenerator[list[NumberedEvent], None]]
+
 
 router = APIRouter(prefix="/runs/{run}", tags=["runs"], responses=documented(404))
 
@@ -98,3 +115,58 @@ async def decide(run: str, call: str, body: DecisionBody, app: Served, caller: C
     choice = ApprovalChoice(body.decision, body.arguments, body.always)
     goes_on = await app.runs.decide(caller, run, call=call, choice=choice)
     return Decided(run=run, goes_on=goes_on)
+
+
+_OTHERS = "This run was begun by another program, which may have read what this one must not."
+
+
+async def followed(
+    app: App, caller: Principal, run: str, *, follow: Follow, after: Place | None = None
+) -> AsyncGenerator[list[NumberedEvent], None]:
+    """The run's events behind a place, as `follow` gives them, filtered for the caller.
+
+    Raises:
+        NotAllowed: it still runs, and reads for somebody else.
+    """
+    after = after or Place(0)
+    shade = await app.visibility.reader_filters.of(caller)
+    if shade is None:
+        return follow(after)
+    record = await app.runs.stored.get(caller, run)
+    if record.state in {"waiting", "ended"}:
+        return _over(shade, follow, after)
+    if record.state == "running" and record.audience != caller.audience:
+        raise NotAllowed(_OTHERS)
+    return follow(after)
+
+
+async def _over(
+    shade: ReaderFilter, follow: Follow, after: Place
+) -> AsyncGenerator[list[NumberedEvent], None]:
+    """The events of a run that is over. A text across the place is sent whole.
+
+    Cut at a place of the reader's choice, the half of a hidden word would not be recognised.
+    """
+    events: list[NumberedEvent] = []
+    async with aclosing(follow(Place(0))) as batches:
+        async for batch in batches:
+            events += batch
+    yield [one for one in await anyio.to_thread.run_sync(_filtered, events, shade) if one.place > after]
+
+
+def _filtered(events: Iterable[NumberedEvent], shade: ReaderFilter) -> Sequence[NumberedEvent]:
+    return [NumberedEvent(one.place, filter_event(one.event, shade)) for one in _joined(events)]
+
+
+def _joined(events: Iterable[NumberedEvent]) -> list[NumberedEvent]:
+    """The events, deltas that follow one another as one."""
+    joined: list[NumberedEvent] = []
+    for one in events:
+        match one.event, joined[-1].event if joined else None:
+            case (TextDelta(text=more), TextDelta(text=text)):
+                joined[-1] = NumberedEvent(one.place, TextDelta(text=f"{text}{more}"))
+            case (ReasoningDelta(text=more), ReasoningDelta(text=text)):
+                joined[-1] = NumberedEvent(one.place, ReasoningDelta(text=f"{text}{more}"))
+            case _:
+                joined.append(one)
+    return joined

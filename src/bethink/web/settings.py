@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bethink import __version__
 from bethink.agent.commands import MODEL_HELP
-from bethink.web.deps import Caller, Served
+from bethink.web.deps import Caller, ResponseModel, Served
 
 router = APIRouter(tags=["settings"])
 
 
-class Bounds(BaseModel):
+class Bounds(ResponseModel):
     """What one run may spend at most; see the settings of the same names."""
 
     max_steps: int
@@ -25,7 +25,7 @@ class Bounds(BaseModel):
     tool_timeout_s: float
 
 
-class SettingsShown(BaseModel):
+class SettingsShown(ResponseModel):
     """The settings in force."""
 
     model: str | None = Field(description="`provider:name`; null where none is set.")
@@ -49,25 +49,14 @@ async def get_settings(app: Served, _: Caller) -> SettingsShown:
     settings, chosen = app.settings, app.given.chosen
     found = None if app.ports.llm else await chosen.probing.find()
     help_text = MODEL_HELP if found is None else f"{found.offer} {MODEL_HELP}"
-    return SettingsShown(
+    return SettingsShown.of(
+        settings,
         model=app.ports.llm.name if app.ports.llm else None,
         model_help=help_text,
         memory_agent=chosen.told(settings.vault.agent_model),
         fallbacks=settings.model_fallbacks,
-        models=list(app.models.names()),
+        models=app.models.names(),
         data_dir=str(settings.data_dir),
         version=__version__,
-        time_zone=settings.time_zone,
-        recall_limit=settings.recall_limit,
-        tools_enabled=settings.tools_enabled,
-        bounds=Bounds(
-            max_steps=settings.max_steps,
-            max_tool_calls=settings.max_tool_calls,
-            max_run_tokens=settings.max_run_tokens,
-            max_run_cost_usd=settings.max_run_cost_usd,
-            max_seconds=settings.max_run_s,
-            max_repeated_calls=settings.max_repeated_calls,
-            max_message_chars=settings.max_message_chars,
-            tool_timeout_s=settings.tool_timeout_s,
-        ),
+        bounds=Bounds.of(settings, max_seconds=settings.max_run_s),
     )

@@ -8,7 +8,7 @@ back with `Last-Event-ID` gets exactly what it missed. The stream ends with
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 import anyio
 import msgspec
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from bethink.errors import BethinkError
 from bethink.events import Event, Warned
 from bethink.telemetry import log
-from bethink.web.request_scope import VISIT
+from bethink.web.request_scope import REQUEST_SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -36,6 +36,26 @@ _log = log("web")
 
 _T = TypeVar("_T")
 _Told_contra = TypeVar("_Told_contra", contravariant=True)
+
+
+def event_stream(description: str) -> dict[str, Any]:
+    """The OpenAPI response of a stream of events."""
+    return {
+        "description": description,
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "object",
+                    "description": "One frame. `data` is an `Event` as JSON, and `[DONE]` at the end.",
+                    "properties": {
+                        "id": {"type": "string", "description": "The reader's place: `sequence.characters`."},
+                        "data": {"type": "string"},
+                    },
+                    "required": ["data"],
+                }
+            }
+        },
+    }
 
 
 class Frames(Protocol[_Told_contra]):
@@ -85,7 +105,7 @@ class EventStream(Response, Generic[_T]):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events as they come, until their end or until the reader leaves."""
-        if (visit := scope.get("state", {}).get(VISIT)) is not None:
+        if (visit := scope.get("state", {}).get(REQUEST_SCOPE)) is not None:
             visit.streams(self._frames.broken)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async with anyio.create_task_group() as tasks, aclosing(self._batches):

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from bethink.agent.policy import Decision
-from bethink.clock import to_datetime
 from bethink.errors import UnknownId
-from bethink.web.deps import Body, Caller, Cursor, Limit, Served
+from bethink.web.deps import Body, Caller, Cursor, Limit, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/tools", tags=["tools"])
 
 
-class ToolShown(BaseModel):
+class ToolShown(ResponseModel):
     """One tool. `rule` is what the owner decided about it for always, null where nothing."""
 
     name: str
@@ -41,7 +39,7 @@ class RuleBody(Body):
     rule: Decision | None
 
 
-class CallShown(BaseModel):
+class CallShown(ResponseModel):
     """One call that was made or refused, with who decided.
 
     `by` is `policy` where it ran by itself, `approve`, `edit` or `reject` where the owner decided,
@@ -49,7 +47,7 @@ class CallShown(BaseModel):
     """
 
     id: str
-    at: datetime
+    at: Timestamp
     tool: str
     call: str
     conversation: str
@@ -75,20 +73,7 @@ async def list_tools(app: Served, caller: Caller) -> ToolList:
     """The tools that the agent may be offered now, Bethink's own first."""
     tools = app.toolbox.all
     rules = await app.rules.among(caller, tools)
-    return ToolList(
-        items=[
-            ToolShown(
-                name=tool.name,
-                description=tool.description,
-                parameters=tool.parameters,
-                effect=tool.effect,
-                trust=tool.trust,
-                source=tool.source,
-                rule=rules.get(tool.name),
-            )
-            for tool in tools
-        ]
-    )
+    return ToolList(items=[ToolShown.of(tool, rule=rules.get(tool.name)) for tool in tools])
 
 
 @router.get("/calls")
@@ -104,22 +89,7 @@ async def list_calls(
     """Which tools were called, with what, who let them, and how it ended."""
     page = await app.audit.calls(caller, tool=tool, conversation=conversation, limit=limit, cursor=cursor)
     called = await app.audit.with_arguments(caller, [item.record for item in page.items])
-    items = [
-        CallShown(
-            id=one.use.id,
-            at=to_datetime(one.use.at),
-            tool=one.use.tool,
-            call=one.use.call,
-            conversation=one.use.conversation,
-            run=one.use.run,
-            by=one.use.by,
-            error=one.use.error,
-            duration_ms=one.use.duration_ms,
-            redacted=one.use.redacted,
-            arguments=one.arguments,
-        )
-        for one in called
-    ]
+    items = [CallShown.of(one.use, arguments=one.arguments) for one in called]
     return CallPage(items=items, cursor=page.cursor)
 
 

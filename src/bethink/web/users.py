@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter
@@ -10,9 +9,9 @@ from pydantic import BaseModel, Field
 
 from bethink.accounts import ADMIN, Key, User
 from bethink.accounts.rights import USUAL
-from bethink.clock import to_datetime, to_us
+from bethink.clock import to_us
 from bethink.errors import BadInput, NotAllowed
-from bethink.web.deps import PARTING, Body, Caller, Moment, Served
+from bethink.web.deps import PARTING, Body, Caller, Moment, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ router = APIRouter(tags=["users"])
 Scope = Literal["read", "write", "chat", "admin"]
 
 
-class KeyShown(BaseModel):
+class KeyShown(ResponseModel):
     """One key, without its text."""
 
     id: str
@@ -34,9 +33,9 @@ class KeyShown(BaseModel):
     hint: str = Field(description="Its last characters.")
     scopes: list[str]
     state: Literal["live", "expired", "revoked"]
-    created_at: datetime
-    expires_at: datetime | None
-    last_used_at: datetime | None = Field(description="To half a minute.")
+    created_at: Timestamp
+    expires_at: Timestamp | None
+    last_used_at: Timestamp | None = Field(description="To half a minute.")
 
 
 class KeyList(BaseModel):
@@ -59,7 +58,7 @@ class KeyBody(Body):
     expires_at: Moment = None
 
 
-class UserShown(BaseModel):
+class UserShown(ResponseModel):
     """One user. `id` is the owner of what they keep."""
 
     id: str
@@ -68,7 +67,7 @@ class UserShown(BaseModel):
     disabled: bool
     has_password: bool
     live_keys: int
-    created_at: datetime
+    created_at: Timestamp
 
 
 class UserList(BaseModel):
@@ -174,27 +173,16 @@ def _check_grown(caller: Principal, scopes: Iterable[str]) -> None:
 
 def _key(app: App, key: Key, uses: Mapping[str, int]) -> KeyShown:
     is_live = key.is_live(app.ports.clock.now_us())
-    used = uses.get(key.id)
-    return KeyShown(
-        id=key.id,
-        name=key.name,
-        hint=key.hint,
-        scopes=list(key.scopes),
-        state="revoked" if key.revoked_at is not None else "live" if is_live else "expired",
-        created_at=to_datetime(key.created_at),
-        expires_at=None if key.expires_at is None else to_datetime(key.expires_at),
-        last_used_at=None if used is None else to_datetime(used),
-    )
+    state = "revoked" if key.revoked_at is not None else "live" if is_live else "expired"
+    return KeyShown.of(key, state=state, last_used_at=uses.get(key.id))
 
 
 def _user(app: App, user: User) -> UserShown:
     now = app.ports.clock.now_us()
-    return UserShown(
-        id=user.id,
-        name=user.name,
+    return UserShown.of(
+        user,
         admin=user.is_admin,
         disabled=user.disabled_at is not None,
         has_password=user.password is not None,
         live_keys=sum(key.is_live(now) for key in app.accounts.register.last_known.keys_of(user.id)),
-        created_at=to_datetime(user.created_at),
     )

@@ -9,18 +9,20 @@ users the settings name more, and an address without a name, which no DNS can gi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from bethink.accounts.addresses import is_address, is_loopback
-from bethink.errors import BethinkError, NotAllowed
+from bethink.errors import BadInput, BethinkError, NotAllowed, TooLarge
+from bethink.json_bounds import JsonBounds
 from bethink.web.problems import of_error
-from bethink.web.request_scope import Visit
-from bethink.web.security import cors
-from bethink.web.security.bounds import body_bounds, check_head
+from bethink.web.request_scope import RequestScope
 from bethink.web.security.credentials import FOREIGN, credential_of, keep_own_cookies
 
 if TYPE_CHECKING:
@@ -31,6 +33,35 @@ if TYPE_CHECKING:
 
     from bethink.app import App
 
+
+MAX_BODY_BYTES: Final = 12 * 1024 * 1024
+"""Room for the longest message in JSON's escapes; files travel otherwise."""
+MAX_VALUES: Final = 20_000
+"""Objects, lists and their items in one body: 0.3 s of work if every one of them is wrong."""
+MAX_TURN_VALUES: Final = 100_000
+"""Of a client that sends its whole history each time: 5,000 messages with their parts and calls."""
+STRANGER_BYTES: Final = 16 * 1024
+"""From somebody who has shown no key that opens anything: room to sign in, and no more."""
+_USUAL_BYTES: Final = 1024 * 1024
+_DIAL_BYTES: Final = 16 * 1024 * 1024
+"""What DIAL Core itself takes of a request (`Proxy`)."""
+_FORM_BYTES: Final = 64 * 1024
+"""What a form takes beside its file."""
+
+MAX_ADDRESS_BYTES: Final = 32 * 1024
+_MAX_PARAMETERS: Final = 500
+_MAX_HEADERS: Final = 200
+_MAX_MEDIA_TYPE_BYTES: Final = 1_000
+"""Its parameters are taken apart in time that grows with the square of its length."""
+
+_SIGNING_IN: Final = re.compile(r"/(?:session|users|keys)(?:/.*)?")
+_TEXTS: Final = re.compile(r"/conversations/[^/]+/chat|/v1/.*|/mcp|/vault(?:/.*)?")
+"""What takes a whole text of its owner's."""
+_TURNS: Final = re.compile(r"/v1/.*|/openai/.*")
+_UNBOUNDED: Final = frozenset({"/memories/import", "/import"})
+"""The routes that read a file as it comes, and count it by a setting."""
+_FILES: Final = re.compile(r"/conversations/[^/]+/files")
+"""The route that takes files, as large as a setting says."""
 DIAL_PATHS = ("/openai/deployments/", "/openai/v1/")
 
 _FORWARDED = ("forwarded", "x-forwarded-", "x-real-ip")
@@ -48,6 +79,13 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+
+
+_CORS_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
+_CORS_HEADERS = "authorization, *"
+"""Clients add headers of their own: the star stands for all but the first where there are no credentials."""
+_CORS_EXPOSED = "*"
+_CORS_KEPT_S = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +117,7 @@ class Guard:
             keep_own_cookies(scope)
             if (origin := await _admitted(scope)) is not None:
                 scope.setdefault("state", {})[FOREIGN] = True
-                given.update(cors.headers(origin))
+                given.update(_cors_headers(origin))
             is_dial = _dial_hosts(scope) is not None
             bounds = body_bounds(
                 scope, is_dial=is_dial, is_stranger=not is_dial and await _is_stranger(scope)
@@ -89,26 +127,26 @@ class Guard:
             await of_error(error)(scope, receive, send_safely)
             return
         if origin is not None and scope["method"] == "OPTIONS":
-            await cors.preflight()(scope, receive, send_safely)
+            await _preflight()(scope, receive, send_safely)
             return
-        await Visit().run(self.app, scope, bounds.counting(receive), send_safely)
+        await RequestScope().run(self.app, scope, bounds.counting(receive), send_safely)
 
 
 @dataclass(frozen=True, slots=True)
-class _House:
-    """What of this Bethink decides who may speak to it."""
+class _OwnNames:
+    """The names and pages that this Bethink answers to."""
 
     has_users: bool = False
     public_urls: Sequence[str] = ()
     cors_origins: Sequence[str] = ()
 
 
-async def _house(scope: Scope) -> _House:
+async def _own_names(scope: Scope) -> _OwnNames:
     app: App | None = scope.get("state", {}).get("app")
     if app is None:
-        return _House()
+        return _OwnNames()
     has_users, settings = await app.accounts.needs_key(), app.settings
-    return _House(has_users, settings.public_urls if has_users else (), settings.cors_origins)
+    return _OwnNames(has_users, settings.public_urls if has_users else (), settings.cors_origins)
 
 
 async def _admitted(scope: Scope) -> str | None:
@@ -118,7 +156,7 @@ async def _admitted(scope: Scope) -> str | None:
         # Core sends its clients' headers along; its key says who asks, which no page can send.
         _check_dial_host(headers, hosts)
         return None
-    return _checked(headers, scope["scheme"], await _house(scope))
+    return _checked(headers, scope["scheme"], await _own_names(scope))
 
 
 async def _is_stranger(scope: Scope) -> bool:
@@ -132,22 +170,22 @@ async def _is_stranger(scope: Scope) -> bool:
         return True
 
 
-def _checked(headers: Headers, scheme: str, house: _House) -> str | None:
+def _checked(headers: Headers, scheme: str, ours: _OwnNames) -> str | None:
     """The origin of another site's page that may send this; None for our own, and for programs.
 
     Raises:
         NotAllowed: the request may not come from there, or not by that name.
     """
     forwarded = next((name for name in headers if name.startswith(_FORWARDED)), None)
-    if forwarded is not None and not house.has_users:
+    if forwarded is not None and not ours.has_users:
         message = (
             f"The request was forwarded by a proxy ({forwarded}). This Bethink has no users, so it "
             "answers only requests of this machine itself."
         )
         raise NotAllowed(message)
-    host = _checked_host(headers, house)
-    named = {url for url in house.public_urls if urlsplit(url).netloc == host.lower()}
-    return _foreign(headers, named or {f"{scheme}://{host}".lower()}, house)
+    host = _checked_host(headers, ours)
+    named = {url for url in ours.public_urls if urlsplit(url).netloc == host.lower()}
+    return _foreign(headers, named or {f"{scheme}://{host}".lower()}, ours)
 
 
 def _dial_hosts(scope: Scope) -> Sequence[str] | None:
@@ -169,12 +207,12 @@ def _check_dial_host(headers: Headers, allowed: Sequence[str]) -> None:
     raise NotAllowed(message)
 
 
-def _checked_host(headers: Headers, house: _House) -> str:
+def _checked_host(headers: Headers, ours: _OwnNames) -> str:
     hosts = headers.getlist("host")
-    if len(hosts) == 1 and _is_ours(hosts[0], house):
+    if len(hosts) == 1 and _is_ours(hosts[0], ours):
         return hosts[0]
     told = f"The Host header is {', '.join(hosts) or 'missing'}"
-    if house.has_users:
+    if ours.has_users:
         raise NotAllowed(f"{told}: this Bethink does not know that name. BETHINK_PUBLIC_URLS lists its own.")
     message = (
         f"{told}: this Bethink has no users, so it answers only to this machine's own names, such as "
@@ -183,15 +221,15 @@ def _checked_host(headers: Headers, house: _House) -> str:
     raise NotAllowed(message)
 
 
-def _is_ours(host: str, house: _House) -> bool:
+def _is_ours(host: str, ours: _OwnNames) -> bool:
     name = _name(host)
     if is_loopback(name):
         return True
-    is_named = any(urlsplit(url).netloc == host.lower() for url in house.public_urls)
-    return house.has_users and (is_named or is_address(name))
+    is_named = any(urlsplit(url).netloc == host.lower() for url in ours.public_urls)
+    return ours.has_users and (is_named or is_address(name))
 
 
-def _foreign(headers: Headers, own: AbstractSet[str], house: _House) -> str | None:
+def _foreign(headers: Headers, own: AbstractSet[str], ours: _OwnNames) -> str | None:
     """The origin of another site's page, if it is one that may send requests.
 
     Raises:
@@ -201,10 +239,10 @@ def _foreign(headers: Headers, own: AbstractSet[str], house: _House) -> str | No
     for origin in headers.getlist("origin"):
         if origin.lower() in own:
             continue
-        if origin.lower() not in house.cors_origins:
+        if origin.lower() not in ours.cors_origins:
             message = f"The page {origin} is not Bethink's own: it may not send requests here."
             raise NotAllowed(message)
-        if not house.has_users:
+        if not ours.has_users:
             message = (
                 f"The page {origin} may send requests once there is a user with a key: `bethink users add`."
             )
@@ -229,3 +267,112 @@ def _name(host: str) -> str:
         return ""
     is_plain = not (parts.path or parts.query or parts.fragment or "@" in host)
     return (parts.hostname or "") if is_plain else ""
+
+
+def _cors_headers(origin: str) -> dict[str, str]:
+    """What every answer to the origin carries."""
+    return {
+        "access-control-allow-origin": origin,
+        "access-control-expose-headers": _CORS_EXPOSED,
+        "vary": "Origin",
+    }
+
+
+def _preflight() -> Response:
+    """The answer to a browser that asks first."""
+    allowed = {
+        "access-control-allow-methods": _CORS_METHODS,
+        "access-control-allow-headers": _CORS_HEADERS,
+        "access-control-max-age": str(_CORS_KEPT_S),
+    }
+    return Response(status_code=204, headers=allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyBounds:
+    """The longest body in bytes, None where its route counts; the most values of JSON, None for a file."""
+
+    size: int | None
+    values: int | None = MAX_VALUES
+
+    def check_length(self, scope: Scope) -> None:
+        """Refuse a body that is said to be too long.
+
+        Raises:
+            TooLarge: it is.
+        """
+        length = Headers(scope=scope).get("content-length", "0")
+        # More digits than any length has are not read: their time grows with their square.
+        if self.size is not None and length.isdecimal() and (len(length) > 18 or int(length) > self.size):  # noqa: PLR2004 - digits of 2**63
+            raise _too_large(self.size)
+
+    def counting(self, receive: Receive) -> Receive:
+        """The body as it comes, up to these bounds, which its length header may hide."""
+        if self.size is None:
+            return receive
+        counted = None if self.values is None else JsonBounds(self.values)
+        return _Counted(receive, self.size, counted)
+
+
+def body_bounds(scope: Scope, *, is_dial: bool, is_stranger: bool) -> BodyBounds:
+    """What the body of this request may be."""
+    path: str = scope["path"]
+    if is_dial:
+        return BodyBounds(_DIAL_BYTES, MAX_TURN_VALUES)
+    if is_stranger or _SIGNING_IN.fullmatch(path):
+        return BodyBounds(STRANGER_BYTES)
+    if path in _UNBOUNDED:
+        return BodyBounds(None)
+    if _FILES.fullmatch(path) and "app" in scope.get("state", {}):
+        return BodyBounds(scope["state"]["app"].settings.max_file_bytes + _FORM_BYTES, values=None)
+    size = MAX_BODY_BYTES if _TEXTS.fullmatch(path) else _USUAL_BYTES
+    return BodyBounds(size, MAX_TURN_VALUES if _TURNS.fullmatch(path) else MAX_VALUES)
+
+
+def check_head(scope: Scope) -> None:
+    """Refuse an address or headers that no person and no program sends.
+
+    Raises:
+        TooLarge: the address, or its headers, are too long or too many.
+        BadInput: the media type of the body is none.
+    """
+    query: bytes = scope.get("query_string", b"")
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    if len(path) + len(query) > MAX_ADDRESS_BYTES or query.count(b"&") >= _MAX_PARAMETERS:
+        message = (
+            f"The address is too long: at most {MAX_ADDRESS_BYTES // 1024} KB, {_MAX_PARAMETERS} parameters."
+        )
+        raise TooLarge(message)
+    if len(scope["headers"]) > _MAX_HEADERS:
+        raise TooLarge(f"The request has more than {_MAX_HEADERS} headers.")
+    if len(Headers(scope=scope).get("content-type", "")) > _MAX_MEDIA_TYPE_BYTES:
+        message = "The header Content-Type is too long to be one."
+        raise BadInput(message)
+
+
+@dataclass(slots=True)
+class _Counted:
+    receive: Receive
+    size: int
+    json: JsonBounds | None
+    taken: int = 0
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        body = message.get("body", b"")
+        self.taken += len(body)
+        # The framework turns any other exception of a body into a 400.
+        if self.taken > self.size:
+            error = _too_large(self.size)
+            raise HTTPException(error.status, error.message)
+        if self.json is not None:
+            try:
+                self.json.feed(body)
+            except BadInput as error:
+                raise HTTPException(error.status, error.message) from error
+        return message
+
+
+def _too_large(limit: int) -> TooLarge:
+    shown = f"{limit // 1024 // 1024} MB" if limit >= _USUAL_BYTES else f"{limit // 1024} KB"
+    return TooLarge(f"The request's body is larger than {shown}. Send less, or in parts.")

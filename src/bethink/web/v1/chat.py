@@ -17,14 +17,13 @@ from bethink.errors import BadInput
 from bethink.llm import Options
 from bethink.web.deps import Caller, Served
 from bethink.web.sse import EventStream
-from bethink.web.v1.dispatch import ACTIVITY, Talk
+from bethink.web.v1.dispatch import Dispatch, failed
 from bethink.web.v1.errors import ERRORS
-from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
-from bethink.web.v1.json_limits import sound
+from bethink.web.v1.frames import ChatFrames, Telling, collected, completion_of
 from bethink.web.v1.request import (
     MAX_MESSAGES,
-    Asked,
     ChatMessage,
+    ChatRequest,
     Effort,
     Format,
     Loose,
@@ -36,6 +35,7 @@ from bethink.web.v1.request import (
     Tokens,
     asked_of,
     client_tools,
+    sound,
     system_of,
 )
 
@@ -76,16 +76,15 @@ async def create_chat_completion(body: Completion, request: Request, app: Served
     if body.n not in (None, 1):
         message = "n: one answer is given to a message; ask again for another."
         raise BadInput(message)
-    talk = Talk(app, caller, request, await request.body())
-    asked = _asked(body, talk)
-    begun = await talk.begin(asked, conversation=talk.conversation(body.metadata))
-    reply = Reply(
-        id=f"chatcmpl-{begun.run}",
-        model=body.model,
-        page=talk.page(begun.conversation),
-        functions=frozenset(tool.name for tool in asked.wishes.client_tools),
+    dispatch = Dispatch(app, caller, request, await request.body())
+    asked = request_of(body, dispatch)
+    begun = await dispatch.begin(asked, conversation=dispatch.conversation(body.metadata))
+    reply = dispatch.reply(
+        f"chatcmpl-{begun.run}",
+        body.model,
+        begun.conversation,
+        tools=asked.wishes.client_tools,
         usage=body.stream_options is not None and body.stream_options.include_usage,
-        activity=request.headers.get(ACTIVITY, "").lower() == "reasoning",
     )
     batches = app.runs.follow(caller, begun.run)
     if body.stream:
@@ -93,19 +92,18 @@ async def create_chat_completion(body: Completion, request: Request, app: Served
     telling = Telling(reply)
     text, reasoning = await collected(batches, telling)
     if (failure := telling.failure or telling.stopped) is not None:
-        # The message is kept: a client that sends it again by itself would say it twice.
-        return JSONResponse(failure, telling.failed_with, {**begun.headers, "x-should-retry": "false"})
+        return failed(failure, telling.failed_with, begun)
     return JSONResponse(completion_of(telling, text, reasoning), headers=begun.headers)
 
 
-def _asked(body: Completion, talk: Talk) -> Asked:
+def request_of(body: Completion, dispatch: Dispatch) -> ChatRequest:
     """The request, read.
 
     Raises:
         BadInput: it ends in no message of the owner's and no results, or chooses among tools as nobody can.
         UnknownId: the model is not offered.
     """
-    wishes = talk.wishes(body.model, body.metadata, system_of(body.messages))
+    wishes = dispatch.wishes(body.model, body.metadata, system_of(body.messages))
     wishes = msgspec.structs.replace(
         with_tool_choice(wishes, client_tools(body.tools), body.tool_choice),
         response_format=_format(body.response_format),

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from fastapi.responses import JSONResponse
 
-from bethink.agent.history_match import ClientMessage, HistoryMatch, said_by
+from bethink.agent.history_match import HistoryMatch, said_by
 from bethink.agent.run_options import NO_RESOURCES, BranchPoint, RunOptions
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, UnknownId
-from bethink.web.v1.request import USUAL, Asked, Metadata, switch
+from bethink.web.v1.frames import Reply
+from bethink.web.v1.request import USUAL, ChatRequest, Metadata, switch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fastapi import Request
 
     from bethink.app import App
+    from bethink.llm import ToolSchema
     from bethink.principal import Principal
 
 CONVERSATION: Final = "x-bethink-conversation"
 RUN: Final = "x-bethink-run"
 MEMORY: Final = "x-bethink-memory"
 TOOLS: Final = "x-bethink-tools"
-ACTIVITY: Final = "x-bethink-activity"
+_ACTIVITY: Final = "x-bethink-activity"
 _KEY: Final = "idempotency-key"
 _MAX_KEY_CHARS: Final = 255
 
@@ -43,7 +48,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Dispatch:
     """One request of a client, on its way."""
 
     app: App
@@ -51,7 +56,7 @@ class Talk:
     request: Request
     body: bytes
 
-    async def begin(self, asked: Asked, *, conversation: str | BranchPoint | None) -> Begun:
+    async def begin(self, asked: ChatRequest, *, conversation: str | BranchPoint | None) -> Begun:
         """The run that answers; the one that does already, where the request is a repeated one.
 
         Raises:
@@ -75,14 +80,13 @@ class Talk:
             await threads.fulfil(self.caller, key, conversation=begun.conversation, run=begun.run)
         return begun
 
-    async def _begin(self, threads: HistoryMatch, asked: Asked, at: str | BranchPoint | None) -> Begun:
+    async def _begin(self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None) -> Begun:
         app, caller, wishes = self.app, self.caller, asked.wishes
         conversation = at.conversation if isinstance(at, BranchPoint) else at
         if conversation is not None:
             await self._check_kind(conversation, wishes)
-        app.runs.loops.of(
-            wishes, NO_RESOURCES
-        )  # What is wrong with the wishes is told before anything is made.
+        # Faults of the request are found before anything is made.
+        app.runs.loops.of(wishes, NO_RESOURCES)
         if asked.results:
             calls = {result.call for result in asked.results}
             temporary = not wishes.memory
@@ -163,7 +167,26 @@ class Talk:
         """Where a person finds the conversation."""
         return f"{str(self.request.base_url).rstrip('/')}/conversations/{conversation}"
 
+    def reply(
+        self,
+        id: str,
+        model: str,
+        conversation: str,
+        *,
+        tools: Sequence[ToolSchema] = (),
+        usage: bool = False,
+    ) -> Reply:
+        """What the answer says of itself; `tools` are those that the client runs."""
+        return Reply(
+            id=id,
+            model=model,
+            page=self.page(conversation),
+            functions=frozenset(tool.name for tool in tools),
+            usage=usage,
+            activity=self.request.headers.get(_ACTIVITY, "").lower() == "reasoning",
+        )
 
-def told(history: list[tuple[str, str]]) -> list[ClientMessage]:
-    """A history of roles and texts."""
-    return [ClientMessage(role, text) for role, text in history]
+
+def failed(body: dict[str, Any], status: int, begun: Begun) -> JSONResponse:
+    """An answer that failed; the message is kept, so a client must not send it again by itself."""
+    return JSONResponse(body, status, {**begun.headers, "x-should-retry": "false"})

@@ -1,4 +1,4 @@
-"""A run's events as chunks of a chat completion, and as a whole one. `chat` sends them.
+"""A run's events as chunks of a chat completion, and as a whole one. `chat` and `conversations` send them.
 
 What every chunk has in common is encoded once, so that a token costs the
 encoding of its text. The text is the model's alone: of Bethink's own tools
@@ -29,7 +29,6 @@ from bethink.events import (
     ToolRequested,
     Usage,
 )
-from bethink.web.openai_frames import STOPPED
 from bethink.web.v1.errors import error_body
 
 if TYPE_CHECKING:
@@ -51,6 +50,14 @@ _FINISHES: Final[dict[str, str]] = {
     "client_tools": "tool_calls",
 }
 """OpenAI's words for the ends of runs; any other is its `stop`."""
+
+
+_STOPPED_EARLY: Final = {
+    "cancelled": "The answer was stopped before its end; what was said by then is in its conversation.",
+    "interrupted": "The answer broke off, as Bethink ended; what was said by then is in its conversation.",
+}
+"""Ends for which OpenAI has no word; its `stop` would say that the answer is whole."""
+_PROFILE: Final = "openai"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +126,7 @@ class Telling:
                     return "", f"{event.label}\n"
             case ApprovalNeeded():
                 self._end_part()
-                notice = f"{NOTICE}{event.label}: this waits for your approval, at {self.reply.page}"
-                return self.said(notice), ""
+                return self.said(self._notice(event)), ""
             case ToolFinished():
                 self._open.pop(event.call, None)
                 self._files += event.attachments
@@ -141,8 +147,14 @@ class Telling:
         """Where the files are that tools made: last, so that a client's history begins with what was said."""
         files, self._files = self._files, []
         self._end_part()
+        return self.said("\n".join(map(self._place, files)))
+
+    def _notice(self, event: ApprovalNeeded) -> str:
+        return f"{NOTICE}{event.label}: this waits for your approval, at {self.reply.page}"
+
+    def _place(self, file: Attachment) -> str:
         origin = self.reply.page.partition("/conversations/")[0]
-        return self.said("\n".join(f"{FILE_NOTICE}{file.name}: {origin}{file.url}" for file in files))
+        return f"{FILE_NOTICE}{file.name}: {origin}{file.url}"
 
     def begin_part(self, *, is_first: bool) -> None:
         """The part that is being told begins anew."""
@@ -183,7 +195,7 @@ class Telling:
     @property
     def stopped(self) -> dict[str, Any] | None:
         """That it was stopped before its end: chat completions have no word for it but an error."""
-        said = STOPPED.get(self.reason)
+        said = _STOPPED_EARLY.get(self.reason)
         return None if said is None else error_body(_STOPPED, self.reason, f"{said} {self.reply.page}")
 
     @property
@@ -195,8 +207,8 @@ class Telling:
 class ChatFrames:
     """The chunks of one answer."""
 
-    def __init__(self, reply: Reply) -> None:
-        self._telling = Telling(reply)
+    def __init__(self, reply: Reply, telling: Telling | None = None) -> None:
+        self._telling = telling or Telling(reply)
         self._reply = reply
         self._head = b""
         self._content = b""
@@ -212,7 +224,7 @@ class ChatFrames:
     def _frame(self, event: Event) -> bytes:
         text, reasoning = self._telling.take(event)
         if text:
-            said = self._content + msgspec.json.encode(text) + b'},"finish_reason":null}]}\n\n'
+            said = self._said(text)
             return said + self._end() if isinstance(event, RunDone) else said
         if reasoning:
             return self._chunk({"reasoning_content": reasoning})
@@ -226,12 +238,15 @@ class ChatFrames:
             case _:
                 return b""
 
-    def _begin(self) -> bytes:
+    def _said(self, text: str) -> bytes:
+        return self._content + msgspec.json.encode(text) + b'},"finish_reason":null}]}\n\n'
+
+    def _begin(self, model: str | None = None) -> bytes:
         same = {
             "id": self._reply.id,
             "object": "chat.completion.chunk",
             "created": self._telling.created,
-            "model": self._reply.model,
+            "model": model or self._reply.model,
         }
         self._head = b"data: " + msgspec.json.encode(same)[:-1]
         self._content = self._head + b',"choices":[{"index":0,"delta":{"content":'
@@ -256,6 +271,68 @@ class ChatFrames:
     def _chunk(self, delta: dict[str, Any], **ending: str) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": None, **ending}
         return self._head + b',"choices":[' + msgspec.json.encode(choice) + b"]}\n\n"
+
+
+class _PlainTelling(Telling):
+    """As spec 001's clients are told, who know of text alone: with addresses of this API."""
+
+    def _notice(self, event: ApprovalNeeded) -> str:
+        where = f"POST /runs/{self.reply.id}/approvals/{event.call}"
+        return f"{event.label}: this waits for your approval, in Bethink or by {where}."
+
+    def _place(self, file: Attachment) -> str:
+        return f"{file.name}: GET {file.url}"
+
+
+class OpenAiFrames(ChatFrames):
+    """Spec 001's frames of one answer: the conversation's id, then chunks with text alone.
+
+    Sent by `POST /conversations/{id}/chat` to clients that accept
+    `text/event-stream; profile=openai`. Sources: spec 001, "Data Flow", and its companion api.md.
+    """
+
+    def __init__(self, conversation: str, run: str) -> None:
+        reply = Reply(id=run, model="bethink", page="")
+        super().__init__(reply, _PlainTelling(reply))
+        self._first = _data({"conversation_id": conversation})
+
+    def broken(self, error: BethinkError) -> bytes:
+        """An error, as OpenAI tells one inside of a stream."""
+        return _error(error.code, error.message)
+
+    def _frame(self, event: Event) -> bytes:
+        text, _ = self._telling.take(event)
+        said = self._said(text) if text else b""
+        if text and isinstance(event, RunDone):
+            # A run that waited goes on behind its first end.
+            self._telling.begin_part(is_first=False)
+        match event:
+            case RunStarted():
+                return self._first + self._begin(event.model)
+            case RunFailed():
+                return _error(event.code, event.message)
+            case RunDone(reason="cancelled" | "interrupted" as reason):
+                return said + _error(reason, _STOPPED_EARLY[reason])
+            case RunDone():
+                return said + self._chunk({}, finish_reason=self._telling.finish)
+            case _:
+                return said
+
+
+def asks_for_profile(accept: str | None) -> bool:
+    """Whether an Accept header asks for these frames (RFC 9110, 12.5.1: parameters behind a semicolon)."""
+    for media_type in (accept or "").lower().split(","):
+        name, *parameters = (part.strip() for part in media_type.split(";"))
+        given = (parameter.partition("=") for parameter in parameters)
+        if name == "text/event-stream" and any(
+            key.strip() == "profile" and value.strip().strip('"') == _PROFILE for key, _, value in given
+        ):
+            return True
+    return False
+
+
+def _error(code: str, message: str) -> bytes:
+    return _data({"error": {"message": message, "type": "server_error", "code": code}})
 
 
 async def collected(

@@ -15,8 +15,7 @@ from bethink.errors import BadInput, UnknownId
 from bethink.messages import tokens_in
 from bethink.web.deps import Caller, Served
 from bethink.web.v1.errors import ERRORS
-from bethink.web.v1.json_limits import sound
-from bethink.web.v1.request import USUAL, Loose
+from bethink.web.v1.request import USUAL, Loose, sound
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 

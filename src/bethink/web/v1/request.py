@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 from urllib.parse import unquote_to_bytes
 
+from fastapi import Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bethink.agent.history_match import ClientMessage
@@ -19,7 +21,71 @@ from bethink.messages import ToolMessage
 from bethink.tool import NewFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+_MAX_DEPTH: Final = 64
+_MAX_INTEGER: Final = 2**63
+
+
+async def sound(request: Request) -> None:
+    """Refuse a body that cannot be kept; one that is not JSON is left to what reads it.
+
+    Raises:
+        BadInput: half a character, a number that is too large or none, or too deep.
+    """
+    try:
+        given: object = await request.json()
+    except (ValueError, RecursionError):
+        return
+    check_sound(given)
+
+
+def check_sound(given: object) -> None:
+    """As `sound`, of a value.
+
+    Raises:
+        BadInput: it is not sound.
+    """
+    level: list[object] = [given]
+    for _ in range(_MAX_DEPTH):
+        if not level:
+            return
+        level = [inner for value in level for inner in _within(value)]
+    if level:
+        message = f"The request is nested deeper than {_MAX_DEPTH} levels."
+        raise BadInput(message)
+
+
+def _within(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            pairs = cast("dict[str, Any]", value)
+            return (*pairs.keys(), *pairs.values())
+        case list():
+            return cast("list[Any]", value)
+        case str():
+            _check_text(value)
+        case int():
+            if not -_MAX_INTEGER <= value < _MAX_INTEGER:
+                message = "A number of the request has more than 64 bits."
+                raise BadInput(message)
+        case float():
+            if not math.isfinite(value):
+                message = "A number of the request is no number, or is infinite."
+                raise BadInput(message)
+        case _:
+            pass
+    return ()
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = f"A text of the request has half a character (a lone surrogate) at {error.start}."
+        raise BadInput(message) from error
+
 
 USUAL: Final = "bethink"
 """The name under which the usual model is listed: its other name is the settings'."""
@@ -71,7 +137,7 @@ class Metadata(Loose):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChatRequest:
     """A request, read.
 
     `history` is what stands before the new message, or before the new results
@@ -86,7 +152,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class MessageContent:
     """A message's content: its text, and what came beside it."""
 
     text: str
@@ -100,14 +166,14 @@ class Format(Loose):
     json_schema: dict[str, Any] | None = None
 
 
-def content_of(given: str | Sequence[Part] | None) -> Content:
+def content_of(given: str | Sequence[Part] | None) -> MessageContent:
     """Text of all parts, and their files; an image elsewhere is named by its address, and not fetched.
 
     Raises:
         BadInput: a part is of no known kind, or its data cannot be read.
     """
     if given is None or isinstance(given, str):
-        return Content(given or "")
+        return MessageContent(given or "")
     texts: list[str] = []
     files: list[NewFile] = []
     for part in given:
@@ -121,7 +187,7 @@ def content_of(given: str | Sequence[Part] | None) -> Content:
             case _:
                 message = f"A part of the content has the type {part.type[:60]!r}, which is not known."
                 raise BadInput(message)
-    return Content("\n".join(texts), files)
+    return MessageContent("\n".join(texts), files)
 
 
 def schema_of(function: Function) -> ToolSchema:
@@ -241,7 +307,7 @@ def system_of(messages: Sequence[ChatMessage], more: str = "") -> str:
     return "\n\n".join(part for part in told if part.strip())
 
 
-def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> Asked:
+def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
     """A history, taken apart: what is new stands at its end.
 
     Raises:
@@ -256,14 +322,14 @@ def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> Asked:
     match last:
         case "user":
             contents = [content_of(one.content) for one in messages[end:]]
-            return Asked(
+            return ChatRequest(
                 wishes,
                 history,
                 said="\n\n".join(one.text for one in contents if one.text) or _unsaid(contents[-1].files),
                 files=[file for one in contents for file in one.files],
             )
         case "tool":
-            return Asked(wishes, history, results=[_result(one) for one in messages[end:]])
+            return ChatRequest(wishes, history, results=[_result(one) for one in messages[end:]])
         case _:
             message = "messages: the last one must be the user's, or a tool's result."
             raise BadInput(message)

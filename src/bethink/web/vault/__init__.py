@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from bethink.web.vault import ask, changes, check, filters, history, pages, search
+from bethink.web.vault import check, filters, pages, search
 
 router = APIRouter()
-for part in (ask, check, filters, pages, history, search, changes):
-    router.include_router(part.router)
+for part in (check, filters, pages, search):
+    router.routes += part.router.routes

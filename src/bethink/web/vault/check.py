@@ -11,15 +11,14 @@ from bethink.errors import BadInput, NoSuchPage, NotAllowed, TooLarge
 from bethink.principal import OWN_EYES
 from bethink.vault.checks.check import Kind
 from bethink.vault.checks.repair_plan import Choice, Way
-from bethink.web.deps import Body, Caller, Served
+from bethink.web.deps import Body, Caller, ResponseModel, Served
 from bethink.web.problems import documented
-from bethink.web.vault.shapes import MAX_PATH, PathField, VaultChange, change_of
+from bethink.web.vault.pages import MAX_PATH, PathField, VaultChange, change_of
 
 if TYPE_CHECKING:
     from bethink.app import App
     from bethink.mirror.service import Problem
     from bethink.principal import Principal
-    from bethink.vault.checks.check import Finding
 
 router = APIRouter(prefix="/vault/check", tags=["vault"])
 
@@ -50,7 +49,7 @@ class RepairBody(ChoiceBody):
     id: Annotated[str, Field(max_length=100, description="That of the plan that was shown.")]
 
 
-class VaultChoice(BaseModel):
+class VaultChoice(ResponseModel):
     """A way to mend something; `said` tells which, `is_sure` that it leaves no doubt."""
 
     way: Way
@@ -61,7 +60,7 @@ class VaultChoice(BaseModel):
     is_sure: bool
 
 
-class VaultFinding(BaseModel):
+class VaultFinding(ResponseModel):
     """Something that is wrong: in which line (from 1; 0 for the whole page), and names that may be meant.
 
     What mends several findings at once is offered with the first of them.
@@ -81,7 +80,7 @@ class VaultReport(BaseModel):
     findings: list[VaultFinding]
 
 
-class VaultStep(BaseModel):
+class VaultStep(ResponseModel):
     """What would become of a page, in words and as a diff."""
 
     said: str
@@ -112,7 +111,7 @@ async def check_vault(app: Served, caller: Caller) -> VaultReport:
     report = await app.vault_tools.checking.check(caller.owner)
     lines = await app.mirror.report(caller.owner)
     waiting = [await _waiting(app, caller.owner, one) for one in lines.problems]
-    return VaultReport(findings=[*map(_finding, report.findings), *waiting])
+    return VaultReport(findings=[*map(VaultFinding.of, report.findings), *waiting])
 
 
 @router.post("/plan", responses=documented(400, 403, 404, 409))
@@ -120,8 +119,7 @@ async def plan_repair(body: ChoiceBody, app: Served, caller: Caller) -> VaultPla
     """Show what a choice would do; nothing changes."""
     _must_be_owner(caller)
     plan = await app.vault_tools.checking.mending.plan(caller.owner, body.choice)
-    steps = [VaultStep(said=one.said, path=one.path, diff=one.diff) for one in plan.shown]
-    return VaultPlan(id=plan.id, steps=steps)
+    return VaultPlan(id=plan.id, steps=[VaultStep.of(step) for step in plan.shown])
 
 
 @router.post("/repair", responses=documented(400, 403, 404, 409))
@@ -142,23 +140,6 @@ async def _waiting(app: App, owner: str, problem: Problem) -> VaultFinding:
     line = text.count("\n", 0, at) + 1 if at >= 0 else 0
     return VaultFinding(
         kind="memory_line", path=problem.path, line=line, said=problem.why, near=[], choices=[]
-    )
-
-
-def _finding(one: Finding) -> VaultFinding:
-    choices = [
-        VaultChoice(
-            way=choice.way,
-            path=choice.path,
-            target=choice.target,
-            to=choice.to,
-            said=choice.said,
-            is_sure=choice.is_sure,
-        )
-        for choice in one.choices
-    ]
-    return VaultFinding(
-        kind=one.kind, path=one.path, line=one.line, said=one.said, near=list(one.near), choices=choices
     )
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from bethink.vault.filters.rules import Rule, must_be_owner
-from bethink.web.deps import Body, Caller, Served
+from bethink.web.deps import Body, Caller, ResponseModel, Served
 from bethink.web.problems import documented
 
 router = APIRouter(prefix="/vault/filters", tags=["vault"])
@@ -38,7 +38,7 @@ class VaultFilterBody(Body):
     note: Annotated[str, Field(max_length=2000)] = ""
 
 
-class VaultFilter(BaseModel):
+class VaultFilter(ResponseModel):
     """A filter."""
 
     id: str
@@ -65,7 +65,7 @@ class VaultFilterTest(Body):
     audience: Audience
 
 
-class VaultMark(BaseModel):
+class VaultMark(ResponseModel):
     """A part of the page, in characters of its own text, and what is shown in its place."""
 
     start: int
@@ -75,7 +75,7 @@ class VaultMark(BaseModel):
     rule: str = Field(description="The filter's id; empty for a link to a hidden page.")
 
 
-class VaultSeen(BaseModel):
+class VaultSeen(ResponseModel):
     """A page as an audience sees it."""
 
     is_hidden: bool
@@ -87,14 +87,14 @@ class VaultSeen(BaseModel):
 async def get_vault_filters(app: Served, caller: Caller) -> VaultFilters:
     """What is hidden, and from whom."""
     rules = await app.visibility.filters.list(caller)
-    return VaultFilters(items=[_filter(rule) for rule in rules])
+    return VaultFilters(items=[VaultFilter.of(rule) for rule in rules])
 
 
 @router.post("", status_code=201, responses=documented(403))
 async def add_vault_filter(body: VaultFilterBody, app: Served, caller: Caller) -> VaultFilter:
     """Hide something; it holds when this answers."""
     rule = Rule(**body.model_dump(exclude={"audiences"}), audiences=tuple(body.audiences))
-    return _filter(await app.visibility.filters.add(caller, rule))
+    return VaultFilter.of(await app.visibility.filters.add(caller, rule))
 
 
 @router.delete("", responses=documented(403))
@@ -102,7 +102,7 @@ async def reset_vault_filters(app: Served, caller: Caller) -> VaultFilters:
     """Remove all filters; the answer tells which they were."""
     rules = await app.visibility.filters.list(caller)
     await app.visibility.filters.reset(caller)
-    return VaultFilters(items=[_filter(rule) for rule in rules])
+    return VaultFilters(items=[VaultFilter.of(rule) for rule in rules])
 
 
 @router.delete("/{id}", responses=documented(403, 404))
@@ -110,7 +110,7 @@ async def remove_vault_filter(
     id: Annotated[str, Path(max_length=40)], app: Served, caller: Caller
 ) -> VaultFilter:
     """Remove a filter."""
-    return _filter(await app.visibility.filters.remove(caller, id))
+    return VaultFilter.of(await app.visibility.filters.remove(caller, id))
 
 
 @router.post("/test", responses=documented(403, 404))
@@ -118,22 +118,4 @@ async def test_vault_filters(body: VaultFilterTest, app: Served, caller: Caller)
     """A page as an audience sees it, with marks of what is hidden."""
     must_be_owner(caller)
     seen = await app.visibility.views.tried(replace(caller, audience=body.audience), body.path)
-    marks = [
-        VaultMark(start=mark.start, end=mark.end, action=mark.action, shown=mark.shown, rule=mark.rule)
-        for mark in seen.marks
-    ]
-    return VaultSeen(is_hidden=seen.is_hidden, text=seen.text, marks=marks)
-
-
-def _filter(rule: Rule) -> VaultFilter:
-    return VaultFilter(
-        id=rule.id,
-        action=rule.action,
-        audiences=list(rule.audiences),
-        path=rule.path,
-        section=rule.section,
-        field=rule.field,
-        pattern=rule.pattern,
-        text=rule.text,
-        note=rule.note,
-    )
+    return VaultSeen.of(seen)

@@ -1,36 +1,118 @@
-"""`/vault`: the pages of the vault, to list, read, write, move and delete."""
+"""`/vault`: its pages, to list, read, write, move, delete and restore; what they were, and what changed."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Path
-from fastapi.responses import JSONResponse, Response
-from pydantic import Field
+import anyio
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.vault import Change, How
-from bethink.web.deps import Body, Caller, Served
-from bethink.web.problems import MEDIA_TYPE, documented, of_error
-from bethink.web.vault.shapes import (
-    MAX_PATH,
-    IfVersion,
-    PageBody,
-    PathField,
-    VaultChange,
-    VaultPage,
-    VaultTree,
-    change_of,
-    entry_of,
-    page_of,
-)
+from bethink.vault.files.records import TROUBLES, By, What
+from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.frontmatter import front_matter
+from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
+from bethink.web.problems import MEDIA_TYPE, Problem, documented, of_error
+from bethink.web.sse import EventStream
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
     from bethink.app import App
+    from bethink.errors import BethinkError
     from bethink.principal import Principal
+    from bethink.vault import Entry, Page, PageRecord, PageVersion
 
 router = APIRouter(prefix="/vault", tags=["vault"])
+
+
+LOOK_S: Final = 2.0
+"""How long what another process changed may wait: that is not heard, and looked for."""
+_STREAM: Final = "text/event-stream"
+_ANY_CHANGE: Final = 2**53
+_RETRY: Final = b"retry: 2000\n\n"
+"""Milliseconds after which a browser comes back when the stream broke off."""
+MAX_PATH = 2_000
+
+PathField = Annotated[
+    str, Field(min_length=1, max_length=MAX_PATH, description="Relative to the vault, ending in `.md`.")
+]
+IfVersion = Annotated[
+    str | None,
+    Field(max_length=100, description="The version that was read; an empty one for a page that must be new."),
+]
+
+
+class VaultEntry(ResponseModel):
+    """A page or a folder."""
+
+    path: str
+    is_folder: bool
+    size: int = Field(description="In bytes; 0 for a folder.")
+    changed_at: Timestamp | None
+    problem: str | None = Field(description="Why the file is not read, in words.")
+
+
+class VaultTree(BaseModel):
+    """All folders and pages, folders first, each by path."""
+
+    items: list[VaultEntry]
+    change: int = Field(description="What `GET /vault/changes` counts from.")
+    pages: int
+    bytes: int
+    watching: bool = Field(description="Whether changes of the files are noticed as they happen.")
+
+
+class VaultNews(BaseModel):
+    """What became of pages since a change: those that are there as they are now, and those that went."""
+
+    items: list[VaultEntry]
+    gone: list[str]
+    change: int
+
+
+class VaultPage(ResponseModel):
+    """A page. `version` goes back with a change of it, so that nobody's work is overwritten."""
+
+    path: str
+    text: str
+    version: str
+    size: int
+    changed_at: Timestamp
+    problems: list[str] = Field(description="What of it cannot be read as it is meant, in words.")
+
+
+class VaultChange(ResponseModel):
+    """What became of a page; `undo` takes it back, and is null where nothing changed.
+
+    `before` and `after` are its versions, null where there is no page.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    undo: str | None
+    moved_from: str | None
+
+
+class VaultConflict(Problem):
+    """A page was changed by somebody else: nothing was written. Both texts are here."""
+
+    current: VaultPage | None = Field(description="The page as it is now; null where it is gone.")
+    yours: str | None = Field(description="The text that was not written.")
+
+
+class PageBody(Body):
+    """What a page should hold, exactly."""
+
+    text: str
+    if_version: IfVersion = None
+    note: Annotated[str, Field(max_length=500, description="Why, for the history.")] = ""
+
 
 PagePath = Annotated[
     str, Path(max_length=MAX_PATH, description="Relative to the vault, ending in `.md`; slashes as they are.")
@@ -212,3 +294,198 @@ async def _conflict(
     told = json.loads(bytes(of_error(error).body))
     body = {**told, "status": status, "current": current, "yours": yours}
     return Response(json.dumps(body), status, media_type=MEDIA_TYPE)
+
+
+_VersionId = Annotated[str, Path(max_length=100, description="The id of one of the page's changes.")]
+
+
+class VaultVersion(ResponseModel):
+    """One change of a page."""
+
+    id: str
+    at: Timestamp
+    by: By = Field(description="Who changed it; `outside` is another program.")
+    what: What
+    path: str = Field(description="Where it stood behind this change.")
+    moved_from: str | None
+    size: int = Field(description="In bytes, behind this change.")
+    note: str
+    undo: str | None = Field(description="Takes it back, where nothing was changed since.")
+
+
+class VaultHistory(BaseModel):
+    """The changes of a page, newest first."""
+
+    items: list[VaultVersion]
+
+
+class VaultDiff(BaseModel):
+    """What a change did."""
+
+    diff: str = Field(description="Unified, as patch(1) reads it; empty where the text is the same.")
+
+
+class RestoreBody(Body):
+    """The change behind which the page should be again."""
+
+    version: Annotated[str, Field(max_length=100)]
+
+
+class VaultUndo(Body):
+    """The token that came with a change, or with many."""
+
+    token: Annotated[str, Field(max_length=50_000)]
+
+
+@router.get("/history/{path:path}", responses=documented(403, 404))
+async def get_vault_history(path: PagePath, app: Served, caller: Caller) -> VaultHistory:
+    """The changes of a page; also of one that is deleted."""
+    found = await app.visibility.views.history(caller, path)
+    return VaultHistory(items=[_version(version) for version in found])
+
+
+@router.get("/versions/{version}/{path:path}", responses=documented(403, 404))
+async def get_vault_version(version: _VersionId, path: PagePath, app: Served, caller: Caller) -> VaultPage:
+    """A page as one of its changes left it."""
+    return page_of(await app.visibility.views.version(caller, path, version))
+
+
+@router.get("/diff/{version}/{path:path}", responses=documented(403, 404))
+async def get_vault_diff(
+    version: _VersionId,
+    path: PagePath,
+    app: Served,
+    caller: Caller,
+    against: Annotated[
+        str | None, Query(max_length=100, description="A later change; none for what this one did.")
+    ] = None,
+) -> VaultDiff:
+    """What a change did, or what lies between it and a later one."""
+    return VaultDiff(diff=await app.visibility.views.diff(caller, path, version, against=against))
+
+
+@router.post("/restore/{path:path}", responses=documented(403, 404, 409))
+async def restore_vault_page(path: PagePath, body: RestoreBody, app: Served, caller: Caller) -> VaultChange:
+    """Have a page say again what it said behind one of its changes; also one that is deleted."""
+    return change_of(await app.visibility.views.restore(caller, path, body.version))
+
+
+@router.post("/undo", responses=documented(403, 404, 409))
+async def undo_vault_change(body: VaultUndo, app: Served, caller: Caller) -> VaultChange:
+    """Take back a change of a page."""
+    return change_of(await app.visibility.views.undo(caller, body.token))
+
+
+def _version(version: PageVersion) -> VaultVersion:
+    undo = None if version.final else f"page:{version.id}"
+    return VaultVersion.of(version, moved_from=version.was, undo=undo)
+
+
+@router.get(
+    "/changes",
+    response_model=VaultNews,
+    responses={
+        200: {
+            "content": {
+                _STREAM: {
+                    "schema": {
+                        "type": "object",
+                        "description": "One frame. `data` is a `VaultNews` as JSON, and `[DONE]` at the end.",
+                        "properties": {
+                            "id": {"type": "string", "description": "Its `change`."},
+                            "data": {"type": "string"},
+                        },
+                        "required": ["data"],
+                    }
+                }
+            },
+            "description": "What changed; with `Accept: text/event-stream` each change as it happens",
+        },
+        **documented(403),
+    },
+)
+async def get_vault_changes(
+    app: Served,
+    caller: Caller,
+    after: Annotated[int, Query(ge=0, le=_ANY_CHANGE, description="`change` of the answer before.")] = 0,
+    *,
+    accept: Annotated[str, Header(max_length=1_000, include_in_schema=False)] = "",
+    last_event_id: Annotated[
+        int | None,
+        Header(ge=0, le=_ANY_CHANGE, description="The same, as a browser says it that comes back; it wins."),
+    ] = None,
+) -> VaultNews | Response:
+    """What became of pages since: ask now and then, or for a stream, to show the vault as it is."""
+    place = after if last_event_id is None else last_event_id
+    if _STREAM in accept:
+        return EventStream(follow(app, caller, place), NewsFrames())
+    return await news_since(app, caller, place)
+
+
+async def news_since(app: App, caller: Principal, after: int) -> VaultNews:
+    """What became of the pages that the caller sees, after the change of this number."""
+    change, records = await app.visibility.views.changed_since(caller, after)
+    there = {record.path: record for record in records if record.state != "gone"}
+    gone = [record.path for record in records if record.state == "gone" and record.path not in there]
+    return VaultNews(
+        items=[
+            record_of(record, None if record.trouble is None else TROUBLES[record.trouble])
+            for record in there.values()
+        ],
+        gone=gone,
+        change=change,
+    )
+
+
+async def follow(app: App, caller: Principal, after: int) -> AsyncGenerator[Sequence[VaultNews], None]:
+    """The news since, at once, even if there are none; then each as it comes, until the process stops."""
+    news = app.vault.news
+    is_first = True
+    while True:
+        with news.listening(caller.owner) as heard:
+            told = await news_since(app, caller, after)
+            if is_first or told.items or told.gone:
+                yield [told]
+            elif news.is_over:
+                return
+            else:
+                with anyio.move_on_after(LOOK_S):
+                    await heard.wait()
+        after, is_first = told.change, False
+
+
+class NewsFrames:
+    """News as they are, each with the number to go on from."""
+
+    def written(self, batch: Sequence[VaultNews]) -> bytes:
+        """A frame each."""
+        return _RETRY + b"".join(
+            f"id: {news.change}\ndata: {news.model_dump_json()}\n\n".encode() for news in batch
+        )
+
+    def broken(self, error: BethinkError) -> bytes:
+        """A comment: who follows comes back, and is told then."""
+        return b": %s\n\n" % error.code.encode()
+
+
+def entry_of(entry: Entry) -> VaultEntry:
+    """An entry as JSON."""
+    return VaultEntry.of(entry, changed_at=entry.changed or None, problem=entry.trouble)
+
+
+def record_of(record: PageRecord, problem: str | None) -> VaultEntry:
+    """What is known of a page as JSON."""
+    changed = record.changed or None
+    return VaultEntry.of(record, is_folder=False, changed_at=changed, problem=problem)
+
+
+def page_of(page: Page) -> VaultPage:
+    """A page as JSON."""
+    fault = front_matter(parse(page.text)).fault
+    problems = [] if fault is None else [f"Front matter: {fault}"]
+    return VaultPage.of(page, changed_at=page.changed, problems=problems)
+
+
+def change_of(change: Change) -> VaultChange:
+    """A change as JSON."""
+    return VaultChange.of(change)

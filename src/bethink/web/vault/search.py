@@ -1,29 +1,30 @@
-"""`/vault`: search in the pages, and how they hang together."""
+"""`/vault`: search in the pages, the links among them, and questions to the agent that keeps them."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from bethink.clock import to_datetime
-from bethink.errors import BadInput
+from bethink.errors import BadInput, BethinkError
+from bethink.tools.memory_agent import MAX_QUESTION_CHARS, VaultReply, sources
 from bethink.vault.search.graph import MAX_DEPTH, Net
 from bethink.vault.search.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
-from bethink.web.deps import Caller, Served
+from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
-from bethink.web.vault.pages import PagePath
-from bethink.web.vault.shapes import MAX_PATH
+from bethink.web.sse import EventStream
+from bethink.web.vault.pages import MAX_PATH, PagePath
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
-    from bethink.vault.search.graph import Pointer
+    from bethink.agent.records import NumberedEvent
     from bethink.vault.search.ranking import FoundPage
 
 router = APIRouter(prefix="/vault", tags=["vault"])
+
 
 Filter = Annotated[str, Query(max_length=300)]
 
@@ -43,19 +44,19 @@ class VaultExcerpt(BaseModel):
     marks: list[VaultMarked]
 
 
-class VaultHit(BaseModel):
+class VaultHit(ResponseModel):
     """A page that was found."""
 
     path: str
     title: str
     score: float = Field(description="0..1")
     hits: int = Field(description="How often it says it.")
-    changed_at: datetime | None
+    changed_at: Timestamp | None
     section: list[str] = Field(description="The headings above the first hit, from the topmost.")
     excerpts: list[VaultExcerpt]
 
 
-class VaultFound(BaseModel):
+class VaultFound(ResponseModel):
     """Pages that were found, best first. `total` is at least so many, unless `is_exact`."""
 
     items: list[VaultHit]
@@ -65,7 +66,7 @@ class VaultFound(BaseModel):
     notes: list[str] = Field(description="What else there is to know, in words.")
 
 
-class VaultPointer(BaseModel):
+class VaultPointer(ResponseModel):
     """A page at the other end of links, and the lines in which these stand, from 1."""
 
     path: str
@@ -73,7 +74,7 @@ class VaultPointer(BaseModel):
     lines: list[int]
 
 
-class VaultMissing(BaseModel):
+class VaultMissing(ResponseModel):
     """A link to a page that is not there."""
 
     target: str
@@ -93,7 +94,7 @@ class VaultBacklinks(BaseModel):
     items: list[VaultPointer]
 
 
-class VaultNode(BaseModel):
+class VaultNode(ResponseModel):
     """A page in the graph."""
 
     path: str
@@ -103,7 +104,7 @@ class VaultNode(BaseModel):
     backlinks: int
 
 
-class VaultEdge(BaseModel):
+class VaultEdge(ResponseModel):
     """Links from one page to another; `count` of them."""
 
     source: str
@@ -119,7 +120,7 @@ class VaultLost(BaseModel):
     count: int
 
 
-class VaultGraph(BaseModel):
+class VaultGraph(ResponseModel):
     """Pages and the links among them."""
 
     nodes: list[VaultNode]
@@ -150,21 +151,15 @@ async def search_vault(
     """Search what the pages say, without a language model."""
     asked = Search(query, regex, case, context=context, page=page, limit=limit, filters=filters or ())
     found = await app.vault_tools.searching.search(caller, asked)
-    return VaultFound(
-        items=[_hit(one) for one in found.pages],
-        total=found.total,
-        is_exact=found.is_exact,
-        has_more=found.has_more,
-        notes=list(found.notes),
-    )
+    return VaultFound.of(found, items=[_hit(one) for one in found.pages])
 
 
 @router.get("/links/{path:path}", responses=documented(403, 404))
 async def get_vault_links(path: PagePath, app: Served, caller: Caller) -> VaultLinks:
     """Where the links of a page lead."""
     graph = await app.vault_tools.graphs.of(caller)
-    items = [_pointer(one) for one in graph.links(path)]
-    lost = [VaultMissing(target=one.target, line=one.line) for one in graph.unresolved if one.path == path]
+    items = [VaultPointer.of(one) for one in graph.links(path)]
+    lost = [VaultMissing.of(one) for one in graph.unresolved if one.path == path]
     return VaultLinks(items=items, unresolved=lost)
 
 
@@ -172,7 +167,7 @@ async def get_vault_links(path: PagePath, app: Served, caller: Caller) -> VaultL
 async def get_vault_backlinks(path: PagePath, app: Served, caller: Caller) -> VaultBacklinks:
     """The pages that link to a page."""
     found = await app.vault_tools.graphs.backlinks(caller, path)
-    return VaultBacklinks(items=[_pointer(one) for one in found])
+    return VaultBacklinks(items=[VaultPointer.of(one) for one in found])
 
 
 @router.get("/graph", responses=documented(403, 404))
@@ -201,44 +196,77 @@ async def get_vault_graph(
 def _net(
     net: Net, lost: Mapping[tuple[str, str], int], *, orphans: list[str], way: list[str] | None
 ) -> VaultGraph:
-    return VaultGraph(
-        missing=[
-            VaultLost(source=source, target=target, count=count) for (source, target), count in lost.items()
-        ],
-        nodes=[
-            VaultNode(
-                path=one.path,
-                title=one.title,
-                tags=list(one.tags),
-                links=one.links,
-                backlinks=one.backlinks,
-            )
-            for one in net.nodes
-        ],
-        edges=[VaultEdge(source=one.source, target=one.target, count=one.count) for one in net.edges],
-        orphans=orphans,
-        way=way,
-    )
-
-
-def _pointer(one: Pointer) -> VaultPointer:
-    return VaultPointer(path=one.path, title=one.title, lines=list(one.lines))
+    missing = [VaultLost(source=source, target=target, count=n) for (source, target), n in lost.items()]
+    return VaultGraph.of(net, missing=missing, orphans=orphans, way=way)
 
 
 def _hit(one: FoundPage) -> VaultHit:
-    return VaultHit(
-        path=one.path,
-        title=one.title,
-        score=one.score,
-        hits=one.hits,
-        changed_at=to_datetime(one.changed) if one.changed else None,
-        section=list(one.section),
-        excerpts=[
-            VaultExcerpt(
-                line=each.line,
-                text=each.text,
-                marks=[VaultMarked(start=start, end=end) for start, end in each.marks],
-            )
-            for each in one.excerpts
-        ],
+    excerpts = [
+        VaultExcerpt(
+            line=each.line,
+            text=each.text,
+            marks=[VaultMarked(start=start, end=end) for start, end in each.marks],
+        )
+        for each in one.excerpts
+    ]
+    return VaultHit.of(one, changed_at=one.changed or None, excerpts=excerpts)
+
+
+class Question(Body):
+    """What to ask, or to have noted."""
+
+    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
+    filters: Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(max_length=50)] = Field(
+        default=[], description="In words, what must not be told, or only what may be: for this question."
     )
+    stream: bool = Field(default=False, description="Answer with the events as they come, as SSE.")
+
+
+class VaultAnswer(VaultReply):
+    """What the memory agent answered."""
+
+    reason: str = Field(description="Why it ended: `answered`, or a bound that it reached.")
+
+
+@router.post(
+    "/ask",
+    response_model=VaultAnswer,
+    responses={
+        200: {"content": {"text/event-stream": {}}, "description": "The answer, or with `stream` its events"},
+        **documented(409, 503),
+    },
+)
+async def ask_vault(app: Served, caller: Caller, body: Question) -> VaultAnswer | Response:
+    """Have the memory agent read the vault and answer; it notes what is new and worth keeping."""
+    if body.stream:
+        return EventStream(await _begun(app.asking.follow(caller, body.question, body.filters)))
+    done = await app.asking.ask(caller, body.question, body.filters)
+    if done.code:
+        raise Failed(done.failure, done.code)
+    reply = done.reply or app.asking.agent.stopped(done)
+    return VaultAnswer(reply=reply, thoughts=done.thoughts, sources=list(sources(done)), reason=done.reason)
+
+
+class Failed(BethinkError):
+    """The memory agent could not answer."""
+
+    status = 502
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+async def _begun(
+    batches: AsyncGenerator[list[NumberedEvent], None],
+) -> AsyncGenerator[list[NumberedEvent], None]:
+    """The same events, once the first one is there: what refuses to begin is an answer of its own."""
+    first = await anext(batches)
+
+    async def all_of_them() -> AsyncGenerator[list[NumberedEvent], None]:
+        async with aclosing(batches):
+            yield first
+            async for batch in batches:
+                yield batch
+
+    return all_of_them()

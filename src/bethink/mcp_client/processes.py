@@ -1,18 +1,69 @@
-"""Ends servers when this process is gone, however it went: no orphan survives a `kill -9`.
+"""Ends what a server started, however this process goes: no orphan survives a `kill -9`. `stdio` asks.
 
-One small shell beside Bethink holds a pipe from it and a list of process
-groups. When the pipe ends it ends those that are still on the list, with their
-children. `stdio.py` reports every server that it starts. A server may ignore
-that its input has ended, and so may what a launcher such as `npx` has started.
+A server may ignore that its input has ended, and so may what a launcher such as `npx` has started. One
+small shell beside Bethink (`Guard`) holds a pipe from it and a list of process groups; when the pipe ends
+it ends those still on the list. Linux tells who started whom; elsewhere only the program's own group ends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import time
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
+from pathlib import Path
 
 from bethink.child_process import ChildProcess
+
+_PROC = Path("/proc")
+_END_GRACE_S = 1.0
+_STEP_S = 0.05
+_PARENT, _BEGAN = 1, 19
+"""Fields of `/proc/PID/stat` behind the name; a number with its beginning is one process for ever."""
+
+Process = tuple[int, str]
+
+
+def descendants(pid: int) -> list[Process]:
+    """All that a process started, directly or not, and that still runs."""
+    children: dict[int, list[Process]] = {}
+    for entry in _PROC.glob("[0-9]*"):
+        if fields := _fields(int(entry.name)):
+            children.setdefault(int(fields[_PARENT]), []).append((int(entry.name), fields[_BEGAN]))
+    found: list[Process] = []
+    left = [pid]
+    while left:
+        more = children.pop(left.pop(), [])
+        found += more
+        left += [child for child, _ in more]
+    return found
+
+
+def end_all(processes: list[Process]) -> None:
+    """End those that still run: asked to first, made to after a second."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        running = [one for one in processes if _runs(one)]
+        for pid, _ in running:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        until = time.monotonic() + _END_GRACE_S
+        while time.monotonic() < until and any(map(_runs, running)):
+            time.sleep(_STEP_S)
+
+
+def _runs(process: Process) -> bool:
+    fields = _fields(process[0])
+    return bool(fields) and fields[_BEGAN] == process[1] and fields[0] != "Z"
+
+
+def _fields(pid: int) -> list[str]:
+    try:
+        return (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return []
+
 
 _SCRIPT = """
 trap '' HUP INT TERM
