@@ -25,6 +25,7 @@ import pytest
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.cli import main
 from bethink.llm.script import Reply
+from tests import warm
 
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _DURATION = re.compile(r"\((?:\d+ ms|\d+\.\d s)\)")
@@ -111,8 +112,8 @@ class CommandLine:
         ours = {
             name: value for name, value in os.environ.items() if not name.startswith(("BETHINK_", "OPENAI_"))
         }
-        return subprocess.Popen(
-            [sys.executable, "-m", "bethink", *words],
+        return _Program(
+            [*warm.program(warm.BETHINK), *words],
             env={**ours, **self.environment},
             cwd=self.data.parent,
             text=True,
@@ -133,6 +134,14 @@ class CommandLine:
             process.kill()
             process.wait()
             os.close(ours)
+
+
+class _Program(subprocess.Popen[str]):
+    """A process that stands for another one."""
+
+    def kill(self) -> None:
+        """End the other one, as a power cut would, and thereby this one."""
+        self.send_signal(signal.SIGUSR1)
 
 
 @dataclass(slots=True)

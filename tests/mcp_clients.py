@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, Implementation, TextContent
 
+from tests import warm
 from tests.server_process import environment
 
 Mode = Literal["auto", "legacy"]
@@ -49,9 +49,9 @@ def told(person: Person | None, name: str) -> dict[str, Any]:
 
 def program(data: Path, *words: str, **more: str) -> StdioServerParameters:
     """`bethink mcp` over a data directory."""
-    code = "import sys; from bethink.cli import main; sys.exit(main(sys.argv[1:]))"
+    command, *code = warm.program(warm.BETHINK)
     return StdioServerParameters(
-        command=sys.executable, args=["-c", code, "mcp", *words], env=environment(data, None, **more)
+        command=command, args=[*code, "mcp", *words], env=environment(data, None, **more)
     )
 
 

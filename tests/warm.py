@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -105,6 +106,19 @@ def cold(code: str) -> str:
     return f"import os, sys\nos.execv(sys.executable, [sys.executable, '-c', {code!r}, *sys.argv[1:]])"
 
 
+def program(code: str) -> list[str]:
+    """The words of a command that runs a piece of Python warm, for whoever starts it with more of them.
+
+    It is a stand-in (`tests/warm_program.py`): its streams and its end are the other one's, its pid is not.
+    """
+    _forking()
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_program.py")), _path(), code]
+
+
+BETHINK = "import sys\nfrom bethink.cli import main\nsys.exit(main(sys.argv[1:]))"
+"""`bethink`, as a piece of Python."""
+
+
 def start(code: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Started:
     """Run a piece of Python in a process of its own, with these `sys.argv[1:]`."""
     asked = {
@@ -149,9 +163,17 @@ def _number(told: int) -> int:
 
 
 @functools.cache
+def _path() -> str:
+    """Where programs ask; a socket's path is short."""
+    folder = tempfile.TemporaryDirectory(prefix="bethink-warm-")
+    atexit.register(folder.cleanup)
+    return str(Path(folder.name) / "socket")
+
+
+@functools.cache
 def _forking() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    command: Sequence[str] = (sys.executable, "-m", "tests.warming", str(theirs.fileno()))
+    command: Sequence[str] = (sys.executable, "-m", "tests.warming", str(theirs.fileno()), _path())
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     theirs.close()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from bethink.embeddings.minilm import MODEL_FILE
+from tests import warm
 from tests.documents import Example, documents, examples
 
 pytestmark = pytest.mark.timeout(300)
@@ -45,7 +46,7 @@ def _server(environment: dict[str, str], folder: Path, *, is_asked: bool) -> Gen
     if not is_asked:
         yield "127.0.0.1:0"
         return
-    command = [Path(sys.executable).with_name("bethink"), "serve", "--port", "0"]
+    command = ["bethink", "serve", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             line = process.stdout.readline() if process.stdout else ""
@@ -64,7 +65,7 @@ def _server(environment: dict[str, str], folder: Path, *, is_asked: bool) -> Gen
 def test_the_examples_of_a_document_run_and_print_what_it_says(document: str, tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BETHINK_")}
     environment = kept | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{_programs(tmp_path / 'bin')}{os.pathsep}{os.environ['PATH']}",
         "BETHINK_DATA_DIR": str(tmp_path / "data"),
         "BETHINK_MODELS_DIR": str(MODELS),
         # Where a program without settings keeps its data: never in the person's own directory.
@@ -92,8 +93,18 @@ def test_the_examples_of_a_document_run_and_print_what_it_says(document: str, tm
         assert [line for line in wanted if line not in output] == [], f"{example.name} printed {output}"
 
 
+def _programs(folder: Path) -> Path:
+    """A folder with `bethink` and `python`, which begin warm: the examples start them by the hundred."""
+    folder.mkdir()
+    for name, code in (("bethink", warm.BETHINK), ("python", "import sys\nexec(sys.stdin.read())")):
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(warm.program(code))} "$@"\n')
+        program.chmod(0o755)
+    return folder
+
+
 def _as_shell(example: Example, address: str) -> str:
     text = example.text.replace(PORT, address)
     if example.kind == "python run":
-        text = f"{sys.executable} - <<'END OF PYTHON'\n{text}END OF PYTHON\n"
+        text = f"python - <<'END OF PYTHON'\n{text}END OF PYTHON\n"
     return f"{text}\necho '{_MARK}'\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.llm.script import Rule
+from tests import warm
 from tests.server_process import Running, environment, running
 from tests.traces import left_of
 
@@ -36,7 +36,7 @@ def model() -> Iterator[ScriptedProcess]:
 
 async def forgets(data: Path, fact: str) -> int:
     """The exit code of the command line's forgetting."""
-    command = (sys.executable, "-m", "bethink", "memory", "forget", fact, "--yes")
+    command = (*warm.program(warm.BETHINK), "memory", "forget", fact, "--yes")
     process = await asyncio.create_subprocess_exec(
         *command, env=environment(data, None), stdout=asyncio.subprocess.DEVNULL
     )

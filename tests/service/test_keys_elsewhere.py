@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import httpx2
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
+from tests import warm
 from tests.door import said
 from tests.server_process import environment, running
 
@@ -26,7 +26,7 @@ _SCRIPT = [{"delay_ms": 100, "chunk_characters": 4, "text": "Once upon a time th
 async def _command(data: Path, *words: str) -> str:
     """What `bethink` prints, in a process of its own."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bethink", *words),
+        *(*warm.program(warm.BETHINK), *words),
         env=environment(data, None),
         stdout=asyncio.subprocess.PIPE,
     )

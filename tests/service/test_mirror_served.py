@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
 
+from tests import warm
 from tests.server_process import Running, environment, running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -54,7 +54,7 @@ async def test_edits_of_lines_and_facts_of_other_processes_are_followed(tmp_path
         await until_known(bethink, "Plays the cello", "Likes tea")
         await until(tells("Likes tea"))
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bethink", "memory", "add", "Has a dog"),
+            *(*warm.program(warm.BETHINK), "memory", "add", "Has a dog"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             env=environment(tmp_path, None),

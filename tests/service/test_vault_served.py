@@ -15,6 +15,7 @@ from bethink.engines.sqlite.store import open_database
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import Settings
 from bethink.vault import Vault
+from tests import warm
 from tests.server_process import environment, running
 
 # Processes start and are killed here, on machines that have other things to do.
@@ -35,7 +36,7 @@ async def test_a_hand_edit_is_recalled_while_it_runs_and_the_command_line_writes
         (found, *_) = await bethink.finds("/recall?query=zembrovia&kinds=page")
         assert (found["kind"], found["source"]) == ("page", "vault:user.md")
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bethink", "vault", "edit", "trips/oslo.md", "--stdin"),
+            *(*warm.program(warm.BETHINK), "vault", "edit", "trips/oslo.md", "--stdin"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,

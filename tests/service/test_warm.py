@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 
 import pytest
 
+from tests import warm
 from tests.warm import cold, run, start
 
 # A process that imports all of Bethink is waited for, on machines that have other things to do.
@@ -53,3 +55,25 @@ async def test_each_process_is_killed_alone() -> None:
     other.kill()
     one.close()
     other.close()
+
+
+def test_a_program_that_stands_for_one_has_its_streams_its_end_and_its_signals() -> None:
+    code = "import sys\nprint(sys.argv[1:], sys.stdin.read(), flush=True)\nsys.exit(7)"
+    ended = subprocess.run(
+        [*warm.program(code), "a b", "c"], input="said", capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (7, "['a b', 'c'] said\n", "")
+
+
+@pytest.mark.parametrize(
+    ("number", "ends"),
+    [(signal.SIGINT, 5), (signal.SIGUSR1, -signal.SIGKILL), (signal.SIGKILL, -signal.SIGKILL)],
+)
+def test_what_a_program_stands_for_ends_as_it_is_told_to(number: signal.Signals, ends: int) -> None:
+    code = "try:\n    print(1, flush=True)\n    input()\nexcept KeyboardInterrupt:\n    raise SystemExit(5)"
+    with subprocess.Popen(warm.program(code), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1\n"
+        process.send_signal(number)
+        # Nobody holds the pipe any more: the other one is gone too.
+        assert (process.stdout.read(), process.wait()) == (b"", ends)

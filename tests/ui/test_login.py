@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests import warm
 from tests.ui.acts import faults
 from tests.ui.running import bethink
 
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.timeout(120)
 
 def command(data: Path, *words: str) -> str:
     """What `bethink` prints, beside the server that runs."""
-    program = Path(sys.executable).with_name("bethink")
+    program = warm.program(warm.BETHINK)
     return subprocess.run(
-        [program, "--data", data, *words], check=True, capture_output=True, text=True
+        [*program, "--data", data, *words], check=True, capture_output=True, text=True
     ).stdout
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator
 
 import aiohttp
@@ -10,6 +9,7 @@ import pytest
 from benchmarks.stand_ins.dial_core import Fault
 from bethink.dial.core import CoreClient, url_in
 from bethink.errors import BadInput, DialBusy, DialChanged, DialError, DialRefused, DialUnreachable, TooLarge
+from tests import warm
 from tests.dial import KEY, Dial, open_dial, open_model
 
 pytestmark = pytest.mark.anyio
@@ -150,7 +150,7 @@ async def test_the_stand_in_runs_as_a_command_and_sends_models_their_requests() 
     async with open_model() as model:
         arguments = ("dial", "stand-in", "--model-url", model, "--port", "0", "--key", KEY)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bethink", *arguments), stdout=asyncio.subprocess.PIPE
+            *(*warm.program(warm.BETHINK), *arguments), stdout=asyncio.subprocess.PIPE
         )
         assert process.stdout is not None
         said = (await process.stdout.readline()).decode()
