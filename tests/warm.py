@@ -174,7 +174,11 @@ def _path() -> str:
 def _forking() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command: Sequence[str] = (sys.executable, "-m", "tests.warming", str(theirs.fileno()), _path())
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+    # With more, numpy would start threads as it is imported.
+    told = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=told, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+    )
     theirs.close()
 
     def end() -> None:

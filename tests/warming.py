@@ -21,7 +21,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-_MODULES = ("bethink.cli", "bethink.cli.serve", "bethink.web.server")
+_MODULES = (
+    *("bethink.cli", "bethink.cli.chat", "bethink.cli.memory", "bethink.cli.serve", "bethink.cli.vault"),
+    *("bethink.mcp_server.server", "bethink.web.server"),
+    # What these import on first use.
+    *(
+        "aiohttp",
+        "anyio._backends._asyncio",
+        "anyio.from_thread",
+        "cryptography.hazmat.primitives.ciphers.aead",
+    ),
+    *("dateutil.parser", "jupyter_client.asynchronous", "numpy", "onnxruntime", "tokenizers", "watchfiles"),
+)
 _MOST_BYTES, _MOST_OPEN = 1_000_000, 1_024
 
 
