@@ -8,14 +8,14 @@ from bethink.feature import Feature, OpenFeature
 from bethink.people.documents import people_form
 from bethink.people.records import EMAILS, PEOPLE
 from bethink.people.service import People
-from bethink.people.texts import PeopleTexts
+from bethink.people.texts import people_texts
 
 if TYPE_CHECKING:
     from bethink.feature import Surroundings
 
 
 def _open(at: Surroundings) -> OpenFeature:
-    texts = PeopleTexts(at.store)
+    texts = people_texts(at.store)
     return OpenFeature(
         service=People(at.store, at.clock, at.new_id),
         forgettable=texts.forgettable,
