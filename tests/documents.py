@@ -23,7 +23,8 @@ class Example:
 
     @property
     def kind(self) -> str:
-        """How it is checked: `sh run`, `python run`, `text part`, `sh settings`, `toml settings`, or not."""
+        """How it is checked: `sh run`, `python run`, `text part`, `sh settings`, `toml settings`,
+        `python file`, `diff apply`, or not."""
         return " ".join(self.info[:2])
 
     @property

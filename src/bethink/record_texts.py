@@ -35,9 +35,10 @@ class RecordTexts(Generic[R]):
     """Finds what records say in their `fields`, and cuts it out.
 
     `one` is what a person calls a record, `kind` what many are called, and `name` what this one is. A record
-    goes as a whole if a question's words stand in its `identity`, with the changes `along`. Of a field among
-    `sentences` single ones go, of any other all of it; `rewrite` makes the record with what is left of its
-    fields, and `index` what it is found by then. All go with what is in `others`.
+    goes as a whole if a question's words stand in its `identity`, with the changes `along`. Its texts are
+    about its `subject`, and need not name it. Of a field among `sentences` single ones go, of any other all
+    of it; `rewrite` makes the record with what is left of its fields, and `index` what it is found by then.
+    All go with what is in `others`.
     """
 
     store: Store
@@ -50,6 +51,7 @@ class RecordTexts(Generic[R]):
     rewrite: Callable[[R, Mapping[str, str]], R]
     index: Callable[[R], IndexItem | None] = _unsearched
     identity: Callable[[R], Sequence[str]] = _none
+    subject: Callable[[R], str] = lambda _record: ""
     along: Callable[[R], Sequence[Change]] = _none
     others: Sequence[Collection[Any]] = ()
 
@@ -74,19 +76,21 @@ class RecordTexts(Generic[R]):
         return RecordCuts([put for put, _ in found], [excerpt for _, excerpt in found])
 
     def _cut(self, was: Versioned[R], gone: Redaction) -> tuple[Put[R], RecordExcerpt] | None:
-        name, left, parts = self.name(was.record), dict[str, str](), list[str]()
-        about = gone.about(name)
+        subject, left, parts = self.subject(was.record), dict[str, str](), list[str]()
+        about = gone.about(subject)
         for field, text in self.fields(was.record).items():
             if field in self.sentences:
                 now, cut = about.cut(text, close=False)
             else:
-                now, cut = "", (text,) if text and gone.says(f"{name} {text}", close=False) else ()
+                now, cut = "", (text,) if text and gone.says(f"{subject} {text}", close=False) else ()
             if cut:
                 left[field] = now
                 parts += cut
         if not parts:
             return None
-        return self._put(was, left), RecordExcerpt(self.kind, was.record.id, name, tuple(parts))
+        return self._put(was, left), RecordExcerpt(
+            self.kind, was.record.id, self.name(was.record), tuple(parts)
+        )
 
     def _put(self, was: Versioned[R], left: Mapping[str, str]) -> Put[R]:
         now = self.rewrite(was.record, left)

@@ -15,7 +15,7 @@ from scripts.reference_doors import FOLDER
 from tests.documents import ROOT, Example, anchors, documents, examples, links
 
 HOW_TO = ("mcp-servers", "keep-your-memory-well", "vault", "use-it-from-elsewhere")
-KINDS = {"sh run", "python run", "text part", "sh settings", "toml settings"}
+KINDS = {"sh run", "python run", "text part", "sh settings", "toml settings", "python file", "diff apply"}
 EXAMPLES = [example for document in documents() for example in examples(document)]
 SETTINGS = [example for example in EXAMPLES if example.kind.endswith(" settings")]
 

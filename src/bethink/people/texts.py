@@ -30,6 +30,7 @@ def people_texts(store: Store) -> RecordTexts[Person]:
         sentences=frozenset((_SENTENCES,)),
         rewrite=_rewrite,
         identity=lambda person: (_name(person), person.email),
+        subject=_name,
         along=lambda person: [Delete(EMAILS, email_id(person.email))],
         others=[EMAILS],
     )
