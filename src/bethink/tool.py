@@ -63,7 +63,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class SubagentResult:
-    """What came of an errand: `reply` is its last answer, `thoughts` what was considered on the way.
+    """What came of a task: `reply` is its last answer, `thoughts` what was considered on the way.
 
     `failure` is the sentence of what ended it early, `code` its code; "" where nothing did.
     What is `untrusted` rests on words from outside.
@@ -83,21 +83,21 @@ class SubagentResult:
 
 
 class RunAgent(Protocol):
-    """Runs an errand for the call that asks."""
+    """Runs a task for the call that asks."""
 
-    async def __call__(self, errand: SubagentTask, /) -> SubagentResult:
+    async def __call__(self, task: SubagentTask, /) -> SubagentResult:
         """What came of it; what it does is told as progress of the call.
 
         Raises:
-            NotAllowed: an errand cannot send another one.
+            NotAllowed: a task cannot send another one.
             NoModel: there is no model to send.
         """
         ...
 
 
-async def no_subagent(errand: SubagentTask, /) -> SubagentResult:
+async def no_subagent(task: SubagentTask, /) -> SubagentResult:
     """Where nothing is wired that could run it."""
-    raise NotAllowed(f"No agent can be sent from here, as {errand.job} would want.")
+    raise NotAllowed(f"No agent can be sent from here, as {task.job} would want.")
 
 
 MAX_DESCRIPTION = 1024
@@ -214,7 +214,7 @@ class ToolContext:
     it is empty where nobody reads citations. `evidence` tells where what a call
     says may come from; None where the owner makes it themselves. `forgotten` is
     what a call must not keep any more. `keep` keeps a file in the conversation,
-    `files` gives those that it has. `run_agent` has a model do an errand for the call.
+    `files` gives those that it has. `run_agent` has a model do a task for the call.
     `approved` says that the owner saw this very call, with its arguments, and agreed to it.
     """
 

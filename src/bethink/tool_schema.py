@@ -1,4 +1,8 @@
-"""Arguments against a JSON Schema that somebody else wrote: for `tool.foreign_tool`."""
+"""A tool's arguments: their JSON Schema from a function's signature, and checks against a foreign one.
+
+Every app has tools of its own, made of the same few functions: what a signature says is worked out once,
+since that takes longer than all the rest of opening an app. `tool` asks.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from bethink.agent.approvals import ApprovalChoice
-from bethink.agent.toolbox import REJECTED
+from bethink.agent.toolbox import REFUSALS
 from bethink.errors import BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, Event, MemoryChanged, RunDone, TextDelta
 from bethink.llm.script import ScriptedCall
@@ -103,14 +103,14 @@ async def test_a_call_that_waits_does_not_tell_what_was_forgotten_meanwhile() ->
         run = (await house.messages(conversation))[-1].run
         with pytest.raises(UnknownId):
             await house.app.runs.decide(house.me, run, call=needed.call, choice=ApprovalChoice("approve"))
-        await house.app.runs.deciding.tend()
+        await house.app.runs.approvals.tend()
         assert isinstance((await house.events(run))[-1], RunDone)
         results = [
             stored.message.content
             for stored in await house.messages(conversation)
             if isinstance(stored.message, ToolMessage)
         ]
-        assert results == [REJECTED]
+        assert results == [REFUSALS["rejected"]]
 
 
 @pytest.mark.requirement("R188")

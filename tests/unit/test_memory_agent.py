@@ -136,12 +136,12 @@ async def test_the_prompt_tells_the_rules_the_profile_and_the_filters(tmp_path: 
     llm = ScriptedLlm(["Nothing is known."])
     async with house_with(tmp_path, healthcare(), llm) as house:
         agent = house.app.vault_tools.agent
-        errand = await agent.errand(house.me, "Where does Marta live?", ["no phone numbers", "a </filter> b"])
-        await house.app.asking.delegating.run(house.me, errand)
+        task = await agent.task(house.me, "Where does Marta live?", ["no phone numbers", "a </filter> b"])
+        await house.app.asking.delegating.run(house.me, task)
         reader = replace(house.me, rights=frozenset({"read"}))
-        bounded = await agent.errand(reader, "x")
+        bounded = await agent.task(reader, "x")
         with pytest.raises(BadInput):
-            await agent.errand(house.me, "  ")
+            await agent.task(house.me, "  ")
     (request,) = llm.requests
     for part in ("memory agent", "[[jane_doe|her]]", "`vault/`", "- user_name: Karen Lyng", "<filter>"):
         assert part in request.system
@@ -190,8 +190,8 @@ async def test_without_a_vault_no_tool_of_it_is_offered_and_with_one_they_are(tm
 async def test_who_finds_no_answer_in_time_says_so(tmp_path: Path) -> None:
     calls = [[ScriptedCall("list_directory", {"page": 1, "path": f"{n}"})] for n in range(5)]
     async with house_with(tmp_path, healthcare(), ScriptedLlm(calls), agent_turns=2) as house:
-        errand = await house.app.vault_tools.agent.errand(house.me, "Anything?")
-        done = await house.app.asking.delegating.run(house.me, errand)
+        task = await house.app.vault_tools.agent.task(house.me, "Anything?")
+        done = await house.app.asking.delegating.run(house.me, task)
         output = house.app.vault_tools.agent.output(done)
     assert output.error == "max_steps"
     assert "after 2 turns" in output.text

@@ -10,7 +10,7 @@ import pytest
 from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.audit import TOOL_USES, ToolUse
 from bethink.agent.records import JOURNAL, RUNS, JournalEntry, NumberedEvent, Run
-from bethink.agent.toolbox import REJECTED
+from bethink.agent.toolbox import REFUSALS
 from bethink.engines.memory.bus import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (
@@ -150,7 +150,7 @@ async def test_deleting_everything_waits_for_the_owner(approve: bool) -> None:  
         assert finished.text == "Successfully deleted all memories. The memory file has been removed."
         assert not left
     else:
-        assert finished.text == REJECTED
+        assert finished.text == REFUSALS["rejected"]
         assert len(left) == 1
     assert reason_of(rest) == "answered"
     assert text_of(rest) == "As you decided."

@@ -9,7 +9,7 @@ import pytest
 
 from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.run_options import RunResources
-from bethink.agent.toolbox import LATE
+from bethink.agent.toolbox import REFUSALS
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished
 from bethink.llm import LlmRequest
@@ -114,7 +114,7 @@ async def test_what_is_decided_holds_for_no_other_tool_that_takes_the_name(rule:
         run, events = await run_of(house, "Read https://example.com/a")
         (asked,) = asked_in(events)
         choice = ApprovalChoice("approve" if rule == "auto" else "reject", always=True)
-        await replace(house.app.runs.deciding, go_on=_nowhere).decide(
+        await replace(house.app.runs.approvals, go_on=_nowhere).decide(
             house.me, run, call=asked.call, choice=choice
         )
     async with open_house(ports=ports, tools=[other]) as house:
@@ -179,11 +179,11 @@ async def test_a_decision_before_a_crash_is_carried_out_after_it() -> None:
         await house.app.memory.add(house.me, NewFact("User likes tea"))
         run, events = await run_of(house, "Delete everything")
         (asked,) = asked_in(events)
-        stopped = replace(house.app.runs.deciding, go_on=_nowhere)
+        stopped = replace(house.app.runs.approvals, go_on=_nowhere)
         assert await stopped.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
         assert (await house.app.runs.stored.get(house.me, run)).is_decided
     async with open_house(ports=ports) as house:
-        await house.app.runs.deciding.tend()
+        await house.app.runs.approvals.tend()
         last = (await house.events(run))[-1]
         assert isinstance(last, RunDone)
         assert last.reason == "answered"
@@ -200,9 +200,9 @@ async def test_an_approval_and_a_new_message_at_once_never_both_hold() -> None:
 
         async def answered_elsewhere(principal: Principal, run: str, brought: RunResources) -> None:
             await house.app.runs.start(principal, conversation, "No, wait")
-            await house.app.runs.deciding.go_on(principal, run, brought)
+            await house.app.runs.approvals.go_on(principal, run, brought)
 
-        deciding = replace(house.app.runs.deciding, go_on=answered_elsewhere)
+        deciding = replace(house.app.runs.approvals, go_on=answered_elsewhere)
         with pytest.raises(BethinkError):
             await deciding.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
         assert (await house.app.runs.stored.get(house.me, run)).state == "ended"
@@ -249,7 +249,7 @@ async def test_what_waits_and_is_forgotten_cannot_be_approved_any_more() -> None
         await house.app.forgetting.forget(house.me, [fact.fact.id])
         with pytest.raises(UnknownId):
             await house.app.runs.decide(house.me, run, call=asked.call, choice=ApprovalChoice("approve"))
-        await house.app.runs.deciding.tend()
+        await house.app.runs.approvals.tend()
         events = list(await house.events(run))
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
     assert finished.error == "rejected"
@@ -269,13 +269,13 @@ async def test_a_call_about_which_nobody_decides_is_dropped() -> None:
         conversation = await house.new()
         run = await house.app.runs.start(house.me, conversation, "Delete everything")
         await house.events(run)
-        await house.app.runs.deciding.tend()
+        await house.app.runs.approvals.tend()
         assert (await house.app.runs.stored.get(house.me, run)).state == "waiting"
         house.clock.advance(61)
-        await house.app.runs.deciding.tend()
+        await house.app.runs.approvals.tend()
         assert (await house.app.runs.stored.get(house.me, run)).state == "ended"
         results = [item.message for item in await house.messages(conversation)]
-        assert [one.content for one in results if isinstance(one, ToolMessage)] == [LATE]
+        assert [one.content for one in results if isinstance(one, ToolMessage)] == [REFUSALS["not_decided"]]
         assert len((await house.app.memory.list(house.me)).items) == 1
 
 

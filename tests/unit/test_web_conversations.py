@@ -282,7 +282,7 @@ async def test_runs_of_processes_that_died_are_ended_without_anybody_looking() -
             open_door(ports=survivor) as door,
             aclosing(door.house.app.runs.stored.unfinished()) as left,
         ):
-            await door.house.app.runs.deciding.tend()
+            await door.house.app.runs.approvals.tend()
             assert [one.id async for _, one in left] == []
             assert (await door.house.app.runs.stored.get(door.house.me, run)).reason == "interrupted"
 
@@ -311,7 +311,7 @@ async def test_who_writes_while_the_run_of_a_dead_process_is_being_ended_is_answ
             answers.append((await door.chat(conversation, "Are you there?")).status_code)
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(door.house.app.runs.deciding.tend)
+            tasks.start_soon(door.house.app.runs.approvals.tend)
             tasks.start_soon(door.http.get, f"/conversations/{conversation}")
             tasks.start_soon(write)
         shown = (await door.http.get(f"/conversations/{conversation}")).json()["messages"]

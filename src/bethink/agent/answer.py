@@ -1,4 +1,9 @@
-"""What a model's deltas add up to, and what a run has spent. Used by `agent/loop` alone."""
+"""One answer of the model: its text as it streams, the memories that it cites (`[m1]`), and what it cost.
+
+`agent/context` and the memory tools give each memory a short label. The marks are taken out of the text
+while it streams, so that no door shows one and no later turn reads labels that meant other memories;
+the place of each is kept beside the text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an owner decides about a call that waits. `agent/runs` asks, and goes on after the last one."""
+"""What an owner decides about a call that waits. `agent/runs` goes on after the last decision."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What the model sees: system prompt, as much history as fits, recalled memories as data.
 
-`agent/loop` recalls once a run and builds a request before every step.
+`agent/loop` recalls once a run and builds a request before every step. Facts come before the turns
+that they were said in: a turn that says nothing more is left out.
 """
 
 from __future__ import annotations
@@ -40,55 +41,6 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Prompts:
-    """What the agent is told, in a small window too, to find facts, and to tell in short.
-
-    Their documents are `system_prompt.md`, `brief_prompt.md`, `extraction.md` and `summarising.md`.
-    """
-
-    system: str
-    brief: str
-    extraction: str
-    summarising: str
-
-
-def read_prompts() -> Prompts:
-    """The prompts as they stand in their documents."""
-    folder = resources.files("bethink.agent")
-    return Prompts(
-        system=folder.joinpath("system_prompt.md").read_text(encoding="utf-8"),
-        brief=folder.joinpath("brief_prompt.md").read_text(encoding="utf-8"),
-        extraction=folder.joinpath("extraction.md").read_text(encoding="utf-8"),
-        summarising=folder.joinpath("summarising.md").read_text(encoding="utf-8"),
-    )
-
-
-_NEWS = 0.5
-"""A turn is worth its place when more than this share of its words was not told yet."""
-
-
-def selected(hits: Sequence[Hit], known: Collection[str], limit: int) -> list[Hit]:
-    """At most `limit` hits, facts before turns, each kind in the order of its relevance.
-
-    A turn whose text is in `known` stands in the conversation already. One from
-    which a chosen fact came, or most of whose words were told before it, says
-    nothing new.
-    """
-    hits = [hit for hit in hits if hit.kind != TURN or hit.text not in known][:limit]
-    facts = [hit for hit in hits if hit.kind != TURN]
-    sources = {fact.source for fact in facts}
-    analyzer = Analyzer()
-    told = {term for fact in facts for term in analyzer.document(fact.text)}
-    turns: list[Hit] = []
-    for turn in (hit for hit in hits if hit.kind == TURN and hit.source not in sources):
-        terms = set(analyzer.document(turn.text))
-        if len(terms - told) > _NEWS * len(terms):
-            turns.append(turn)
-            told |= terms
-    return [*facts, *turns]
-
-
 _NOW_TOKENS = 40
 _ANSWER_TOKENS = 1024
 _DEFAULT_TOKENS = 2_500
@@ -105,7 +57,6 @@ _SHORTENED = "\n… (cut off here: more does not fit into the model's window)"
 _MAX_RECALLED_CHARS = 6_000
 _MAX_ONE_RECALLED_CHARS = 2_000
 """A longer memory is cut: one alone must not push out the others."""
-
 _LEFT_OUT = (
     "The conversation is longer than what the model takes: this answer goes without its oldest part. "
     "All of it is kept."
@@ -478,4 +429,53 @@ def _of_hit(hit: Hit) -> Recalled:
         valid_until=None if hit.valid_until is None else to_us(hit.valid_until),
         doubt=hit.doubt,
         untrusted=hit.untrusted,
+    )
+
+
+_NEWS = 0.5
+"""A turn is worth its place when more than this share of its words was not told yet."""
+
+
+def selected(hits: Sequence[Hit], known: Collection[str], limit: int) -> list[Hit]:
+    """At most `limit` hits, facts before turns, each kind in the order of its relevance.
+
+    A turn whose text is in `known` stands in the conversation already. One from
+    which a chosen fact came, or most of whose words were told before it, says
+    nothing new.
+    """
+    hits = [hit for hit in hits if hit.kind != TURN or hit.text not in known][:limit]
+    facts = [hit for hit in hits if hit.kind != TURN]
+    sources = {fact.source for fact in facts}
+    analyzer = Analyzer()
+    told = {term for fact in facts for term in analyzer.document(fact.text)}
+    turns: list[Hit] = []
+    for turn in (hit for hit in hits if hit.kind == TURN and hit.source not in sources):
+        terms = set(analyzer.document(turn.text))
+        if len(terms - told) > _NEWS * len(terms):
+            turns.append(turn)
+            told |= terms
+    return [*facts, *turns]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What the agent is told, in a small window too, to find facts, and to tell in short.
+
+    Their documents are `system_prompt.md`, `brief_prompt.md`, `extraction.md` and `summarising.md`.
+    """
+
+    system: str
+    brief: str
+    extraction: str
+    summarising: str
+
+
+def read_prompts() -> Prompts:
+    """The prompts as they stand in their documents."""
+    folder = resources.files("bethink.agent")
+    return Prompts(
+        system=folder.joinpath("system_prompt.md").read_text(encoding="utf-8"),
+        brief=folder.joinpath("brief_prompt.md").read_text(encoding="utf-8"),
+        extraction=folder.joinpath("extraction.md").read_text(encoding="utf-8"),
+        summarising=folder.joinpath("summarising.md").read_text(encoding="utf-8"),
     )

@@ -1,11 +1,10 @@
 """Which conversation a client means that sends its whole history and names none.
 
-Such a client sends again what was said before, with its new message behind it.
-What the owner said so far, as a hash, leads to the conversations in which just
-that was said; the one whose last answer the client repeats is meant. So nothing
-is kept twice, and a client that takes back what it said goes on in a branch.
-Digests are all that is kept here, made with the master key; those of what is
-forgotten go. The OpenAI-compatible door asks.
+Such a client sends again what was said before, with its new message behind it. A hash of what the owner
+said so far leads to the conversations in which just that was said; the one whose last answer the client
+repeats is meant. So nothing is kept twice, and a client that takes back what it said goes on in a branch.
+Only digests are kept, made with the master key; those of what is forgotten go. The OpenAI-compatible
+door asks.
 """
 
 from __future__ import annotations
@@ -60,72 +59,6 @@ class ClientMessage:
 
     role: str
     text: str
-
-
-def said_by(history: Sequence[ClientMessage], more: str | None = None) -> str:
-    """A hash of what the owner said in a history, and of what they say now; it is kept as a digest."""
-    digest = hashlib.sha256()
-    texts = [told.text for told in history if told.role == "user"]
-    for text in (*texts, more) if more is not None else texts:
-        digest.update(hashlib.sha256(_squeezed(text).encode("utf-8", "replace")).digest())
-    return digest.hexdigest()
-
-
-def turn_behind(asked: StoredMessage, behind: Sequence[StoredMessage]) -> list[StoredMessage]:
-    """What was said behind the owner's message, up to their next one."""
-    turn: list[StoredMessage] = []
-    for stored in behind:
-        if stored.position <= asked.position:
-            continue
-        if isinstance(stored.message, UserMessage):
-            break
-        turn.append(stored)
-    return turn
-
-
-def is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
-    """Whether an answer that a client sends again is what was answered; or was, until a call had to wait."""
-    said = [stored.message.content for stored in turn if isinstance(stored.message, AssistantMessage)]
-    stored = _squeezed(" ".join(said))
-    if FORGOTTEN in stored or stored == _squeezed(answer):
-        return True
-    given = _plain(answer)
-    if stored in {given, _squeezed(given.partition(FILE_NOTICE)[0])}:
-        return True
-    text, notice, _ = given.partition(NOTICE)
-    waited = (" ".join(said[:count]) for count in range(len(said) + 1))
-    return bool(notice) and _squeezed(text) in map(_squeezed, waited)
-
-
-def answers_in(history: Sequence[ClientMessage]) -> list[str]:
-    """What was answered before the owner's first message, and to each of them."""
-    answers: list[list[str]] = [[]]
-    for told in history:
-        if told.role == "user":
-            answers.append([])
-        elif told.role == "assistant":
-            answers[-1].append(told.text)
-    return [" ".join(texts) for texts in answers]
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _plain(text: str) -> str:
-    return _squeezed(_thoughtless(text))
-
-
-def _thoughtless(text: str) -> str:
-    """The text without reasoning. What is not closed stays; every character is looked at a few times only."""
-    for opening, closing in _THOUGHTS:
-        kept: list[str] = []
-        at = 0
-        while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin)) >= 0:
-            kept += (text[at:begin], " ")
-            at = end + len(closing)
-        text = "".join(kept) + text[at:]
-    return text
 
 
 _CANDIDATES: Final = 20
@@ -443,3 +376,69 @@ async def without_digests(store: Store, owner: str, conversation: str) -> list[C
         async for thread in records_of(store, owner, Scan(THREADS, {"conversation": conversation}))
         if thread.request or thread.message
     ]
+
+
+def said_by(history: Sequence[ClientMessage], more: str | None = None) -> str:
+    """A hash of what the owner said in a history, and of what they say now; it is kept as a digest."""
+    digest = hashlib.sha256()
+    texts = [told.text for told in history if told.role == "user"]
+    for text in (*texts, more) if more is not None else texts:
+        digest.update(hashlib.sha256(_squeezed(text).encode("utf-8", "replace")).digest())
+    return digest.hexdigest()
+
+
+def turn_behind(asked: StoredMessage, behind: Sequence[StoredMessage]) -> list[StoredMessage]:
+    """What was said behind the owner's message, up to their next one."""
+    turn: list[StoredMessage] = []
+    for stored in behind:
+        if stored.position <= asked.position:
+            continue
+        if isinstance(stored.message, UserMessage):
+            break
+        turn.append(stored)
+    return turn
+
+
+def is_repeated(answer: str, turn: Sequence[StoredMessage]) -> bool:
+    """Whether an answer that a client sends again is what was answered; or was, until a call had to wait."""
+    said = [stored.message.content for stored in turn if isinstance(stored.message, AssistantMessage)]
+    stored = _squeezed(" ".join(said))
+    if FORGOTTEN in stored or stored == _squeezed(answer):
+        return True
+    given = _plain(answer)
+    if stored in {given, _squeezed(given.partition(FILE_NOTICE)[0])}:
+        return True
+    text, notice, _ = given.partition(NOTICE)
+    waited = (" ".join(said[:count]) for count in range(len(said) + 1))
+    return bool(notice) and _squeezed(text) in map(_squeezed, waited)
+
+
+def answers_in(history: Sequence[ClientMessage]) -> list[str]:
+    """What was answered before the owner's first message, and to each of them."""
+    answers: list[list[str]] = [[]]
+    for told in history:
+        if told.role == "user":
+            answers.append([])
+        elif told.role == "assistant":
+            answers[-1].append(told.text)
+    return [" ".join(texts) for texts in answers]
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(text: str) -> str:
+    return _squeezed(_thoughtless(text))
+
+
+def _thoughtless(text: str) -> str:
+    """The text without reasoning. What is not closed stays; every character is looked at a few times only."""
+    for opening, closing in _THOUGHTS:
+        kept: list[str] = []
+        at = 0
+        while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin)) >= 0:
+            kept += (text[at:begin], " ")
+            at = end + len(closing)
+        text = "".join(kept) + text[at:]
+    return text

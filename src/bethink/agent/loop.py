@@ -20,18 +20,7 @@ from bethink.agent.client_tools import is_client_tool
 from bethink.agent.completion import Completion
 from bethink.agent.policy import tool_context
 from bethink.agent.request import BOUND_REACHED
-from bethink.agent.toolbox import (
-    CallResult,
-    Postponed,
-    Prepared,
-    Toolbox,
-    approval,
-    denied,
-    finished,
-    forgotten,
-    held_back,
-    rejected,
-)
+from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox, approval, finished, refused
 from bethink.errors import LlmError, StorageError
 from bethink.events import (
     ApprovalDecided,
@@ -205,7 +194,7 @@ class Loop:
                 case "auto":
                     automatic.append(prepared)
                 case "deny":
-                    results[prepared.call.id] = denied(prepared.call, verdict.reason)
+                    results[prepared.call.id] = refused(prepared.call, "denied", verdict.reason)
                     yield finished(results[prepared.call.id])
                 case "ask":
                     asked, reason = await self.toolbox.foretold(prepared, request.principal, verdict.reason)
@@ -226,7 +215,7 @@ class Loop:
         """Leave calls to the client; not where another call waits, since of that it would hear no result."""
         for call in calls:
             yield ToolRequested(call=call.id, name=call.name, arguments=call.arguments, label=call.name)
-        kept = [held_back(call) for call in calls if waiting]
+        kept = [refused(call, "held_back") for call in calls if waiting]
         for result in kept:
             yield finished(result)
         async for event in self._save(request, kept):
@@ -235,7 +224,7 @@ class Loop:
     def _prepared(self, request: RunRequest, call: ToolCall) -> Prepared | ToolMessage:
         prepared = self.toolbox.prepare(call)
         if self.toolbox.effect_of(call.name) == "write" and request.was_forgotten(call.arguments):
-            return forgotten(call)
+            return refused(call, "forgotten")
         return prepared
 
     async def _resume(self, request: RunRequest) -> AsyncGenerator[Event, None]:
@@ -247,7 +236,9 @@ class Loop:
             decision = ("edit" if decided.edited else "approve") if decided.approved else "reject"
             yield ApprovalDecided(call=call.id, decision=decision, arguments=call.arguments)
             prepared = (
-                await self.toolbox.resumed(call, decided.sealed) if decided.approved else rejected(call)
+                await self.toolbox.resumed(call, decided.sealed)
+                if decided.approved
+                else refused(call, "rejected")
             )
             if isinstance(prepared, Prepared):
                 approved.append(prepared)
@@ -286,7 +277,7 @@ class Loop:
                             waiting.append(prepared)
                             yield await self._waits(request, prepared, verdict.reason)
                         else:
-                            results[prepared.call.id] = denied(prepared.call, verdict.reason)
+                            results[prepared.call.id] = refused(prepared.call, "denied", verdict.reason)
                             yield finished(results[prepared.call.id])
                     case _:
                         if isinstance(item, Usage):

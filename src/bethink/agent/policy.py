@@ -4,7 +4,8 @@ What the owner's own tools read and write is theirs; what destroys asks. What
 leaves this machine asks as soon as somebody else's words stand in the context,
 since those may be what asked for it: unless all that decides whom it reaches comes
 from the owner, or from a listing of theirs, and what it tells is not private.
-Detection of attacks plays no part here.
+Detection of attacks plays no part here. The owner's standing decisions (`ToolRules`) and whose words
+stand in a run (`evidence_of`) are here, too.
 """
 
 from __future__ import annotations
@@ -39,132 +40,7 @@ if TYPE_CHECKING:
     from bethink.tool import NewFile, Tool
 
 
-_LATELY = 50
-"""So many of the owner's last messages tell what they said."""
-
-
-def tool_context(request: RunRequest, files: Files) -> ToolContext:
-    """The context of a run's calls."""
-    principal, conversation = request.principal, request.conversation
-    return ToolContext(
-        principal=principal,
-        conversation=conversation,
-        run=request.run,
-        message=request.message,
-        label=request.labels.of,
-        evidence=partial(evidence_of, request),
-        forgotten=request.forgotten,
-        keep=partial(_keep, request, files),
-        files=partial(files.held, principal, conversation),
-    )
-
-
-@retry_conflicts
-async def _keep(request: RunRequest, files: Files, file: NewFile) -> Attachment:
-    """Keep a file, unless it says what was forgotten since the run began."""
-    forgotten = request.forgotten
-    if forgotten is None:
-        return (await files.add(request.principal, request.conversation, file, made_by="tool")).attachment
-    await forgotten.listen()
-    if (text := text_of(file.content)) is not None and forgotten.says(text):
-        raise JustForgotten
-    expected = forgotten.expected
-    kept = await files.add(request.principal, request.conversation, file, made_by="tool", expecting=expected)
-    return kept.attachment
-
-
-def evidence_of(request: RunRequest) -> Evidence:
-    """Whose words stand in the run's context now."""
-    said: list[str] = []
-    asked = answered = ""
-    recalled = [item.text for item in request.recalled]
-    untrusted = [item.text for item in request.recalled if item.untrusted]
-    own: list[str] = []
-    vouched: list[str] = []
-    addresses: list[str] = []
-    for message in request.messages:
-        match message:
-            case UserMessage():
-                said.append(message.content)
-                # A file that its owner gives may have been written, and named, by anybody.
-                untrusted += [file.name for file in message.attachments]
-                asked = answered
-            case AssistantMessage():
-                answered = message.content
-            case ToolMessage() if (found := listed_memories(message)) is not None:
-                recalled += found
-                untrusted += found if message.untrusted else []
-            case ToolMessage():
-                (untrusted if message.untrusted else own).append(message.content)
-                addresses += message.addresses
-                if not (untrusted or request.outside):
-                    vouched.append(message.content)
-    return Evidence(
-        said=tuple(said[-_LATELY:]),
-        asked=asked,
-        recalled=tuple(recalled),
-        untrusted=tuple(untrusted),
-        own=tuple(own),
-        vouched=tuple(vouched),
-        addresses=tuple(addresses),
-        outside=request.outside or bool(untrusted),
-    )
-
-
 Decision = Literal["auto", "ask", "deny"]
-
-_MAX_RULES = 1_000
-
-
-class OwnersRule(Record, frozen=True, kw_only=True):
-    """That calls of the tool `id` run, ask or are refused by themselves. `at` is microseconds UTC.
-
-    It was decided about what had this `origin`: for another that comes under the
-    same name only a denial holds.
-    """
-
-    decision: Decision
-    at: int
-    origin: str = ""
-
-    def holds(self, tool: Tool) -> bool:
-        """Whether it speaks of this tool, and not of another of its name."""
-        return self.decision == "deny" or self.origin == tool.origin
-
-
-RULES = Collection("tool_rules", OwnersRule, searchable=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRules:
-    """The rules of all owners."""
-
-    store: Store
-    clock: Clock
-
-    async def among(self, principal: Principal, tools: Iterable[Tool]) -> Mapping[str, Decision]:
-        """The decisions that hold for these tools, by name."""
-        named = {tool.name: tool for tool in tools}
-        found = await self.store.get(RULES, principal.owner, [*named])
-        rules = [item.record for item in found if item is not None]
-        return {rule.id: rule.decision for rule in rules if rule.holds(named[rule.id])}
-
-    async def list(self, principal: Principal) -> Sequence[OwnersRule]:
-        """All of the owner's rules, by the tool's name."""
-        (page,) = await self.store.scan(principal.owner, Scan(RULES, limit=_MAX_RULES))
-        return [item.record for item in page.items]
-
-    async def set(
-        self, principal: Principal, tool: str, decision: Decision | None, *, origin: str = ""
-    ) -> None:
-        """Decide about a tool for always; None goes back to what holds without a rule."""
-        if decision is None:
-            await self.store.commit(principal.owner, [Delete(RULES, tool)])
-            return
-        rule = OwnersRule(id=tool, decision=decision, at=self.clock.now_us(), origin=origin)
-        await self.store.commit(principal.owner, [Put(RULES, rule)])
-
-
 READ_ONLY = "This key may only read."
 NO_WRITE = "This key may not change anything: it has not the scope write."
 NO_READ = "This key may not read: it has not the scope read."
@@ -176,7 +52,6 @@ _MAX_SHOWN = 200
 _MANY = 3
 """So many calls of one message that change records are a bulk change: a person looks at it first."""
 _BULK = "This would change {} records at once."
-
 _BREAKS = re.compile(r"[\s<>\"'`|()\[\]{}]+")
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(
@@ -411,3 +286,127 @@ def _plain(address: str) -> str:
 def _shown(texts: Sequence[str]) -> str:
     shown = ", ".join(texts)
     return shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 1]}…"
+
+
+_MAX_RULES = 1_000
+
+
+class OwnersRule(Record, frozen=True, kw_only=True):
+    """That calls of the tool `id` run, ask or are refused by themselves. `at` is microseconds UTC.
+
+    It was decided about what had this `origin`: for another that comes under the
+    same name only a denial holds.
+    """
+
+    decision: Decision
+    at: int
+    origin: str = ""
+
+    def holds(self, tool: Tool) -> bool:
+        """Whether it speaks of this tool, and not of another of its name."""
+        return self.decision == "deny" or self.origin == tool.origin
+
+
+RULES = Collection("tool_rules", OwnersRule, searchable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRules:
+    """The rules of all owners."""
+
+    store: Store
+    clock: Clock
+
+    async def among(self, principal: Principal, tools: Iterable[Tool]) -> Mapping[str, Decision]:
+        """The decisions that hold for these tools, by name."""
+        named = {tool.name: tool for tool in tools}
+        found = await self.store.get(RULES, principal.owner, [*named])
+        rules = [item.record for item in found if item is not None]
+        return {rule.id: rule.decision for rule in rules if rule.holds(named[rule.id])}
+
+    async def list(self, principal: Principal) -> Sequence[OwnersRule]:
+        """All of the owner's rules, by the tool's name."""
+        (page,) = await self.store.scan(principal.owner, Scan(RULES, limit=_MAX_RULES))
+        return [item.record for item in page.items]
+
+    async def set(
+        self, principal: Principal, tool: str, decision: Decision | None, *, origin: str = ""
+    ) -> None:
+        """Decide about a tool for always; None goes back to what holds without a rule."""
+        if decision is None:
+            await self.store.commit(principal.owner, [Delete(RULES, tool)])
+            return
+        rule = OwnersRule(id=tool, decision=decision, at=self.clock.now_us(), origin=origin)
+        await self.store.commit(principal.owner, [Put(RULES, rule)])
+
+
+_LATELY = 50
+"""So many of the owner's last messages tell what they said."""
+
+
+def tool_context(request: RunRequest, files: Files) -> ToolContext:
+    """The context of a run's calls."""
+    principal, conversation = request.principal, request.conversation
+    return ToolContext(
+        principal=principal,
+        conversation=conversation,
+        run=request.run,
+        message=request.message,
+        label=request.labels.of,
+        evidence=partial(evidence_of, request),
+        forgotten=request.forgotten,
+        keep=partial(_keep, request, files),
+        files=partial(files.held, principal, conversation),
+    )
+
+
+@retry_conflicts
+async def _keep(request: RunRequest, files: Files, file: NewFile) -> Attachment:
+    """Keep a file, unless it says what was forgotten since the run began."""
+    forgotten = request.forgotten
+    if forgotten is None:
+        return (await files.add(request.principal, request.conversation, file, made_by="tool")).attachment
+    await forgotten.listen()
+    if (text := text_of(file.content)) is not None and forgotten.says(text):
+        raise JustForgotten
+    expected = forgotten.expected
+    kept = await files.add(request.principal, request.conversation, file, made_by="tool", expecting=expected)
+    return kept.attachment
+
+
+def evidence_of(request: RunRequest) -> Evidence:
+    """Whose words stand in the run's context now."""
+    said: list[str] = []
+    asked = answered = ""
+    recalled = [item.text for item in request.recalled]
+    untrusted = [item.text for item in request.recalled if item.untrusted]
+    own: list[str] = []
+    vouched: list[str] = []
+    addresses: list[str] = []
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                said.append(message.content)
+                # A file that its owner gives may have been written, and named, by anybody.
+                untrusted += [file.name for file in message.attachments]
+                asked = answered
+            case AssistantMessage():
+                answered = message.content
+            case ToolMessage() if (found := listed_memories(message)) is not None:
+                recalled += found
+                untrusted += found if message.untrusted else []
+            case ToolMessage():
+                (untrusted if message.untrusted else own).append(message.content)
+                addresses += message.addresses
+                if not (untrusted or request.outside):
+                    vouched.append(message.content)
+    return Evidence(
+        said=tuple(said[-_LATELY:]),
+        asked=asked,
+        recalled=tuple(recalled),
+        untrusted=tuple(untrusted),
+        own=tuple(own),
+        vouched=tuple(vouched),
+        addresses=tuple(addresses),
+        outside=request.outside or bool(untrusted),
+    )

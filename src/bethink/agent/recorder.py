@@ -1,6 +1,6 @@
 """What is kept of a run: its record, its journal, and its messages, in one commit each time.
 
-`agent/runs` makes a `Recorder` for each live run; `agent/recovery` reads what a
+`agent/runs` makes a `Recorder` for each live run; `agent/stored_runs` reads what a
 dead process left. Messages are the truth, the journal is a buffer: text is
 written to it every few dozen milliseconds, so a crash loses no more than that.
 """
@@ -68,55 +68,7 @@ if TYPE_CHECKING:
     from bethink.store import Change
 
 
-FLUSH_S = 0.05
-"""How much text a crash may cost, in seconds of streaming."""
-
 _log = log("runs")
-
-
-@dataclass(slots=True)
-class JournalWriter:
-    """The runs of which something is not written yet."""
-
-    _dirty: dict[str, Recorder] = field(default_factory=dict[str, "Recorder"], repr=False)
-    _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
-
-    def soil(self, recorder: Recorder) -> None:
-        """Have it written soon."""
-        if recorder.run.id not in self._dirty:
-            self._dirty[recorder.run.id] = recorder
-            self._is_dirty.set()
-
-    def drop(self, run: str) -> None:
-        """It is written by somebody else, or ended."""
-        self._dirty.pop(run, None)
-
-    async def flush_always(self) -> None:
-        """Write what live runs said, every `FLUSH_S` while there is something."""
-        while True:
-            await self._is_dirty.wait()
-            await anyio.sleep(FLUSH_S)
-            self._is_dirty.clear()
-            dirty = list(self._dirty.values())
-            self._dirty.clear()
-            async with anyio.create_task_group() as tasks:
-                for recorder in dirty:
-                    tasks.start_soon(_flush, recorder)
-
-
-async def _flush(recorder: Recorder) -> None:
-    with recorded(_log, "a run's journal could not be written") as outcome:
-        try:
-            await recorder.flush()
-        except BethinkError as error:
-            _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
-            recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
-    if outcome.fault is not None:
-        # One run's fault is told in that run, and keeps no other from being written.
-        message = f"The answer is not kept while it streams: {type(outcome.fault).__name__}"
-        recorder.take(Warned(part="store", message=message))
-
-
 _NO_ANSWER = "What was found and done until then is above; ask to go on."
 
 
@@ -384,12 +336,10 @@ class Recorder:
     async def _append(
         self, messages: Sequence[StoredMessage], changes: Sequence[Change], *, active_run: str | None
     ) -> None:
-        """Append messages to the conversation, or have it taken or free."""
+        """Append messages to the conversation, or have it taken or free; `_hushed` redacts them."""
         held = self.conversation
         placed = [
-            msgspec.structs.replace(
-                self.hush.said(message), position=held.record.count + offset, branch=held.record.branch
-            )
+            msgspec.structs.replace(message, position=held.record.count + offset, branch=held.record.branch)
             for offset, message in enumerate(messages)
         ]
         at = self.conversations.clock.now_us()
@@ -466,3 +416,50 @@ def _is_final(stored: StoredMessage | None) -> bool:
     return (
         stored is not None and isinstance(stored.message, AssistantMessage) and not stored.message.tool_calls
     )
+
+
+FLUSH_S = 0.05
+"""How much text a crash may cost, in seconds of streaming."""
+
+
+@dataclass(slots=True)
+class JournalWriter:
+    """The runs of which something is not written yet."""
+
+    _dirty: dict[str, Recorder] = field(default_factory=dict[str, "Recorder"], repr=False)
+    _is_dirty: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+
+    def soil(self, recorder: Recorder) -> None:
+        """Have it written soon."""
+        if recorder.run.id not in self._dirty:
+            self._dirty[recorder.run.id] = recorder
+            self._is_dirty.set()
+
+    def drop(self, run: str) -> None:
+        """It is written by somebody else, or ended."""
+        self._dirty.pop(run, None)
+
+    async def flush_always(self) -> None:
+        """Write what live runs said, every `FLUSH_S` while there is something."""
+        while True:
+            await self._is_dirty.wait()
+            await anyio.sleep(FLUSH_S)
+            self._is_dirty.clear()
+            dirty = list(self._dirty.values())
+            self._dirty.clear()
+            async with anyio.create_task_group() as tasks:
+                for recorder in dirty:
+                    tasks.start_soon(_flush, recorder)
+
+
+async def _flush(recorder: Recorder) -> None:
+    with recorded(_log, "a run's journal could not be written") as outcome:
+        try:
+            await recorder.flush()
+        except BethinkError as error:
+            _log.error("the journal of run %s could not be written: %s", recorder.run.id, error)
+            recorder.take(Warned(part="store", message=f"The answer is not kept while it streams: {error}"))
+    if outcome.fault is not None:
+        # One run's fault is told in that run, and keeps no other from being written.
+        message = f"The answer is not kept while it streams: {type(outcome.fault).__name__}"
+        recorder.take(Warned(part="store", message=message))

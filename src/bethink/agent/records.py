@@ -1,4 +1,8 @@
-"""What is kept of a run beside its messages: its record, and its journal. The recorder writes both."""
+"""A run as it is kept: its events in memory (`Journal`), and its stored record and journal.
+
+Deltas that follow one another are pieces of one part, so that a token costs a list append, and a reader
+that fell behind gets one delta with everything it missed: there are no queues to overflow.
+"""
 
 from __future__ import annotations
 

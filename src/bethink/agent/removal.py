@@ -1,6 +1,6 @@
-"""All that an owner has, erased for good: `bethink users remove --with-data` asks.
+"""Removes what is kept for a time only, and all that an owner has (`bethink users remove --with-data`).
 
-Forgetting takes out what says something; here everything goes, whatever it says:
+Forgetting takes out what says something; removing an owner takes everything, whatever it says:
 records with what they are found by, files, the vault's folder, copies in Redis.
 """
 

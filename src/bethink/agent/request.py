@@ -1,4 +1,4 @@
-"""What a run begins with: made by `agent/runs`, read by `agent/loop` and `agent/commands`."""
+"""What a run begins with, what it may spend, and what it has spent: `agent/loop` reads and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs begin with: record, history, events. `agent/runs` launches them."""
+"""Starts runs: options, history, loop, and the first record. `agent/runs` drives what is started."""
 
 from __future__ import annotations
 
@@ -43,65 +43,6 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.tool import Tool
     from bethink.visibility.reader_filter import ReaderFilter
-
-
-@dataclass(frozen=True, slots=True)
-class LoopFactory:
-    """The parts of all loops."""
-
-    models: Models
-    policy: Policy
-    files: Files
-    context: Context
-    bounds: Bounds
-    summaries: Summaries | None = None
-
-    def of(self, wishes: RunOptions, brought: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
-        """The loop of a run; None where no model is set. `kept_back` is what its model is asked not to tell.
-
-        Raises:
-            UnknownId: the wished model is not offered.
-            BadInput: a tool of the client's cannot be offered, or the one that is to be called is not there.
-        """
-        toolbox = self.toolbox(wishes, brought)
-        check_first(wishes.first_call, toolbox)
-        llm = brought.llm or self.models.get(wishes.model)
-        if llm is None:
-            return None
-        policy = replace(self.policy, toolbox=toolbox)
-        context = self.context.wished(wishes).keeping_back(kept_back)
-        return Loop(
-            llm,
-            toolbox,
-            policy,
-            self.files,
-            context,
-            self.bounds,
-            summaries=self.summaries,
-            first_call=wishes.first_call,
-        )
-
-    def toolbox(self, wishes: RunOptions, brought: RunResources) -> Toolbox:
-        """The tools of a run: the client's, those that its door brought, then Bethink's own.
-
-        Raises:
-            BadInput: a tool of the client's cannot be offered.
-        """
-        only = brought.only
-
-        def keeps(tool: Tool) -> bool:
-            return (
-                wishes.tools
-                and (wishes.memory or not tool.needs_memory)
-                and (only is None or tool.name in only)
-            )
-
-        usual = self.policy.toolbox
-        if wishes.tools and wishes.memory and only is None and not (brought.tools or wishes.client_tools):
-            return usual
-        own = usual.for_run(brought.tools, keeps)
-        theirs = client_tools(wishes.client_tools, own)
-        return usual.for_run([*theirs, *brought.tools], keeps) if theirs else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,3 +248,62 @@ def _is_toolless(earlier: Sequence[Message]) -> bool:
         message.origin for message in earlier if isinstance(message, AssistantMessage) and message.origin
     ]
     return bool(origins) and origins[-1].toolless
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFactory:
+    """The parts of all loops."""
+
+    models: Models
+    policy: Policy
+    files: Files
+    context: Context
+    bounds: Bounds
+    summaries: Summaries | None = None
+
+    def of(self, wishes: RunOptions, brought: RunResources, kept_back: Sequence[str] = ()) -> Loop | None:
+        """The loop of a run; None where no model is set. `kept_back` is what its model is asked not to tell.
+
+        Raises:
+            UnknownId: the wished model is not offered.
+            BadInput: a tool of the client's cannot be offered, or the one that is to be called is not there.
+        """
+        toolbox = self.toolbox(wishes, brought)
+        check_first(wishes.first_call, toolbox)
+        llm = brought.llm or self.models.get(wishes.model)
+        if llm is None:
+            return None
+        policy = replace(self.policy, toolbox=toolbox)
+        context = self.context.wished(wishes).keeping_back(kept_back)
+        return Loop(
+            llm,
+            toolbox,
+            policy,
+            self.files,
+            context,
+            self.bounds,
+            summaries=self.summaries,
+            first_call=wishes.first_call,
+        )
+
+    def toolbox(self, wishes: RunOptions, brought: RunResources) -> Toolbox:
+        """The tools of a run: the client's, those that its door brought, then Bethink's own.
+
+        Raises:
+            BadInput: a tool of the client's cannot be offered.
+        """
+        only = brought.only
+
+        def keeps(tool: Tool) -> bool:
+            return (
+                wishes.tools
+                and (wishes.memory or not tool.needs_memory)
+                and (only is None or tool.name in only)
+            )
+
+        usual = self.policy.toolbox
+        if wishes.tools and wishes.memory and only is None and not (brought.tools or wishes.client_tools):
+            return usual
+        own = usual.for_run(brought.tools, keeps)
+        theirs = client_tools(wishes.client_tools, own)
+        return usual.for_run([*theirs, *brought.tools], keeps) if theirs else own

@@ -18,7 +18,7 @@ from bethink.agent.history_match import THREADS
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import JOURNAL, RUNS, Journal, NumberedEvent, Run, behind
 from bethink.agent.request import Earlier, MessagePlace
-from bethink.agent.toolbox import ORPHANED, late, orphaned, rejected
+from bethink.agent.toolbox import REFUSALS, refused
 from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
@@ -306,7 +306,7 @@ class StoredRuns:
                 recorder.take(numbered.event)
         recorder.mark_written()
         if reason == "failed":
-            recorder.take(RunFailed(code="gone", message=ORPHANED))
+            recorder.take(RunFailed(code="gone", message=REFUSALS["gone"]))
         if missing := await self._unanswered(principal, run):
             await recorder.save(missing)
         await recorder.end(RunDone(reason=reason))
@@ -316,14 +316,14 @@ class StoredRuns:
         page = await self.conversations.messages(principal, run.conversation, limit=_PAGE)
         answered: set[str] = set()
         waiting = {item.call for item in run.waiting}
-        refused = late if self._is_late(run) else orphaned if run.is_decided else rejected
+        why = "not_decided" if self._is_late(run) else "gone" if run.is_decided else "rejected"
         for item in page.items:
             message = item.record.message
             if isinstance(message, ToolMessage):
                 answered.add(message.call)
             elif isinstance(message, AssistantMessage) and item.record.run == run.id:
                 return [
-                    refused(call) if call.id in waiting else unknown_outcome(call.id, call.name)
+                    refused(call, why) if call.id in waiting else unknown_outcome(call.id, call.name)
                     for call in message.tool_calls
                     if call.id not in answered
                 ]

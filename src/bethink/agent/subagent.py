@@ -1,8 +1,8 @@
-"""Runs within runs: a tool's errand, done by the one loop with its own prompt, tools and bounds.
+"""Runs within runs: a tool's task, done by the one loop with its own prompt, tools and bounds.
 
-`app` wires it into the toolbox, which gives each call its `ToolContext.run_agent`; doors that ask the
-memory agent themselves read `events`. Nothing of an errand is stored but what its tools
-change: its usage and changes are told in the run that asked.
+`app` wires it into the toolbox, which gives each call its `ToolContext.run_agent`; doors ask the memory
+agent by `MemoryQuestions`. Nothing of a task is stored but what its tools change: its usage and changes
+are told in the run that asked.
 """
 
 from __future__ import annotations
@@ -56,42 +56,6 @@ if TYPE_CHECKING:
     from bethink.tools.memory_agent import MemoryAgent
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryQuestions:
-    """Sends the memory agent."""
-
-    delegating: SubagentRunner
-    agent: MemoryAgent
-
-    async def ask(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentResult:
-        """What it answers.
-
-        Raises:
-            NoModel: there is none that could be asked.
-            BadInput: there is no question, or it is too long.
-        """
-        return await self.delegating.run(principal, await self.agent.errand(principal, question, filters))
-
-    async def follow(
-        self, principal: Principal, question: str, filters: Sequence[str] = ()
-    ) -> AsyncGenerator[list[NumberedEvent], None]:
-        """What happens until the answer, each event as it comes; before the end the pages that it read.
-
-        Raises:
-            NoModel: there is none that could be asked; nothing came before.
-            BadInput: there is no question, or it is too long.
-        """
-        errand = await self.agent.errand(principal, question, filters)
-        gathered, number = SubagentTranscript(), 0
-        async with aclosing(self.delegating.events(principal, errand)) as events:
-            async for event in events:
-                gathered.take(event)
-                told: list[Event] = [event]
-                if isinstance(event, RunDone) and (read := sources(gathered.outcome())):
-                    told = [MemoryUsed(ids=read, marks=()), event]
-                yield [NumberedEvent(Place(number := number + 1), one) for one in told]
-
-
 _NOT_ASKED: Final = (
     "Not done: {reason} The person cannot be asked from here. Say in your reply that {tool} was"
     " wanted and why; whoever sent you can call it."
@@ -102,7 +66,7 @@ _NESTED: Final = "An agent that a tool sent cannot send another one: do it with 
 
 @dataclass(frozen=True, slots=True)
 class SubagentRunner:
-    """Does errands. `find` gives the model that one wants; `tools` may be given beside the toolbox's."""
+    """Runs tasks. `find` gives the model that a task wants; `tools` may be given beside the toolbox's."""
 
     toolbox: Toolbox
     policy: Policy
@@ -115,67 +79,57 @@ class SubagentRunner:
     audit: Audit
     tools: Callable[[Principal], Sequence[Tool]] = lambda _principal: ()
 
-    async def __call__(self, context: ToolContext, errand: SubagentTask) -> SubagentResult:
-        """See `RunAgent`; cancelling the call ends the errand."""
-        evidence = context.evidence()
-        gathered = SubagentTranscript()
-        events = self.events(
-            context.principal,
-            errand,
-            within=context,
-            outside=evidence is not None and (evidence.outside or bool(evidence.untrusted)),
-        )
-        async with aclosing(events):
-            async for event in events:
-                gathered.take(event)
-                if (told := _told(event, context.call)) is not None:
-                    context.emit(told)
-        return gathered.outcome()
+    async def __call__(self, context: ToolContext, task: SubagentTask) -> SubagentResult:
+        """See `RunAgent`; cancelling the call ends the task."""
+        return await self.run(context.principal, task, within=context)
 
-    async def run(self, principal: Principal, errand: SubagentTask) -> SubagentResult:
-        """What comes of an errand that a door sends itself.
+    async def run(
+        self, principal: Principal, task: SubagentTask, *, within: ToolContext | None = None
+    ) -> SubagentResult:
+        """What comes of a task; it is told as progress of the call that it serves, if it serves one.
 
         Raises:
             NoModel: there is none to send.
         """
         gathered = SubagentTranscript()
-        async with aclosing(self.events(principal, errand)) as events:
+        async with aclosing(self.events(principal, task, within=within)) as events:
             async for event in events:
                 gathered.take(event)
+                if within is not None and (told := _told(event, within.call)) is not None:
+                    within.emit(told)
         return gathered.outcome()
 
     async def events(
         self,
         principal: Principal,
-        errand: SubagentTask,
+        task: SubagentTask,
         *,
         within: ToolContext | None = None,
-        outside: bool = False,
     ) -> AsyncGenerator[Event, None]:
-        """What happens on the errand, as in any run; ended by one `RunDone`.
+        """What happens on the task, as in any run; ended by one `RunDone`.
 
         Raises:
             NoModel: there is none to send.
         """
-        llm = await self.find(errand.model, errand.way)
-        toolbox = self._toolbox(principal, errand)
+        llm = await self.find(task.model, task.way)
+        toolbox = self._toolbox(principal, task)
         loop = Loop(
             llm,
             toolbox,
             _Unasked(self.policy.rules, toolbox, self.policy.settings),
             self.files,
-            replace(self.context, prompt=errand.system, brief="", limit=0, profile_limit=0, added=""),
-            replace(self.bounds, steps=errand.steps),
-            job=errand.job,
+            replace(self.context, prompt=task.system, brief="", limit=0, profile_limit=0, added=""),
+            replace(self.bounds, steps=task.steps),
+            job=task.job,
         )
         request = RunRequest(
-            principal=principal.reading(errand.job),
+            principal=principal.reading(task.job),
             conversation=within.conversation if within else "",
             run=within.run if within else self.new_id(),
             message=within.message if within else "",
-            messages=[UserMessage(errand.task)],
+            messages=[UserMessage(task.task)],
             save=self._unsaved,
-            outside=outside or errand.outside,
+            outside=task.outside or (within is not None and within.is_untrusted),
         )
         # What is forgotten meanwhile is neither told to the model nor written by it.
         request.heed(await ForgetBarrier.listening(principal.owner, self.announcements))
@@ -202,10 +156,10 @@ class SubagentRunner:
         )
         await self.audit.note(request.principal, use)
 
-    def _toolbox(self, principal: Principal, errand: SubagentTask) -> Toolbox:
-        """The errand's own tools, and no way to send anybody."""
+    def _toolbox(self, principal: Principal, task: SubagentTask) -> Toolbox:
+        """The task's own tools, and no way to send anybody."""
         known = {tool.name: tool for tool in (*self.toolbox.all, *self.tools(principal))}
-        chosen = [known[name] for name in errand.tools if name in known]
+        chosen = [known[name] for name in task.tools if name in known]
         return replace(self.toolbox, tools=chosen, sources=(), enabled=True, delegate=_refused)
 
     async def _unsaved(self, messages: Sequence[Message], *, durably: bool = False) -> Sequence[str]:
@@ -229,14 +183,14 @@ class _Unasked(Policy):
         return Verdict("deny", _NOT_ASKED.format(reason=told, tool=call.tool.name))
 
 
-async def _refused(context: ToolContext, errand: SubagentTask) -> SubagentResult:
-    del context, errand
+async def _refused(context: ToolContext, task: SubagentTask) -> SubagentResult:
+    del context, task
     raise NotAllowed(_NESTED)
 
 
 @dataclass(slots=True)
 class SubagentTranscript:
-    """What an errand's events come to."""
+    """What a task's events come to."""
 
     replies: list[str] = field(default_factory=list[str])
     _thoughts: list[str] = field(default_factory=list[str])
@@ -308,3 +262,39 @@ def _told(event: Event, call: str) -> Event | None:
             return event
         case _:
             return None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuestions:
+    """Sends the memory agent."""
+
+    delegating: SubagentRunner
+    agent: MemoryAgent
+
+    async def ask(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentResult:
+        """What it answers.
+
+        Raises:
+            NoModel: there is none that could be asked.
+            BadInput: there is no question, or it is too long.
+        """
+        return await self.delegating.run(principal, await self.agent.task(principal, question, filters))
+
+    async def follow(
+        self, principal: Principal, question: str, filters: Sequence[str] = ()
+    ) -> AsyncGenerator[list[NumberedEvent], None]:
+        """What happens until the answer, each event as it comes; before the end the pages that it read.
+
+        Raises:
+            NoModel: there is none that could be asked; nothing came before.
+            BadInput: there is no question, or it is too long.
+        """
+        task = await self.agent.task(principal, question, filters)
+        gathered, number = SubagentTranscript(), 0
+        async with aclosing(self.delegating.events(principal, task)) as events:
+            async for event in events:
+                gathered.take(event)
+                told: list[Event] = [event]
+                if isinstance(event, RunDone) and (read := sources(gathered.outcome())):
+                    told = [MemoryUsed(ids=read, marks=()), event]
+                yield [NumberedEvent(Place(number := number + 1), one) for one in told]

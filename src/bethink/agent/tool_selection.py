@@ -38,89 +38,6 @@ class ToolOffer:
 
 
 NO_TOOLS = ToolOffer()
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSnapshot:
-    """All tools as the sources gave them; made anew when one of them gives another tuple."""
-
-    given: tuple[Sequence[Tool], ...]
-    by_name: Mapping[str, Tool]
-    offer: ToolOffer
-    schemas: Mapping[str, ToolOffer]
-
-
-def known(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = None) -> ToolSnapshot:
-    """All tools; what was worked out in `last` for one that is still there is not worked out again."""
-    by_name: dict[str, Tool] = {}
-    for one in (one for tools in given for one in tools):
-        by_name.setdefault(one.name, one)
-
-    def alone(name: str, tool: Tool) -> ToolOffer:
-        if last is not None and last.by_name.get(name) is tool and name in last.schemas:
-            return last.schemas[name]
-        return _alone(tool)
-
-    single = {name: alone(name, tool) for name, tool in by_name.items()}
-    few = [one for name, one in single.items() if name != SEARCH_TOOLS]
-    aliases = {alias: one for one in by_name.values() for alias in one.aliases}
-    offer = ToolOffer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
-    return ToolSnapshot(given, aliases | by_name, offer, single)
-
-
-def brief(schema: ToolSchema) -> ToolOffer:
-    """The tool as a model with a small window is told of it: by the first sentence alone."""
-    first = schema.description.partition("\n\n")[0]
-    return _offer(ToolSchema(schema.name, first, _without_descriptions(schema.parameters)))
-
-
-def _alone(tool: Tool) -> ToolOffer:
-    parameters = tool.parameters if tool.source else _plain(tool.parameters, tool.parameters.get("$defs", {}))
-    return _offer(ToolSchema(tool.name, tool.description, parameters))
-
-
-def _offer(schema: ToolSchema) -> ToolOffer:
-    function = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
-    return ToolOffer(
-        (schema,), tokens_of_bytes(len(msgspec.json.encode({"type": "function", "function": function})))
-    )
-
-
-_UNSAID = frozenset({"$defs", "title"})
-
-
-def _plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema of our own in fewer words: what may be left out is not said to be null as well."""
-    if "$ref" in schema:
-        named = definitions[str(schema["$ref"]).rpartition("/")[2]]
-        schema = {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
-    plain = {key: value for key, value in schema.items() if key not in _UNSAID}
-    match plain.get("anyOf"):
-        case [one, {"type": "null"}]:
-            del plain["anyOf"]
-            plain = _plain(cast("dict[str, Any]", one), definitions) | plain
-        case _:
-            pass
-    if plain.get("default", "") is None:
-        del plain["default"]
-    for key, value in plain.items():
-        if key == "properties":
-            plain[key] = {name: _plain(one, definitions) for name, one in value.items()}
-        elif isinstance(value, dict):
-            plain[key] = _plain(cast("dict[str, Any]", value), definitions)
-    return plain
-
-
-def _without_descriptions(schema: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "properties":
-            kept[key] = {name: _without_descriptions(one) for name, one in value.items()}
-        elif key not in {"description", "default"}:
-            kept[key] = value
-    return kept
-
-
 SEARCH_TOOLS = "search_tools"
 _FORMER_NAME = "find_tools"
 """What conversations of earlier versions call it."""
@@ -282,3 +199,84 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
             return word[: -len(ending)]
     return word.removesuffix("e") if len(word) > _SHORTEST else word
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSnapshot:
+    """All tools as the sources gave them; made anew when one of them gives another tuple."""
+
+    given: tuple[Sequence[Tool], ...]
+    by_name: Mapping[str, Tool]
+    offer: ToolOffer
+    schemas: Mapping[str, ToolOffer]
+
+
+def known(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = None) -> ToolSnapshot:
+    """All tools; what was worked out in `last` for one that is still there is not worked out again."""
+    by_name: dict[str, Tool] = {}
+    for one in (one for tools in given for one in tools):
+        by_name.setdefault(one.name, one)
+
+    def alone(name: str, tool: Tool) -> ToolOffer:
+        if last is not None and last.by_name.get(name) is tool and name in last.schemas:
+            return last.schemas[name]
+        return _alone(tool)
+
+    single = {name: alone(name, tool) for name, tool in by_name.items()}
+    few = [one for name, one in single.items() if name != SEARCH_TOOLS]
+    aliases = {alias: one for one in by_name.values() for alias in one.aliases}
+    offer = ToolOffer(tuple(one.schemas[0] for one in few), sum(one.tokens for one in few))
+    return ToolSnapshot(given, aliases | by_name, offer, single)
+
+
+def brief(schema: ToolSchema) -> ToolOffer:
+    """The tool as a model with a small window is told of it: by the first sentence alone."""
+    first = schema.description.partition("\n\n")[0]
+    return _offer(ToolSchema(schema.name, first, _without_descriptions(schema.parameters)))
+
+
+def _alone(tool: Tool) -> ToolOffer:
+    parameters = tool.parameters if tool.source else _plain(tool.parameters, tool.parameters.get("$defs", {}))
+    return _offer(ToolSchema(tool.name, tool.description, parameters))
+
+
+def _offer(schema: ToolSchema) -> ToolOffer:
+    function = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
+    return ToolOffer(
+        (schema,), tokens_of_bytes(len(msgspec.json.encode({"type": "function", "function": function})))
+    )
+
+
+_UNSAID = frozenset({"$defs", "title"})
+
+
+def _plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema of our own in fewer words: what may be left out is not said to be null as well."""
+    if "$ref" in schema:
+        named = definitions[str(schema["$ref"]).rpartition("/")[2]]
+        schema = {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
+    plain = {key: value for key, value in schema.items() if key not in _UNSAID}
+    match plain.get("anyOf"):
+        case [one, {"type": "null"}]:
+            del plain["anyOf"]
+            plain = _plain(cast("dict[str, Any]", one), definitions) | plain
+        case _:
+            pass
+    if plain.get("default", "") is None:
+        del plain["default"]
+    for key, value in plain.items():
+        if key == "properties":
+            plain[key] = {name: _plain(one, definitions) for name, one in value.items()}
+        elif isinstance(value, dict):
+            plain[key] = _plain(cast("dict[str, Any]", value), definitions)
+    return plain
+
+
+def _without_descriptions(schema: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties":
+            kept[key] = {name: _without_descriptions(one) for name, one in value.items()}
+        elif key not in {"description", "default"}:
+            kept[key] = value
+    return kept

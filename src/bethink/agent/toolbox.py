@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 import anyio
@@ -53,170 +53,12 @@ if TYPE_CHECKING:
     from bethink.tool import Effect, SubagentResult, SubagentTask
 
 
-LATE = "The person did not decide about this call in time. Ask them again if it is still wanted."
-REJECTED = "The person rejected this call. Do not repeat it; ask what they want instead."
-ORPHANED = "Not done, though it was decided: the request that brought its model ended first. Ask again."
-HELD_BACK = "Not made: another call beside it waits for the person. Ask for it again if it is still wanted."
-FORGOTTEN = "Not done: the person has just had this forgotten for good. Do not mention it again."
-
-
-def rejected(call: ToolCall) -> ToolMessage:
-    """The result of a call that the owner did not want."""
-    return ToolMessage(call.id, call.name, REJECTED, error="rejected")
-
-
-def late(call: ToolCall) -> ToolMessage:
-    """The result of a call about which the owner did not decide in time."""
-    return ToolMessage(call.id, call.name, LATE, error="not_decided")
-
-
-def orphaned(call: ToolCall) -> ToolMessage:
-    """The result of a call that was approved when nothing was left to go on with."""
-    return ToolMessage(call.id, call.name, ORPHANED, error="gone")
-
-
-def denied(call: ToolCall, reason: str) -> ToolMessage:
-    """The result of a call that policy does not allow."""
-    return ToolMessage(call.id, call.name, reason, error="denied")
-
-
-def forgotten(call: ToolCall) -> ToolMessage:
-    """The result of a call that would keep what was forgotten since the model was asked."""
-    return ToolMessage(call.id, call.name, FORGOTTEN, error="forgotten")
-
-
-def held_back(call: ToolCall) -> ToolMessage:
-    """The result of a client's call beside one that waits for the owner."""
-    return ToolMessage(call.id, call.name, HELD_BACK, error="held_back")
-
-
-def finished(result: ToolMessage) -> ToolFinished:
-    """The event of a result that no tool gave."""
-    return ToolFinished(
-        call=result.call,
-        name=result.name,
-        text=result.content,
-        duration_ms=result.duration_ms,
-        error=result.error,
-        untrusted=result.untrusted,
-    )
-
-
-def approval(prepared: Prepared, reason: str) -> ApprovalNeeded:
-    """The event of a call that waits for its owner."""
-    return ApprovalNeeded(
-        call=prepared.call.id,
-        name=prepared.call.name,
-        arguments=prepared.shown,
-        label=prepared.label,
-        reason=reason,
-        final=prepared.tool.effect == "destructive",
-    )
-
-
-_COUNTED = 10_000
-"""Owners and tools whose calls are counted: only in a flood are there more within a tool's time."""
-
-
-@dataclass(slots=True)
-class Limits:
-    """At most `concurrency` calls of one owner at once, and what each tool says of itself.
-
-    No owner waits for another: every one has room of their own. `now` is in seconds.
-    """
-
-    concurrency: int
-    now: Callable[[], float] = monotonic
-    _owners: PerKey[str, asyncio.Semaphore] = field(init=False, repr=False)
-    _tools: WeakValueDictionary[tuple[str, str], asyncio.Semaphore] = field(
-        default_factory=WeakValueDictionary[tuple[str, str], asyncio.Semaphore], repr=False
-    )
-    _begun: Recent[tuple[str, str], deque[float]] = field(
-        default_factory=lambda: Recent[tuple[str, str], deque[float]](_COUNTED), repr=False
-    )
-
-    def __post_init__(self) -> None:
-        self._owners = PerKey[str, asyncio.Semaphore](lambda: asyncio.Semaphore(self.concurrency))
-
-    @asynccontextmanager
-    async def room(self, owner: str, tool: Tool) -> AsyncGenerator[None]:
-        """Wait for room for one call, and hold it.
-
-        Raises:
-            RateLimited: the tool was called too often; the sentence says when it may be again.
-        """
-        self._count(owner, tool)
-        async with AsyncExitStack() as held:
-            if tool.concurrency is not None:
-                own = self._tools.setdefault((owner, tool.name), asyncio.Semaphore(tool.concurrency))
-                await held.enter_async_context(own)
-            await held.enter_async_context(self._owners[owner])
-            yield
-
-    def _count(self, owner: str, tool: Tool) -> None:
-        if tool.rate is None:
-            return
-        key, now = (owner, tool.name), self.now()
-        begun = self._begun.get(key)
-        if begun is None:
-            self._begun[key] = begun = deque[float]()
-        while begun and begun[0] <= now - tool.rate.per_s:
-            begun.popleft()
-        if len(begun) >= tool.rate.calls:
-            wait_s = begun[0] + tool.rate.per_s - now
-            message = (
-                f"{tool.name} may be called {tool.rate.calls} times in {tool.rate.per_s:g} s: "
-                f"wait {wait_s:.0f} s before the next call, or go on without it."
-            )
-            raise RateLimited(message, retry_after_s=wait_s)
-        begun.append(now)
-
-
-def finish(
-    put: Callable[[Event | CallResult], None],
-    call: ToolCall,
-    output: ToolOutput,
-    *,
-    duration_ms: float = 0,
-    untrusted: bool = False,
-    redacted: Mapping[str, int] | None = None,
-) -> None:
-    """Put the event and then the result, which is the last of a call."""
-    put(
-        ToolFinished(
-            call=call.id,
-            name=call.name,
-            text=output.text,
-            duration_ms=duration_ms,
-            error=output.error,
-            attachments=output.attachments,
-            memories=output.memories,
-            untrusted=untrusted,
-            redacted=dict(redacted or {}),
-        )
-    )
-    message = ToolMessage(
-        call.id,
-        call.name,
-        output.text,
-        output.error,
-        duration_ms,
-        output.attachments,
-        untrusted=untrusted,
-        addresses=output.addresses,
-    )
-    put(CallResult(message, output.structured))
-
-
 ToolSource = Callable[[], Sequence[Tool]]
 """Gives tools that come and go: the very same sequence for as long as none did."""
-
 Delegate = Callable[[ToolContext, "SubagentTask"], Awaitable["SubagentResult"]]
-"""Does an errand for a call."""
-
+"""Runs a subagent for a call."""
 _MAX_NAME_CHARS = 80
 """What of an unknown tool's name is compared and quoted: a model may write anything there."""
-
 _log = log("toolbox")
 
 
@@ -267,7 +109,7 @@ class Toolbox:
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
     `keeper` seals what is secret in a call while it waits. `redacting` masks personal
     numbers in what tools tell, before anybody sees it; `shades` say what of it a reader is not told.
-    `delegate` does a tool's errands.
+    `delegate` runs a tool's subagents.
     """
 
     tools: Sequence[Tool]
@@ -564,3 +406,137 @@ def _plain(value: object) -> object:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
+
+
+def finish(
+    put: Callable[[Event | CallResult], None],
+    call: ToolCall,
+    output: ToolOutput,
+    *,
+    duration_ms: float = 0,
+    untrusted: bool = False,
+    redacted: Mapping[str, int] | None = None,
+) -> None:
+    """Put the event and then the result, which is the last of a call."""
+    put(
+        ToolFinished(
+            call=call.id,
+            name=call.name,
+            text=output.text,
+            duration_ms=duration_ms,
+            error=output.error,
+            attachments=output.attachments,
+            memories=output.memories,
+            untrusted=untrusted,
+            redacted=dict(redacted or {}),
+        )
+    )
+    message = ToolMessage(
+        call.id,
+        call.name,
+        output.text,
+        output.error,
+        duration_ms,
+        output.attachments,
+        untrusted=untrusted,
+        addresses=output.addresses,
+    )
+    put(CallResult(message, output.structured))
+
+
+def finished(result: ToolMessage) -> ToolFinished:
+    """The event of a result that no tool gave."""
+    return ToolFinished(
+        call=result.call,
+        name=result.name,
+        text=result.content,
+        duration_ms=result.duration_ms,
+        error=result.error,
+        untrusted=result.untrusted,
+    )
+
+
+def approval(prepared: Prepared, reason: str) -> ApprovalNeeded:
+    """The event of a call that waits for its owner."""
+    return ApprovalNeeded(
+        call=prepared.call.id,
+        name=prepared.call.name,
+        arguments=prepared.shown,
+        label=prepared.label,
+        reason=reason,
+        final=prepared.tool.effect == "destructive",
+    )
+
+
+REFUSALS: Final = {
+    "not_decided": "The person did not decide about this call in time. Ask them again if it is still wanted.",
+    "rejected": "The person rejected this call. Do not repeat it; ask what they want instead.",
+    "gone": "Not done, though it was decided: the request that brought its model ended first. Ask again.",
+    "held_back": "Not made: another call beside it waits for the person. Ask for it again if it is still"
+    " wanted.",
+    "forgotten": "Not done: the person has just had this forgotten for good. Do not mention it again.",
+}
+"""What the model is told of a call that was not made, by the error's code."""
+
+
+def refused(call: ToolCall, error: str, reason: str | None = None) -> ToolMessage:
+    """The result of a call that was not made; `reason` if the code does not say it."""
+    return ToolMessage(call.id, call.name, REFUSALS[error] if reason is None else reason, error=error)
+
+
+_COUNTED = 10_000
+"""Owners and tools whose calls are counted: only in a flood are there more within a tool's time."""
+
+
+@dataclass(slots=True)
+class Limits:
+    """At most `concurrency` calls of one owner at once, and what each tool says of itself.
+
+    No owner waits for another: every one has room of their own. `now` is in seconds.
+    """
+
+    concurrency: int
+    now: Callable[[], float] = monotonic
+    _owners: PerKey[str, asyncio.Semaphore] = field(init=False, repr=False)
+    _tools: WeakValueDictionary[tuple[str, str], asyncio.Semaphore] = field(
+        default_factory=WeakValueDictionary[tuple[str, str], asyncio.Semaphore], repr=False
+    )
+    _begun: Recent[tuple[str, str], deque[float]] = field(
+        default_factory=lambda: Recent[tuple[str, str], deque[float]](_COUNTED), repr=False
+    )
+
+    def __post_init__(self) -> None:
+        self._owners = PerKey[str, asyncio.Semaphore](lambda: asyncio.Semaphore(self.concurrency))
+
+    @asynccontextmanager
+    async def room(self, owner: str, tool: Tool) -> AsyncGenerator[None]:
+        """Wait for room for one call, and hold it.
+
+        Raises:
+            RateLimited: the tool was called too often; the sentence says when it may be again.
+        """
+        self._count(owner, tool)
+        async with AsyncExitStack() as held:
+            if tool.concurrency is not None:
+                own = self._tools.setdefault((owner, tool.name), asyncio.Semaphore(tool.concurrency))
+                await held.enter_async_context(own)
+            await held.enter_async_context(self._owners[owner])
+            yield
+
+    def _count(self, owner: str, tool: Tool) -> None:
+        if tool.rate is None:
+            return
+        key, now = (owner, tool.name), self.now()
+        begun = self._begun.get(key)
+        if begun is None:
+            self._begun[key] = begun = deque[float]()
+        while begun and begun[0] <= now - tool.rate.per_s:
+            begun.popleft()
+        if len(begun) >= tool.rate.calls:
+            wait_s = begun[0] + tool.rate.per_s - now
+            message = (
+                f"{tool.name} may be called {tool.rate.calls} times in {tool.rate.per_s:g} s: "
+                f"wait {wait_s:.0f} s before the next call, or go on without it."
+            )
+            raise RateLimited(message, retry_after_s=wait_s)
+        begun.append(now)

@@ -52,12 +52,12 @@ class VaultReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class MemoryAgent:
-    """Makes errands of questions, and answers of what came of them."""
+    """Makes tasks of questions, and answers of what came of them."""
 
     desk: Desk
     settings: VaultSettings
 
-    async def errand(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentTask:
+    async def task(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentTask:
         """What is to be done for a question; `filters` are the owner's own words on what must not be told.
 
         Raises:
@@ -156,7 +156,7 @@ def agent_tool(agent: MemoryAgent, timeout_s: float) -> Tool:
         what is worth keeping. Give it the user's words as they are; a <filter> block
         behind them says what must not be told.
         """
-        done = await context.run_agent(await agent.errand(context.principal, question))
+        done = await context.run_agent(await agent.task(context.principal, question))
         return agent.output(done)
 
     return use_memory_agent
