@@ -25,13 +25,13 @@ from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, NotInstalled
 from bethink.principal import Principal
 from bethink.redis_mirror.client import MISSING
-from bethink.redis_mirror.lifecycle import open_shared_store, sharing_of
+from bethink.redis_mirror.service import open_shared_store, sharing_of
 from bethink.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 
-    from bethink.redis_mirror.service import Sharing
+    from bethink.redis_mirror.service import RedisMirror
 
 TURNS = (10, 1_000, 10_000)
 _TIMES = 40
@@ -124,7 +124,7 @@ class _Ours:
 
     conversations: Conversations
     me: Principal
-    sharing: Sharing | None
+    sharing: RedisMirror | None
 
     async def fill(self, turns: int) -> str:
         conversation = (await self.conversations.create(self.me)).id

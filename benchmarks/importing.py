@@ -18,7 +18,7 @@ from pathlib import Path
 import anyio
 
 from bethink.app import open_app
-from bethink.importing import Choice
+from bethink.importing import ImportOptions
 from bethink.settings import Settings
 
 _WORDS = 5_000
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 async def _measured(export: Path, options: argparse.Namespace) -> dict[str, object]:
-    choice = Choice(into=options.into, topics=options.topics)
+    choice = ImportOptions(into=options.into, topics=options.topics)
     async with open_app(Settings(data_dir=export.parent / "data", model="")) as app:
         principal = await app.accounts.authenticate(audience="bench")
         rest = _memory("VmRSS")

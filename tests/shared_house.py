@@ -12,7 +12,7 @@ from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedLlm
-from bethink.redis_mirror.service import Sharing
+from bethink.redis_mirror.service import RedisMirror
 from bethink.settings import Settings
 from tests.house import House
 
@@ -33,6 +33,6 @@ async def shared_house(
         yield House(app, await app.accounts.authenticate(audience="test"), FakeClock())
 
 
-def sharing_of(house: House) -> Sharing:
+def sharing_of(house: House) -> RedisMirror:
     assert house.app.sharing
     return house.app.sharing

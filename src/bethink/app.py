@@ -43,7 +43,7 @@ from bethink.forgetting.occurrences import OccurrenceFinder
 from bethink.forgetting.selection import Selector
 from bethink.forgetting.service import Forgetting
 from bethink.given import given_of
-from bethink.importing import Importing, Staging
+from bethink.importing import Imports, UploadFolder
 from bethink.maintenance.background import Background
 from bethink.maintenance.health import Health
 from bethink.maintenance.housekeeping import Housekeeping
@@ -52,14 +52,14 @@ from bethink.maintenance.statistics import Statistics
 from bethink.maintenance.vectors import Vectors
 from bethink.memory import Memory
 from bethink.mirror import Mirror
-from bethink.mirror.occurrences import FactLines
+from bethink.mirror.service import MirrorLines
 from bethink.people import People
 from bethink.ports import Ports, open_ports
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
 from bethink.redacting import NumberMask
-from bethink.redis_mirror.lifecycle import sharing, sharing_of
+from bethink.redis_mirror.service import sharing, sharing_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.images import image_tools
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from bethink.llm.offered import Models
     from bethink.mcp_client.servers import Servers
     from bethink.recall.passages import Passages
-    from bethink.redis_mirror.service import Sharing
+    from bethink.redis_mirror.service import RedisMirror
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
     from bethink.tool import Tool
@@ -104,11 +104,11 @@ class App:
     recall: Recall
     forgetting: Forgetting
     portability: Portability
-    importing: Importing
+    importing: Imports
     health: Health
     statistics: Statistics
     housekeeping: Housekeeping
-    sharing: Sharing | None
+    sharing: RedisMirror | None
     toolbox: Toolbox
     rules: ToolRules
     audit: Audit
@@ -209,7 +209,7 @@ class _Base:
     visibility: Visibility
     recall: Recall
     passages: Passages
-    sharing: Sharing | None
+    sharing: RedisMirror | None
     vault_tools: VaultTools
     rules: ToolRules
     audit: Audit
@@ -342,8 +342,8 @@ def _base(settings: Settings, ports: Ports, background: Background, *, given: Sh
     )
 
 
-def _importing(base: _Base, runs: _RunsLater) -> Importing:
-    return Importing(
+def _importing(base: _Base, runs: _RunsLater) -> Imports:
+    return Imports(
         store=base.ports.store,
         blobs=base.given.blobs,
         vault=base.features.of(Vault),
@@ -353,7 +353,7 @@ def _importing(base: _Base, runs: _RunsLater) -> Importing:
         bus=base.ports.bus,
         digest=base.given.keeper.digest,
         max_file_bytes=base.settings.max_file_bytes,
-        staging=Staging(base.settings.data_dir / "imports"),
+        staging=UploadFolder(base.settings.data_dir / "imports"),
         remove=lambda: runs().delete_conversation,
         on_written=base.background.ask_vectors,
     )
@@ -375,7 +375,7 @@ def _forgetting(base: _Base, runs: _RunsLater) -> Forgetting:
             embeddings=ports.embeddings,
             acting=partial(base.accounts.on_behalf_of, audience="forgetting"),
         ),
-        fact_lines=FactLines(ports.store),
+        fact_lines=MirrorLines(ports.store),
         memory=base.features.of(Memory),
         views=base.visibility.views,
         clock=ports.clock,

@@ -18,7 +18,7 @@ from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.engines.sqlite.store import open_database
 from bethink.index import Index
-from bethink.redis_mirror.outbox import OutgoingStore
+from bethink.redis_mirror.outbox import OutboxStore
 from bethink.store import Store
 
 
@@ -41,7 +41,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
             store: Store = opened.store
             if request.param == "sqlite noting":
                 followed = {"messages": "conversation", "facts": "id"}
-                store = OutgoingStore(store, followed, Ids(SystemClock()))
+                store = OutboxStore(store, followed, Ids(SystemClock()))
             yield Database(store, opened.index)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 
 from bethink.redis_mirror.client import ConversationRedis
-from bethink.redis_mirror.outbox import OutgoingStore
+from bethink.redis_mirror.outbox import OutboxStore
 from tests.shared_house import shared_house, sharing_of
 
 _left = int(sys.argv[3])
@@ -44,7 +44,7 @@ async def main() -> None:
             (ConversationRedis, "append"),
             (ConversationRedis, "replace"),
             (ConversationRedis, "remove"),
-            (OutgoingStore, "commit"),
+            (OutboxStore, "commit"),
         ):
             setattr(owner, name, dying(getattr(owner, name)))
         conversation = await house.new()

@@ -16,7 +16,7 @@ from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
 from bethink.redis_mirror.client import ConversationRedis
-from bethink.redis_mirror.outbox import OUTGOING, Outgoing
+from bethink.redis_mirror.outbox import OUTGOING, OutboxNote
 from bethink.redis_mirror.records import SHARED
 from bethink.store import Put
 from tests.house import House
@@ -98,11 +98,11 @@ async def test_a_removal_behind_thousands_of_other_notes_is_waited_for(
     redis.kill()
     async with shared_house(tmp_path, redis.url) as house:
         conversation = await house.new()
-        notes = [Outgoing(id=f"{n:05}", root=conversation, added=("none",)) for n in range(5_001)]
+        notes = [OutboxNote(id=f"{n:05}", root=conversation, added=("none",)) for n in range(5_001)]
         store = house.app.ports.store
         await store.commit(house.me.owner, [Put(OUTGOING, note) for note in notes])
         await store.commit(
-            house.me.owner, [Put(OUTGOING, Outgoing(id="99999", root=conversation, whole=True))]
+            house.me.owner, [Put(OUTGOING, OutboxNote(id="99999", root=conversation, whole=True))]
         )
         redis.start()
         await sharing_of(house).scrub()

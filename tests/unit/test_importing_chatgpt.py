@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from bethink.conversations import MESSAGES, Conversation, StoredMessage
-from bethink.importing import Choice
+from bethink.importing import ImportOptions
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.store import Scan
 from tests.exports import BEGAN, asked_and_answered, chatgpt_talk, node, zipped
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
-TALKS = Choice(topics="none", into="conversations")
+TALKS = ImportOptions(topics="none", into="conversations")
 
 
 def written(tmp_path: Path, *talks: object) -> Path:

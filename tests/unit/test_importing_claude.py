@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bethink.importing import Choice
+from bethink.importing import ImportOptions
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from tests.exports import claude_message, claude_talk, zipped
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio
-TALKS = Choice(topics="none", into="conversations")
+TALKS = ImportOptions(topics="none", into="conversations")
 ROOT = "00000000-0000-4000-8000-000000000000"
 
 

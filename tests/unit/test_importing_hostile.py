@@ -14,16 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput, TooLarge
-from bethink.importing import Choice, zips
+from bethink.importing import ImportOptions
 from bethink.importing import archive as archives
+from bethink.importing import archive as zips
 from bethink.importing import json_stream as streaming
 from bethink.importing.archive import Archive, opened, safe_name
-from bethink.importing.json_stream import Broken, Mended, elements
+from bethink.importing.json_stream import RepairedJson, UnreadableItem, elements
 from tests.exports import asked_and_answered, packed, zipped
 from tests.house import open_house
 
 pytestmark = pytest.mark.anyio
-TALKS = Choice(topics="none", into="conversations")
+TALKS = ImportOptions(topics="none", into="conversations")
 GOOD = [asked_and_answered("Good", "Question", "Answer")]
 
 
@@ -77,7 +78,9 @@ async def test_a_bomb_is_stopped_while_it_is_read(tmp_path: Path, monkeypatch: p
     assert path.stat().st_size < len(bomb) // 250
     async with open_house(data_dir=tmp_path / "data") as house:
         with pytest.raises(TooLarge, match="no export does"):
-            await house.app.importing.preview(house.me, path, Choice("chatgpt", "conversations", "none"))
+            await house.app.importing.preview(
+                house.me, path, ImportOptions("chatgpt", "conversations", "none")
+            )
 
 
 def test_what_an_archive_claims_of_its_size_is_not_believed(
@@ -136,7 +139,9 @@ async def test_a_damaged_member_is_told_and_nothing_is_raised(tmp_path: Path) ->
     content[60:70] = b"\xff" * 10
     path.write_bytes(content)
     async with open_house(data_dir=tmp_path / "data") as house:
-        done = await house.app.importing.preview(house.me, path, Choice("chatgpt", "conversations", "none"))
+        done = await house.app.importing.preview(
+            house.me, path, ImportOptions("chatgpt", "conversations", "none")
+        )
         assert done.preview is not None
         assert any(
             "damaged" in problem.why or "breaks off" in problem.why for problem in done.preview.problems
@@ -156,7 +161,7 @@ def test_what_nests_too_deeply_is_passed_over() -> None:
     deep = "[" * 100_000 + "]" * 100_000
     text = f'[{{"title":"Deep","x":{deep}}},{{"title":"Flat"}}]'
     first, second = elements(_Bytes(text.encode()))
-    assert isinstance(first, Broken)
+    assert isinstance(first, UnreadableItem)
     assert first.name == "Deep"
     assert second == {"title": "Flat"}
 
@@ -165,7 +170,7 @@ def test_one_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(streaming, "MAX_ITEM_CHARS", 1000)
     long = {"title": "Long", "mapping": {str(n): "x" * 100 for n in range(50)}}
     found = list(elements(_Bytes(json.dumps([long, {"title": "Short"}]).encode())))
-    assert isinstance(found[0], Broken)
+    assert isinstance(found[0], UnreadableItem)
     assert found[0].name == "Long"
     assert found[1] == {"title": "Short"}
 
@@ -173,7 +178,7 @@ def test_one_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_text_without_an_end_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "_MAX_QUIET", 1_000_000)
     (found,) = elements(_Bytes(b'["' + b"a" * 3_000_000 + b'"]'))
-    assert isinstance(found, Broken)
+    assert isinstance(found, UnreadableItem)
     assert "1 MB" in found.why
 
 
@@ -182,7 +187,7 @@ def test_a_text_without_an_end_is_not_held(monkeypatch: pytest.MonkeyPatch) -> N
     [b"", b"null", b"17", b"{", b"[1, 2", b"[}", b'{"a": [}', b"\xff\xfe", b'["\\ud800"]', b"[1e999999]"],
 )
 def test_no_json_at_all_is_told_and_never_raised(content: bytes) -> None:
-    assert all(isinstance(found, Broken) for found in elements(_Bytes(content)))
+    assert all(isinstance(found, UnreadableItem) for found in elements(_Bytes(content)))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 1_000_000])
@@ -239,9 +244,9 @@ def test_a_number_that_json_has_not_costs_its_own_conversation_alone(number: str
     first, bad, worse, last = elements(_Bytes(f"[{', '.join(talks)}]".encode()))
     assert isinstance(first, dict)
     assert first["title"] == 'NaN, "NaN" and -Infinity'
-    assert isinstance(bad, Broken)
+    assert isinstance(bad, UnreadableItem)
     assert (bad.name, "NaN" in bad.why) == ("Bad", True)
-    assert isinstance(worse, Broken)
+    assert isinstance(worse, UnreadableItem)
     assert last == {"title": "Next"}
 
 
@@ -254,7 +259,7 @@ VALUES = st.lists(st.dictionaries(SAID, SAID | NUMBERS, max_size=4), max_size=4)
 def test_numbers_that_json_has_not_are_told_from_words_wherever_a_part_ends(
     *, value: list[dict[str, object]], sizes: list[int], is_ascii: bool
 ) -> None:
-    mended = Mended(_Bytes(json.dumps(value, ensure_ascii=is_ascii).encode()))
+    mended = RepairedJson(_Bytes(json.dumps(value, ensure_ascii=is_ascii).encode()))
     turn = cycle(sizes)
     read = b"".join(iter(lambda: mended.read(next(turn)), b""))
     wanted = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bethink.errors import NoSuchPage
-from bethink.importing import Choice
+from bethink.importing import ImportOptions
 from tests.exports import (
     asked_and_answered,
     chatgpt_talk,
@@ -21,7 +21,7 @@ from tests.exports import (
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio
-PAGES = Choice(into="vault", topics="none")
+PAGES = ImportOptions(into="vault", topics="none")
 PLAN, ROW, BASE, SUB = "a" * 32, "b" * 32, "c" * 32, "d" * 32
 
 
@@ -184,7 +184,7 @@ async def test_an_import_is_taken_back_whole_but_for_what_was_changed_since(tmp_
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([asked_and_answered(f"Talk {n}", f"Question {n}", "Yes") for n in range(3)]))
     async with open_house(data_dir=tmp_path / "data") as house:
-        done = await house.app.importing.run(house.me, path, Choice(into="both", topics="none"))
+        done = await house.app.importing.run(house.me, path, ImportOptions(into="both", topics="none"))
         talks = [item.record for item in (await house.app.conversations.list(house.me)).items]
         first, *_ = sorted(await pages(house))
         from bethink.conversations import PastMessage
@@ -226,7 +226,7 @@ async def test_taking_back_a_later_import_brings_back_what_the_first_had(tmp_pat
         path.write_text(json.dumps([chatgpt_talk("T", list(nodes), id="t")]))
 
     async with open_house(data_dir=tmp_path / "data") as house:
-        both = Choice(into="both", topics="none")
+        both = ImportOptions(into="both", topics="none")
         write(node("q", None, "user", "One"), node("a", "q", "assistant", "Two"))
         await house.app.importing.run(house.me, path, both)
         (before,) = (await house.app.conversations.list(house.me)).items
@@ -258,7 +258,7 @@ async def test_a_conversation_is_a_page_with_its_topics_and_a_topic_lists_its_me
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps(talks))
     async with open_house(data_dir=tmp_path / "data") as house:
-        done = await house.app.importing.run(house.me, path, Choice(into="vault"))
+        done = await house.app.importing.run(house.me, path, ImportOptions(into="vault"))
         assert done.report is not None
         names = [topic.name for topic in done.report.topics]
         assert any(name.startswith("Lisbon") for name in names)
@@ -268,7 +268,7 @@ async def test_a_conversation_is_a_page_with_its_topics_and_a_topic_lists_its_me
         assert "## You · 2024-05-01 08:00\n\nLisbon tram in Lisbon?" in page
         (topic,) = [text for name, text in found.items() if "/topics/lisbon" in name]
         assert "[[imported/chatgpt/2024_05/2024_05_01_lisbon_0.md|Lisbon 0]]" in topic
-        again = await house.app.importing.run(house.me, path, Choice(into="vault"))
+        again = await house.app.importing.run(house.me, path, ImportOptions(into="vault"))
         assert again.report is not None
         assert (again.report.pages.new, again.report.pages.grown) == (0, 0)
         assert await pages(house) == found
@@ -282,7 +282,7 @@ async def test_topics_by_meaning_are_the_same_every_time(tmp_path: Path) -> None
         (folder / f"{n}.md").write_text(f"# {about.split()[0]} {n}\n\n{about} {about}")
     async with open_house(data_dir=tmp_path / "data") as house:
         told = [
-            (await house.app.importing.preview(house.me, folder, Choice(topics="meaning"))).preview
+            (await house.app.importing.preview(house.me, folder, ImportOptions(topics="meaning"))).preview
             for _ in range(2)
         ]
         assert told[0] is not None
@@ -328,7 +328,7 @@ async def test_a_preview_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([asked_and_answered("T", "Question", "Yes")] * 2))
     async with open_house(data_dir=tmp_path / "data") as house:
-        done = await house.app.importing.preview(house.me, path, Choice(into="both"))
+        done = await house.app.importing.preview(house.me, path, ImportOptions(into="both"))
         assert done.preview is not None
         tally = done.preview.conversations
         assert (tally.new, tally.duplicates, done.preview.messages) == (1, 1, 2)
@@ -350,7 +350,7 @@ async def test_what_was_cut_short_goes_on_where_it_stopped(tmp_path: Path) -> No
         raise Killed
 
     async with open_house(data_dir=tmp_path / "data") as house:
-        both = Choice(into="both", topics="none")
+        both = ImportOptions(into="both", topics="none")
         with pytest.raises(Killed):
             await house.app.importing.run(house.me, path, both, tell=kill)
         (stopped,) = await house.app.importing.list(house.me)

@@ -17,10 +17,10 @@ from bethink.errors import BethinkError
 from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.mirror import Mirror
-from bethink.mirror.diff import Look, Looking
-from bethink.mirror.fact_changes import Facing
-from bethink.mirror.ledger import Ledger
+from bethink.mirror.diff import ChangeReader, ChangeSet
+from bethink.mirror.fact_changes import FactEditor
 from bethink.mirror.records import LINES
+from bethink.mirror.render import PassState
 from bethink.ports import open_ports
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
@@ -131,9 +131,9 @@ async def test_a_line_that_was_about_to_be_written_is_not(
         with monkeypatch.context() as patch:
             match moment:
                 case "read":
-                    done = before(patch, Looking, "fill", forget)
+                    done = before(patch, ChangeReader, "fill", forget)
                 case "kept":
-                    done = before(patch, Ledger, "commit", forget)
+                    done = before(patch, PassState, "commit", forget)
                 case _:
                     done = before_lock(patch, two.serving.vault.shop, forget)
             await two.serving.mirror.settle(LOCAL_OWNER)
@@ -148,16 +148,16 @@ async def test_the_record_of_a_line_that_was_just_written_is_not_kept(
 ) -> None:
     async with opened(tmp_path) as two:
         fact = (await two.serving.memory.add(two.me, NewFact(SAID))).fact
-        commit, done = Ledger.commit, list[bool]()
+        commit, done = PassState.commit, list[bool]()
 
-        async def late(self: Ledger) -> None:
+        async def late(self: PassState) -> None:
             if not done and "memories/general.md" in await two.serving.vault.pages(LOCAL_OWNER):
                 done.append(True)
                 await two.forget(fact.id)
             await commit(self)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Ledger, "commit", late)
+            patch.setattr(PassState, "commit", late)
             await two.serving.mirror.settle(LOCAL_OWNER)
         assert done
         assert await lines(two) == 0
@@ -178,7 +178,7 @@ async def test_a_new_line_that_was_read_becomes_no_memory(
             await two.forget("")
 
         with monkeypatch.context() as patch:
-            done = before(patch, Facing, "add", forget)
+            done = before(patch, FactEditor, "add", forget)
             await two.serving.mirror.settle(LOCAL_OWNER)
             assert done
         await two.look_again()
@@ -201,7 +201,7 @@ async def test_a_line_that_says_what_is_forgotten_now_corrects_no_memory(
             await two.forget(other.id)
 
         with monkeypatch.context() as patch:
-            done = before(patch, Facing, "edit", forget)
+            done = before(patch, FactEditor, "edit", forget)
             await two.serving.mirror.settle(LOCAL_OWNER)
             assert done
         await two.look_again()
@@ -263,14 +263,14 @@ async def test_behind_a_forgetting_only_what_changed_is_compared(
         await two.serving.mirror.settle(LOCAL_OWNER)
         await two.forget(fact.id)
         whole = list[bool]()
-        fill = Looking.fill
+        fill = ChangeReader.fill
 
-        async def noted(self: Looking, owner: str, look: Look) -> None:
+        async def noted(self: ChangeReader, owner: str, look: ChangeSet) -> None:
             whole.append(look.is_whole)
             await fill(self, owner, look)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Looking, "fill", noted)
+            patch.setattr(ChangeReader, "fill", noted)
             await two.serving.mirror.settle(LOCAL_OWNER)
         assert whole
         assert not any(whole)

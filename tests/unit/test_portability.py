@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from bethink.errors import BadInput, NewerSchema
-from bethink.export import FORMATS, ImportReport
+from bethink.export import FORMATS, RestoreReport
 from bethink.memory import Fact, NewFact, Source
 from tests.facts import active, the
 from tests.house import House, open_house
@@ -41,7 +41,9 @@ async def exported(house: House, format: str) -> bytes:
     return "".join([part async for part in house.app.portability.export(house.me, format)]).encode()
 
 
-async def imported(house: House, file: bytes, format: str = "auto", *, preview: bool = False) -> ImportReport:
+async def imported(
+    house: House, file: bytes, format: str = "auto", *, preview: bool = False
+) -> RestoreReport:
     return await house.app.portability.import_file(house.me, io.BytesIO(file), format=format, preview=preview)
 
 

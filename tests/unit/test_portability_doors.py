@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bethink.errors import BadInput
 from bethink.export import FORMATS
-from bethink.export.records import About, Batch, Kept
+from bethink.export.records import ExportHeader, FactBatch, KeptFact
 from bethink.memory import Fact, NewFact
 from tests.command_line import CommandLine
 from tests.door import open_door
@@ -84,8 +84,8 @@ def test_any_text_comes_back_as_it_was(name: str, content: str, category: str, t
     )
     format = FORMATS[name]
     writer = format.writer()
-    file = writer.head(About("test", "now", 1)) + writer.facts(Batch([fact])) + writer.tail()
-    assert list(format.read(io.BytesIO(file.encode()))) == [Kept(file.count("\n"), fact)]
+    file = writer.head(ExportHeader("test", "now", 1)) + writer.facts(FactBatch([fact])) + writer.tail()
+    assert list(format.read(io.BytesIO(file.encode()))) == [KeptFact(file.count("\n"), fact)]
 
 
 @pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, PastMessage
 from bethink.errors import BadInput
-from bethink.export import ImportReport
+from bethink.export import RestoreReport
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact
@@ -25,7 +25,7 @@ async def exported(house: House) -> bytes:
     return "".join([part async for part in parts]).encode()
 
 
-async def imported(house: House, file: bytes, *, preview: bool = False) -> ImportReport:
+async def imported(house: House, file: bytes, *, preview: bool = False) -> RestoreReport:
     return await house.app.portability.import_file(house.me, io.BytesIO(file), preview=preview)
 
 

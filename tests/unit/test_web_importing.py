@@ -13,9 +13,9 @@ import anyio.to_thread
 import pytest
 
 from bethink.errors import StorageError
+from bethink.importing.jobs import UploadFolder
 from bethink.importing.records import Import
-from bethink.importing.service import Importing
-from bethink.importing.uploads import Staging
+from bethink.importing.service import Imports
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.web.security.guard import MAX_BODY_BYTES
@@ -72,15 +72,15 @@ async def test_an_export_is_uploaded_looked_at_taken_in_and_taken_back() -> None
 async def test_an_import_ends_with_its_file_and_nothing_else_begins_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    held, remove = threading.Event(), Staging.remove
+    held, remove = threading.Event(), UploadFolder.remove
 
-    def later(self: Staging, owner: str, id: str) -> None:
+    def later(self: UploadFolder, owner: str, id: str) -> None:
         assert held.wait(30)
         remove(self, owner, id)
 
     async with open_door() as door:
         ready = await uploaded(door)
-        monkeypatch.setattr(Staging, "remove", later)
+        monkeypatch.setattr(UploadFolder, "remove", later)
         await door.http.post(f"/import/{ready['id']}/apply", json={})
         importing = door.house.app.importing
         while (await importing.get(door.house.me, ready["id"])).state != "done":
@@ -97,7 +97,7 @@ async def test_what_cannot_be_kept_takes_no_other_import_down(monkeypatch: pytes
     async with open_door() as door:
         kept, keep = 0, type(door.house.app.importing).keep
 
-        async def fails(self: Importing, principal: Principal, record: Import) -> None:
+        async def fails(self: Imports, principal: Principal, record: Import) -> None:
             nonlocal kept
             kept += 1
             if kept == 2:

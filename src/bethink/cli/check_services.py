@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bethink.embeddings.minilm_build import Progress
-    from bethink.redis_mirror.state import RedisState
+    from bethink.redis_mirror.client import RedisState
 
 _MB = 1_000_000
 _HELLO = "Hello! Answer in one short sentence."

@@ -11,13 +11,13 @@ from bethink.cli.exits import Exit
 from bethink.cli.session import opened
 from bethink.cli.terminal import Screen, counted
 from bethink.clock import to_datetime
-from bethink.importing import Choice
+from bethink.importing import ImportOptions
 
 if TYPE_CHECKING:
     import argparse
 
     from bethink.cli.session import Session
-    from bethink.importing import Import, Report
+    from bethink.importing import Import, ImportReport
 
 _BAR = 24
 _SHOWN = 20
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _import(session: Session, screen: Screen, options: argparse.Namespace) -> int:
-    choice = Choice(options.source, options.into, options.topics)
+    choice = ImportOptions(options.source, options.into, options.topics)
     work = session.app.importing.preview if options.preview else session.app.importing.run
     done = session.call(work, session.principal, Path(options.path), choice, tell=_watched(screen))
     screen.status("")
@@ -86,7 +86,7 @@ def _list(session: Session, screen: Screen, *, is_json: bool) -> int:
     return Exit.OK
 
 
-def _show(screen: Screen, done: Import, report: Report, *, is_preview: bool) -> None:
+def _show(screen: Screen, done: Import, report: ImportReport, *, is_preview: bool) -> None:
     name = _SOURCES.get(done.source, "Markdown")
     taken = "would be taken" if is_preview else "taken"
     span = ""
@@ -105,14 +105,14 @@ def _show(screen: Screen, done: Import, report: Report, *, is_preview: bool) -> 
         screen.note(f"undo: bethink import --undo {done.id}")
 
 
-def _counts(screen: Screen, report: Report, words: dict[str, str]) -> None:
+def _counts(screen: Screen, report: ImportReport, words: dict[str, str]) -> None:
     for what, tally in (("conversations", report.conversations), ("pages", report.pages)):
         for field, meaning in words.items():
             if count := getattr(tally, field):
                 screen.line(f"  {count:>9,}  {what} {meaning}")
 
 
-def _problems(screen: Screen, report: Report) -> None:
+def _problems(screen: Screen, report: ImportReport) -> None:
     for problem in report.problems[:_SHOWN]:
         times = f" (×{problem.count:,})" if problem.count > 1 else ""
         screen.note(f"{problem.name}: {problem.why}{times}", "red" if problem.fault else "dim")
@@ -126,7 +126,7 @@ class _watched:  # noqa: N801 - used as a function with a memory
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
-    def __call__(self, report: Report) -> None:
+    def __call__(self, report: ImportReport) -> None:
         share = report.read / report.size if report.size else 0.0
         bar = "█" * round(_BAR * share) + "░" * (_BAR - round(_BAR * share))
         taken = report.conversations.new + report.conversations.grown + report.pages.new + report.pages.grown

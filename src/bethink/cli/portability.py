@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bethink.cli.fact_lines import FactLines
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.export import ImportReport
+    from bethink.export import RestoreReport
 
 _SPOOLED_BYTES = 8_000_000
 _PERCENT = 100
@@ -72,7 +72,7 @@ def import_memory(session: Session, lines: FactLines, options: argparse.Namespac
     with _opened(options.file) as file:
         size = file.seek(0, os.SEEK_END)
 
-        def tell(report: ImportReport, read: int) -> None:
+        def tell(report: RestoreReport, read: int) -> None:
             done = f" ({_PERCENT * min(read, size) // size} %)" if size else ""
             screen.status(
                 f"… {report.lines:,} lines{done}, {report.restored + report.said + report.added:,} taken in"
@@ -91,7 +91,7 @@ def import_memory(session: Session, lines: FactLines, options: argparse.Namespac
     return Exit.USAGE if report.refused else Exit.OK
 
 
-def _show(report: ImportReport, screen: Screen, *, is_json: bool) -> None:
+def _show(report: RestoreReport, screen: Screen, *, is_json: bool) -> None:
     if is_json:
         screen.line(msgspec.json.encode(msgspec.to_builtins(report) | {"undo": report.undo}).decode())
         return

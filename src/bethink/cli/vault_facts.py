@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bethink.cli.commands import Commands
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.mirror import Report
+    from bethink.mirror import MirrorReport
 
 _PAUSED = (
     "No line is written until you answer: `bethink vault facts --restore` writes the vanished ones again,"
@@ -34,7 +34,7 @@ def register(family: Commands) -> None:
     facts.add_argument("--json", action="store_true", help="print the report as a line of JSON")
 
 
-def tell(screen: Screen, report: Report) -> None:
+def tell(screen: Screen, report: MirrorReport) -> None:
     """Say what of a report needs its owner."""
     from bethink.cli.terminal import one_line
 

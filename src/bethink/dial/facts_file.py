@@ -18,7 +18,7 @@ import msgspec
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, NewerSchema
 from bethink.export.collection import read
-from bethink.export.records import Kept
+from bethink.export.records import KeptFact
 from bethink.memory import Fact
 from bethink.memory.facts import digest
 
@@ -133,7 +133,7 @@ def _parsed(content: bytes, model: EmbeddingModel) -> Document:
     entries: dict[str, Entry] = {}
     strange: list[bytes] = []
     for raw, line in zip(root.memories, read(io.BytesIO(content)), strict=True):
-        entry = _entry(bytes(raw), line.fact, model) if isinstance(line, Kept) else None
+        entry = _entry(bytes(raw), line.fact, model) if isinstance(line, KeptFact) else None
         if entry is None or entry.fact.id in entries:
             strange.append(bytes(raw))
         else:

@@ -7,6 +7,6 @@ exported comes back as it was; what others wrote passes the gate of new facts.
 from __future__ import annotations
 
 from bethink.export.formats import AUTO, FORMATS, format_named
-from bethink.export.service import ImportReport, Portability
+from bethink.export.service import Portability, RestoreReport
 
-__all__ = ["AUTO", "FORMATS", "ImportReport", "Portability", "format_named"]
+__all__ = ["AUTO", "FORMATS", "Portability", "RestoreReport", "format_named"]

@@ -14,13 +14,13 @@ import msgspec
 
 from bethink.document_fields import time_of
 from bethink.errors import BadInput, TooLarge
-from bethink.export.records import Bad, Kept
+from bethink.export.records import Bad, KeptFact
 from bethink.memory import Fact, NewFact, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bethink.export.records import About, Batch, Line
+    from bethink.export.records import ExportHeader, FactBatch, ImportLine
 
 MAX_BYTES = 1_000_000_000
 """The format is one JSON document, read whole: some 120,000 memories with their vectors."""
@@ -61,13 +61,13 @@ class Writer:
         self._ids: set[int] = set()
         self._end = ""
 
-    def head(self, about: About) -> str:
+    def head(self, about: ExportHeader) -> str:
         """The document's beginning."""
         dates = {"updated_at": about.at, "last_deduplicated_at": about.consolidated_at}
         self._end = "]," + msgspec.json.encode(dates).decode()[1:]
         return '{"memories":['
 
-    def facts(self, batch: Batch) -> str:
+    def facts(self, batch: FactBatch) -> str:
         """More facts."""
         vectors: Sequence[Sequence[float]] = [] if batch.vectors is None else batch.vectors.tolist()
         written: list[str] = []
@@ -98,7 +98,7 @@ class Writer:
         return id
 
 
-def read(file: BinaryIO) -> Iterator[Line]:
+def read(file: BinaryIO) -> Iterator[ImportLine]:
     """What each memory says, in order; its number counts memories, for the file may be one line.
 
     Raises:
@@ -120,7 +120,7 @@ def read(file: BinaryIO) -> Iterator[Line]:
         yield _line(number, raw, updated_at=updated_at)
 
 
-def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> Line:
+def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> ImportLine:
     try:
         data = _memory.decode(raw).data
         said = NewFact(data.content, data.category, data.importance, data.topics).checked()
@@ -131,7 +131,7 @@ def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> Line:
     if data.id not in _IDS:
         return Bad(number, "its id does not fit into 64 bits.")
     at = data.id * _S if _EARLIEST_S <= data.id < 10 * _EARLIEST_S else updated_at or 0
-    return Kept(
+    return KeptFact(
         number,
         Fact(
             id=_id(at, data),

@@ -36,7 +36,7 @@ from bethink.store.retry import retry_conflicts
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from bethink.export.records import Line
+    from bethink.export.records import ImportLine
     from bethink.principal import Principal
     from bethink.store import Change, Store
 
@@ -49,7 +49,7 @@ _LEFT = ("active_run", "count")
 _OWN_LINE = range(MAX_BRANCHES)
 """Numbers of the branches that people see; what is kept on others is made anew from these."""
 
-Kept = KeptConversation | KeptMessage
+KeptFact = KeptConversation | KeptMessage
 
 
 async def documents(store: Store, principal: Principal) -> AsyncGenerator[list[dict[str, Any]]]:
@@ -68,7 +68,7 @@ async def documents(store: Store, principal: Principal) -> AsyncGenerator[list[d
                 yield [_document("message", item.record) for item in page]
 
 
-def conversation_from(line: int, document: Mapping[str, Any]) -> Line:
+def conversation_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     """The conversation of an exported document, or why there is none."""
     try:
         timed = with_times(dict(document), time_of)
@@ -84,7 +84,7 @@ def conversation_from(line: int, document: Mapping[str, Any]) -> Line:
     return KeptConversation(line, msgspec.structs.replace(found, title=title, system=system), shown)
 
 
-def message_from(line: int, document: Mapping[str, Any]) -> Line:
+def message_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     """The message of an exported document, or why there is none."""
     try:
         found = msgspec.convert(with_times(dict(document), time_of), StoredMessage)
@@ -100,7 +100,7 @@ def message_from(line: int, document: Mapping[str, Any]) -> Line:
 
 
 @dataclass(slots=True)
-class Returning:
+class ConversationRestore:
     """What one import puts back of conversations; with `preview` it only says what it would."""
 
     store: Store
@@ -109,7 +109,7 @@ class Returning:
     _last: Conversation | None = None
 
     @retry_conflicts
-    async def take(self, lines: Sequence[Kept]) -> tuple[list[str], list[Bad]]:
+    async def take(self, lines: Sequence[KeptFact]) -> tuple[list[str], list[Bad]]:
         """Put back what is not here, in one commit; what became of each line.
 
         A conversation that goes on in the file goes on here. One that went on
@@ -124,12 +124,12 @@ class Returning:
             one for one in outcomes if isinstance(one, Bad)
         ]
 
-    async def _draft(self, lines: Sequence[Kept]) -> _Draft:
+    async def _draft(self, lines: Sequence[KeptFact]) -> _RestoreDraft:
         places = list(dict.fromkeys(line.place for line in lines))
         held = await self.store.get(CONVERSATIONS, self.owner, places)
         messages = [line.message.id for line in lines if isinstance(line, KeptMessage)]
         said = await self.store.get(MESSAGES, self.owner, messages)
-        draft = _Draft(
+        draft = _RestoreDraft(
             {one.record.id: one.record for one in held if one},
             {one.record.id: one.version for one in held if one},
             {one.record.id: one.record for one in said if one},
@@ -140,7 +140,7 @@ class Returning:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _RestoreDraft:
     """Conversations and messages as one commit will leave them."""
 
     held: dict[str, Conversation]
@@ -150,7 +150,7 @@ class _Draft:
     changes: list[Change] = field(default_factory=list["Change"])
     _changed: dict[str, None] = field(default_factory=dict[str, None])
 
-    def outcome(self, line: Kept) -> str | Bad:
+    def outcome(self, line: KeptFact) -> str | Bad:
         """What becomes of a line: "said" for what is put back."""
         match line:
             case KeptConversation():

@@ -12,7 +12,7 @@ from bethink.export.text_lines import opening
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bethink.export.records import About, Batch, Line
+    from bethink.export.records import ExportHeader, FactBatch, ImportLine
 
 AUTO = "auto"
 
@@ -20,11 +20,11 @@ AUTO = "auto"
 class Writer(Protocol):
     """Writes one file, in parts that follow one another."""
 
-    def head(self, about: About) -> str:
+    def head(self, about: ExportHeader) -> str:
         """What stands before the facts."""
         ...
 
-    def facts(self, batch: Batch) -> str:
+    def facts(self, batch: FactBatch) -> str:
         """More facts."""
         ...
 
@@ -34,7 +34,7 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ExportFormat:
     """One format.
 
     Its files are named with `suffix`. `by_category` has facts come category by
@@ -45,17 +45,19 @@ class Format:
     suffix: str
     media_type: str
     writer: Callable[[], Writer]
-    read: Callable[[BinaryIO], Iterator[Line]]
+    read: Callable[[BinaryIO], Iterator[ImportLine]]
     by_category: bool = False
     only_active: bool = False
     with_vectors: bool = False
 
 
-FORMATS: dict[str, Format] = {
-    "jsonl": Format(".jsonl", "application/x-ndjson", jsonl.Writer, jsonl.read),
-    "md": Format(".md", "text/markdown; charset=utf-8", markdown.Writer, markdown.read, by_category=True),
-    "csv": Format(".csv", "text/csv; charset=utf-8; header=present", table.Writer, table.read),
-    "data.json": Format(
+FORMATS: dict[str, ExportFormat] = {
+    "jsonl": ExportFormat(".jsonl", "application/x-ndjson", jsonl.Writer, jsonl.read),
+    "md": ExportFormat(
+        ".md", "text/markdown; charset=utf-8", markdown.Writer, markdown.read, by_category=True
+    ),
+    "csv": ExportFormat(".csv", "text/csv; charset=utf-8; header=present", table.Writer, table.read),
+    "data.json": ExportFormat(
         ".json",
         "application/json",
         collection.Writer,
@@ -66,7 +68,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> ExportFormat:
     """The format of this name.
 
     Raises:

@@ -20,7 +20,7 @@ from bethink.export.text_lines import lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bethink.export.records import About, Batch, Line
+    from bethink.export.records import ExportHeader, FactBatch, ImportLine
     from bethink.feature import DocumentForm
 
 _HEADER = "bethink_memory"
@@ -29,13 +29,13 @@ _HEADER = "bethink_memory"
 class Writer:
     """Writes one file."""
 
-    def head(self, about: About) -> str:
+    def head(self, about: ExportHeader) -> str:
         """The header."""
         header = {"kind": _HEADER, "schema": SCHEMA, "exported_at": about.at, "program": about.program}
         talk = {} if about.conversations is None else {"conversations": about.conversations}
         return _line(header | {"facts": about.facts} | talk)
 
-    def facts(self, batch: Batch) -> str:
+    def facts(self, batch: FactBatch) -> str:
         """More facts."""
         return "".join(_line({"kind": "fact", **document_of(fact)}) for fact in batch.facts)
 
@@ -48,7 +48,7 @@ class Writer:
         return ""
 
 
-def read(file: BinaryIO, forms: Mapping[str, DocumentForm] | None = None) -> Iterator[Line]:
+def read(file: BinaryIO, forms: Mapping[str, DocumentForm] | None = None) -> Iterator[ImportLine]:
     """What each line says, in order; `forms` are those of features' records, by kind.
 
     Raises:
@@ -72,7 +72,9 @@ def read(file: BinaryIO, forms: Mapping[str, DocumentForm] | None = None) -> Ite
             yield _read(number, document, forms or {}, is_ours=is_ours)
 
 
-def _read(number: int, document: dict[str, Any], forms: Mapping[str, DocumentForm], *, is_ours: bool) -> Line:
+def _read(
+    number: int, document: dict[str, Any], forms: Mapping[str, DocumentForm], *, is_ours: bool
+) -> ImportLine:
     match document.get("kind") if is_ours else None:
         case "fact":
             return kept_from(number, document)

@@ -19,7 +19,7 @@ from bethink.export.text_lines import lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.export.records import About, Batch, Line
+    from bethink.export.records import ExportHeader, FactBatch, ImportLine
     from bethink.memory import Fact
 
 _HEADER = re.compile(r"<!-- bethink_memory schema (\d+)\b.*-->")
@@ -40,14 +40,14 @@ class Writer:
     def __init__(self) -> None:
         self._category: str | None = None
 
-    def head(self, about: About) -> str:
+    def head(self, about: ExportHeader) -> str:
         """The title and the header."""
         return (
             "# What Bethink remembers\n\n"
             f"<!-- bethink_memory schema {SCHEMA}, {about.facts} facts, {about.at}, {about.program} -->\n"
         )
 
-    def facts(self, batch: Batch) -> str:
+    def facts(self, batch: FactBatch) -> str:
         """More facts, under a new heading where a new category begins."""
         return "".join(self._fact(fact) for fact in batch.facts)
 
@@ -65,13 +65,13 @@ class Writer:
         return f"{heading}- {_shown(fact)} <!-- {comment} -->\n"
 
 
-def read(file: BinaryIO) -> Iterator[Line]:
+def read(file: BinaryIO) -> Iterator[ImportLine]:
     """What each item of a list says, in order.
 
     Raises:
         NewerSchema: a newer Bethink wrote the file.
     """
-    reader = _Reader()
+    reader = _MarkdownReader()
     for found in lines(file):
         if isinstance(found, Bad):
             yield from reader.end_item()
@@ -81,7 +81,7 @@ def read(file: BinaryIO) -> Iterator[Line]:
     yield from reader.end_item()
 
 
-class _Reader:
+class _MarkdownReader:
     """Where in the file the reading is."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _Reader:
         self._item: tuple[int, str] | None = None
         """An item of a foreign list: its next lines may belong to it."""
 
-    def line(self, number: int, text: str) -> Iterator[Line]:
+    def line(self, number: int, text: str) -> Iterator[ImportLine]:
         if self._in_front_matter or (number == 1 and text.rstrip() == _FENCE):
             self._in_front_matter = number == 1 or text.rstrip() != _FENCE
         elif heading := _HEADING.fullmatch(text):
@@ -113,13 +113,13 @@ class _Reader:
             )
             yield Bad(number, reason)
 
-    def end_item(self) -> Iterator[Line]:
+    def end_item(self) -> Iterator[ImportLine]:
         if self._item is not None:
             number, text = self._item
             self._item = None
             yield stated_from(number, {"content": _unescaped(text), "category": self._category})
 
-    def _begin_item(self, number: int, text: str) -> Iterator[Line]:
+    def _begin_item(self, number: int, text: str) -> Iterator[ImportLine]:
         comment = _last_comment(text) if self._is_ours else None
         if comment is None:
             self._item = (number, text)

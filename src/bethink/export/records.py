@@ -39,7 +39,7 @@ _SAID_AT = ("created_at", "date", "timestamp", "time")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptFact:
     """A fact that a Bethink exported, to be put back as it was."""
 
     line: int
@@ -83,7 +83,7 @@ class KeptRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedFact:
     """What another program, or a person, wrote down: it passes the gate like any new fact."""
 
     line: int
@@ -98,11 +98,11 @@ class Bad:
     reason: str
 
 
-Line = Kept | KeptConversation | KeptMessage | KeptRecord | Stated | Bad
+ImportLine = KeptFact | KeptConversation | KeptMessage | KeptRecord | StatedFact | Bad
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ExportHeader:
     """What an export says of itself.
 
     `conversations` is None where they are left out. `at` and `consolidated_at`
@@ -117,7 +117,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class FactBatch:
     """Some facts to be written; `vectors` are float32 (n, d), only for a format that keeps them."""
 
     facts: Sequence[Fact]
@@ -133,17 +133,17 @@ def document_of(fact: Fact) -> dict[str, Any]:
     return with_times(kept, rfc3339)
 
 
-def kept_from(line: int, document: Mapping[str, Any]) -> Line:
+def kept_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     """The fact of an exported document, checked as strictly as a new one; or why there is none."""
     try:
-        return Kept(line, _fact(document))
+        return KeptFact(line, _fact(document))
     except BadInput as error:
         return Bad(line, error.message)
     except msgspec.ValidationError as error:
         return Bad(line, f"{error}.")
 
 
-def record_from(line: int, document: Mapping[str, Any], form: DocumentForm) -> Line:
+def record_from(line: int, document: Mapping[str, Any], form: DocumentForm) -> ImportLine:
     """The record of a feature's exported document; or why there is none."""
     try:
         return KeptRecord(line, form.kind, form.parse(document))
@@ -151,7 +151,7 @@ def record_from(line: int, document: Mapping[str, Any], form: DocumentForm) -> L
         return Bad(line, f"{error}")
 
 
-def stated_from(line: int, document: Mapping[str, Any]) -> Line:
+def stated_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     """What a foreign document states; names of fields are taken as other programs write them."""
     content = next((document[name] for name in _CONTENT if document.get(name)), None)
     if not isinstance(content, str):
@@ -170,7 +170,7 @@ def stated_from(line: int, document: Mapping[str, Any]) -> Line:
             valid_until=_optional_time(document.get("valid_until")),
             at=said_at,
         )
-        return Stated(line, stated.checked())
+        return StatedFact(line, stated.checked())
     except BadInput as error:
         return Bad(line, error.message)
 

@@ -15,9 +15,18 @@ from bethink.conversations import CONVERSATIONS
 from bethink.document_fields import rfc3339
 from bethink.errors import BadInput
 from bethink.export import jsonl
-from bethink.export.conversations import Returning, documents
+from bethink.export.conversations import ConversationRestore, documents
 from bethink.export.formats import AUTO, format_named, recognised
-from bethink.export.records import About, Bad, Batch, Kept, KeptConversation, KeptMessage, KeptRecord, Stated
+from bethink.export.records import (
+    Bad,
+    ExportHeader,
+    FactBatch,
+    KeptConversation,
+    KeptFact,
+    KeptMessage,
+    KeptRecord,
+    StatedFact,
+)
 from bethink.memory import Source, import_token
 
 if TYPE_CHECKING:
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
-    from bethink.export.records import Line
+    from bethink.export.records import ImportLine
     from bethink.feature import Features
     from bethink.memory import Fact, FactChange, Memory
     from bethink.principal import Principal
@@ -46,7 +55,7 @@ class BadLine(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a file.
 
     Of its `lines` that say something, `restored` facts and `said` conversations,
@@ -113,12 +122,12 @@ class Portability:
             if conversations
             else None
         )
-        yield writer.head(About(f"Bethink {__version__}", now, count, talks, consolidated_at))
+        yield writer.head(ExportHeader(f"Bethink {__version__}", now, count, talks, consolidated_at))
         async for page in self._pages(principal, where, by_category=chosen.by_category):
             vectors = None
             if chosen.with_vectors:
                 vectors = await self.embeddings.embed([fact.content for fact in page])
-            yield writer.facts(Batch(page, vectors))
+            yield writer.facts(FactBatch(page, vectors))
         if isinstance(writer, jsonl.Writer):
             for form in self.features.documents.values():
                 async for some in form.export(principal.owner):
@@ -135,8 +144,8 @@ class Portability:
         *,
         format: str = AUTO,
         preview: bool = False,
-        tell: Callable[[ImportReport, int], None] | None = None,
-    ) -> ImportReport:
+        tell: Callable[[RestoreReport, int], None] | None = None,
+    ) -> RestoreReport:
         """Take in a file of any format; what became of its lines.
 
         Each batch is durable before the next is begun, so an import that was
@@ -151,8 +160,8 @@ class Portability:
         name = await anyio.to_thread.run_sync(recognised, file) if format == AUTO else format
         chosen = format_named(name)
         id = await anyio.to_thread.run_sync(_id_of, file)
-        report = ImportReport(id=id, format=name, preview=preview)
-        returning = Returning(self.store, principal.owner, preview)
+        report = RestoreReport(id=id, format=name, preview=preview)
+        returning = ConversationRestore(self.store, principal.owner, preview)
         is_ours = chosen.read is jsonl.read
         lines = jsonl.read(file, self.features.documents) if is_ours else chosen.read(file)
         while batch := await anyio.to_thread.run_sync(lambda: list(islice(lines, _BATCH))):
@@ -164,13 +173,20 @@ class Portability:
         return report
 
     async def _take(
-        self, principal: Principal, batch: Sequence[Line], report: ImportReport, *, returning: Returning
-    ) -> ImportReport:
+        self,
+        principal: Principal,
+        batch: Sequence[ImportLine],
+        report: RestoreReport,
+        *,
+        returning: ConversationRestore,
+    ) -> RestoreReport:
         latest = self.clock.now_us() + _CLOCKS_DIFFER_US
         batch = [self._in_time(line, latest) for line in batch]
-        outcomes = await self._restore(principal, [line for line in batch if isinstance(line, Kept)], report)
+        outcomes = await self._restore(
+            principal, [line for line in batch if isinstance(line, KeptFact)], report
+        )
         said, refused = await self._state(
-            principal, [line for line in batch if isinstance(line, Stated)], report
+            principal, [line for line in batch if isinstance(line, StatedFact)], report
         )
         outcomes += said
         talk = [line for line in batch if isinstance(line, KeptConversation | KeptMessage)]
@@ -198,7 +214,7 @@ class Portability:
             bad=(*report.bad, *shown[:room]),
         )
 
-    def _in_time(self, line: Line, latest: int) -> Line:
+    def _in_time(self, line: ImportLine, latest: int) -> ImportLine:
         match line:
             case KeptRecord(kind=kind, record=record) if (
                 self.features.documents[kind].made_at(record) > latest
@@ -207,17 +223,19 @@ class Portability:
             case _:
                 return _in_time(line, latest)
 
-    async def _restore(self, principal: Principal, kept: Sequence[Kept], report: ImportReport) -> list[str]:
+    async def _restore(
+        self, principal: Principal, kept: Sequence[KeptFact], report: RestoreReport
+    ) -> list[str]:
         if not kept:
             return []
         facts = [one.fact for one in kept]
         return [*await self.memory.restore_many(principal, facts, source=report.id, preview=report.preview)]
 
     async def _state(
-        self, principal: Principal, stated: Sequence[Stated], report: ImportReport
+        self, principal: Principal, stated: Sequence[StatedFact], report: RestoreReport
     ) -> tuple[list[str], list[Bad]]:
         outcomes: list[str] = []
-        new: list[Stated] = []
+        new: list[StatedFact] = []
         said = await self.memory.said(principal, [one.fact.content for one in stated])
         for one, same in zip(stated, said, strict=True):
             source = msgspec.structs.replace(one.fact.source, id=report.id)
@@ -232,7 +250,7 @@ class Portability:
         return outcomes + ["merged" if one.change == "merged" else "added" for one in changed], bad
 
     async def _add(
-        self, principal: Principal, stated: Sequence[Stated]
+        self, principal: Principal, stated: Sequence[StatedFact]
     ) -> tuple[list[FactChange], list[Bad]]:
         """Add them; where one is refused, one by one, so that only that one is left out."""
         try:
@@ -261,15 +279,15 @@ class Portability:
                 yield page
 
 
-def _in_time(line: Line, latest: int) -> Line:
+def _in_time(line: ImportLine, latest: int) -> ImportLine:
     match line:
-        case Kept(fact=fact) if max([fact.created_at, *(one.at for one in fact.sources)]) > latest:
+        case KeptFact(fact=fact) if max([fact.created_at, *(one.at for one in fact.sources)]) > latest:
             return Bad(line.line, "it was learnt in the future, as it says.")
         case KeptConversation(conversation=talk) if max(talk.created_at, talk.updated_at) > latest:
             return Bad(line.line, "it was held in the future, as it says.")
         case KeptMessage(message=message) if message.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
-        case Stated(fact=fact) if fact.at is not None and fact.at > latest:
+        case StatedFact(fact=fact) if fact.at is not None and fact.at > latest:
             return Bad(line.line, "it was said in the future, as it says.")
         case _:
             return line

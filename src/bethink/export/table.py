@@ -23,7 +23,7 @@ from bethink.export.text_lines import lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.export.records import About, Batch, Line
+    from bethink.export.records import ExportHeader, FactBatch, ImportLine
     from bethink.memory import Fact
 
 _COLUMNS = (
@@ -52,12 +52,12 @@ _DELIMITERS = ",;\t"
 class Writer:
     """Writes one file."""
 
-    def head(self, about: About) -> str:
+    def head(self, about: ExportHeader) -> str:
         """The names of the columns."""
         del about
         return _row([*_COLUMNS, f"{_MORE}{SCHEMA}"])
 
-    def facts(self, batch: Batch) -> str:
+    def facts(self, batch: FactBatch) -> str:
         """More facts, a row each."""
         return "".join(_row(_cells(fact)) for fact in batch.facts)
 
@@ -66,14 +66,14 @@ class Writer:
         return ""
 
 
-def read(file: BinaryIO) -> Iterator[Line]:
+def read(file: BinaryIO) -> Iterator[ImportLine]:
     """What each row says, in order; a row's number is that of its first line.
 
     Raises:
         BadInput: no column has the content.
         NewerSchema: a newer Bethink wrote the file.
     """
-    feed = _Feed(file)
+    feed = _CsvLines(file)
     rows = _rows(feed)
     names = next((row for _, row in rows if isinstance(row, list)), list[str]())
     columns = [name.strip().lower().replace(" ", "_") for name in names]
@@ -92,7 +92,7 @@ def read(file: BinaryIO) -> Iterator[Line]:
     yield from feed.bad
 
 
-class _Feed:
+class _CsvLines:
     """The file's lines for the CSV reader, which wants text only; `number` is the last one's."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -123,7 +123,7 @@ def delimiter_of(first_line: str) -> str | None:
     return None
 
 
-def _rows(feed: _Feed) -> Iterator[tuple[int, list[str] | Bad]]:
+def _rows(feed: _CsvLines) -> Iterator[tuple[int, list[str] | Bad]]:
     texts = iter(feed)
     first = next(texts, "")
     before = [first]
@@ -150,7 +150,7 @@ def _rows(feed: _Feed) -> Iterator[tuple[int, list[str] | Bad]]:
         last = feed.number
 
 
-def _line(number: int, columns: list[str], row: list[str], *, more: str | None) -> Line:
+def _line(number: int, columns: list[str], row: list[str], *, more: str | None) -> ImportLine:
     if len(row) > len(columns):
         return Bad(number, f"the row has {len(row)} cells, and the table {len(columns)} columns.")
     # A spreadsheet leaves out empty cells at the end of a row.

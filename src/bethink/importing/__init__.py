@@ -6,22 +6,30 @@ that yields `items`.
 
 from __future__ import annotations
 
-from bethink.importing.jobs import Desk
-from bethink.importing.records import SOURCES, Import, Into, Problem, Report, SourceName, Tally, Topics
-from bethink.importing.service import Choice, Importing
-from bethink.importing.uploads import Staging
+from bethink.importing.jobs import ImportJobs, UploadFolder
+from bethink.importing.records import (
+    SOURCES,
+    Import,
+    ImportProblem,
+    ImportReport,
+    ImportTally,
+    Into,
+    SourceName,
+    TopicMethod,
+)
+from bethink.importing.service import ImportOptions, Imports
 
 __all__ = [
     "SOURCES",
-    "Choice",
-    "Desk",
     "Import",
-    "Importing",
+    "ImportJobs",
+    "ImportOptions",
+    "ImportProblem",
+    "ImportReport",
+    "ImportTally",
+    "Imports",
     "Into",
-    "Problem",
-    "Report",
     "SourceName",
-    "Staging",
-    "Tally",
-    "Topics",
+    "TopicMethod",
+    "UploadFolder",
 ]

@@ -6,23 +6,231 @@ parsers of it know up to 2026, and whatever is new is passed over or told.
 
 from __future__ import annotations
 
+import mimetypes
+import re
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.importing.chatgpt_content import Assets, Content, content_of
-from bethink.importing.fields import mapping, moment, one_line, text
-from bethink.importing.items import Given, Left, Sheet, Talk, Turn, Used, Words
-from bethink.importing.json_stream import Broken, named
-from bethink.importing.names import Names, file_name
-from bethink.importing.objects import objects
+from bethink.importing.items import (
+    ExportedConversation,
+    ExportedFile,
+    ExportedMessage,
+    ExportedPage,
+    Skipped,
+    TextPart,
+    ToolExchange,
+    listed,
+    mapping,
+    moment,
+    one_line,
+    text,
+)
+from bethink.importing.json_stream import UnreadableItem, named, objects
+from bethink.importing.names import UniquePaths, file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from bethink.importing.archive import Archive
     from bethink.importing.items import Item
+
+
+_FILE_ID = re.compile(r"file[-_][A-Za-z0-9]+")
+_MARKS = re.compile("\ue200[^\ue201]{0,500}\ue201|[\ue000-\uf8ff]|\u3010\\d+[^\u3011]{0,200}\u3011")
+"""Citations as the page of ChatGPT finds them in its texts: characters of private use, and 【4†source】."""
+_UNSEEN = frozenset({"user_editable_context", "model_editable_context", "reasoning_recap"})
+_CALLS = frozenset({"code", "text", "multimodal_text"})
+_TO_ALL = frozenset({"", "all", "assistant"})
+_MAX_RESULT = 100_000
+_MAX_NAMES_BYTES = 8_000_000
+_PICTURES = "picture that is not in the export"
+_SOUNDS = "recording (its words are kept where they were written down)"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageContent:
+    """What a message says. `calls` names the tool that it asks, `name` the one that it comes from."""
+
+    role: str
+    text: str = ""
+    name: str = ""
+    calls: str = ""
+    thoughts: str = ""
+    failed: bool = False
+    files: tuple[ExportedFile, ...] = ()
+    lost: tuple[str, ...] = ()
+
+    @property
+    def says_something(self) -> bool:
+        """Whether anything of it is to be kept."""
+        return bool(self.text.strip() or self.files or self.calls or self.thoughts)
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The export's files by the ids under which messages name them."""
+
+    members: Mapping[str, str]
+    names: Mapping[str, str]
+
+    @classmethod
+    def of(cls, archive: Archive) -> Assets:
+        """Those of an archive; where it says what they were called, with those names."""
+        members: dict[str, str] = {}
+        for entry in archive.entries:
+            if match := _FILE_ID.search(entry.rpartition("/")[2]):
+                members.setdefault(match[0], entry)
+        return cls(members, _names(archive))
+
+    def given(self, pointer: str, name: str = "", media_type: str = "") -> ExportedFile | None:
+        """The file that a pointer leads to."""
+        match = _FILE_ID.search(pointer)
+        member = self.members.get(match[0]) if match else None
+        if match is None or member is None:
+            return None
+        base = member.rpartition("/")[2]
+        called = one_line(name or self.names.get(base, "") or base, 120)
+        guessed = media_type or mimetypes.guess_type(called)[0] or "application/octet-stream"
+        return ExportedFile(match[0], called, guessed, member)
+
+
+def _names(archive: Archive) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in archive.named(r"conversation_asset_file_names\.json"):
+        try:
+            parsed: object = msgspec.json.decode(archive.content(name, _MAX_NAMES_BYTES) or b"{}")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        found |= {key: text(value) for key, value in mapping(parsed).items() if text(value)}
+    return found
+
+
+def content_of(message: dict[str, object], assets: Assets) -> MessageContent | None:
+    """What the message says; None for what its people never saw."""
+    role = text(mapping(message.get("author")).get("role"))
+    metadata, content = mapping(message.get("metadata")), mapping(message.get("content"))
+    kind = text(content.get("content_type"))
+    if metadata.get("is_visually_hidden_from_conversation") is True or kind in _UNSEEN:
+        return None
+    if role not in {"user", "assistant", "tool"}:
+        return None
+    if kind == "thoughts":
+        return MessageContent(role, thoughts=_thoughts(content)) if role == "assistant" else None
+    said, files, lost = _parts(content, kind, assets)
+    attached, missing = _attachments(metadata, assets, {one.key for one in files})
+    files, lost = (*files, *attached), (*lost, *missing)
+    if role == "tool":
+        name = text(mapping(message.get("author")).get("name")) or "tool"
+        return MessageContent(
+            role, said[:_MAX_RESULT], name, failed=kind == "system_error", files=files, lost=lost
+        )
+    recipient = text(message.get("recipient"))
+    if role == "assistant" and recipient not in _TO_ALL and kind in _CALLS:
+        return MessageContent(role, _code(content) or said, calls=recipient, files=files, lost=lost)
+    if role == "assistant":
+        said = _MARKS.sub("", said)
+    return MessageContent(role, said, files=files, lost=lost)
+
+
+def _code(content: dict[str, object]) -> str:
+    return text(content.get("text")).strip()
+
+
+def _thoughts(content: dict[str, object]) -> str:
+    thoughts = map(mapping, listed(content.get("thoughts")))
+    told = (text(one.get("content")) or text(one.get("summary")) for one in thoughts)
+    return "\n\n".join(filter(None, told))
+
+
+_Parts = tuple[str, tuple[ExportedFile, ...], tuple[str, ...]]
+
+
+def _parts(content: dict[str, object], kind: str, assets: Assets) -> _Parts:
+    """A content's text, its files, and what of it is not in the export."""
+    if (told := _PLAIN.get(kind)) is not None:
+        return told(content), (), ()
+    said: list[str] = []
+    files: list[ExportedFile] = []
+    lost: list[str] = []
+    for part in listed(content.get("parts")):
+        if isinstance(part, str):
+            said.append(text(part))
+            continue
+        members = mapping(part)
+        if pointer := _pointer(members):
+            given = assets.given(pointer) if "image" in _kind_of(members) else None
+            if given is not None:
+                files.append(given)
+            else:
+                lost.append(_SOUNDS if "audio" in _kind_of(members) else _PICTURES)
+        elif (words := text(members.get("text"))) or not members:
+            said.append(words)
+        else:
+            lost.append(f"part of the kind {one_line(_kind_of(members) or 'unknown', 40)}")
+    if not said and not files and not lost:
+        said.append(next((text(content.get(key)) for key in ("text", "result") if content.get(key)), ""))
+        if not said[0] and kind not in {"text", "multimodal_text", ""}:
+            lost.append(f"message of the kind {one_line(kind, 40)}")
+    return "\n\n".join(filter(None, (one.strip("\n") for one in said))), tuple(files), tuple(lost)
+
+
+def _kind_of(part: dict[str, object]) -> str:
+    return text(part.get("content_type"))
+
+
+def _pointer(part: dict[str, object]) -> str:
+    inner = mapping(part.get("audio_asset_pointer"))
+    return text(part.get("asset_pointer")) or text(inner.get("asset_pointer"))
+
+
+def _attachments(
+    metadata: dict[str, object], assets: Assets, known: set[str]
+) -> tuple[tuple[ExportedFile, ...], tuple[str, ...]]:
+    files: list[ExportedFile] = []
+    lost: list[str] = []
+    for one in map(mapping, listed(metadata.get("attachments"))):
+        id, name = text(one.get("id")), text(one.get("name"))
+        given = assets.given(id, name, text(one.get("mime_type")) or text(one.get("mimeType")))
+        if given is None:
+            match = _FILE_ID.search(id)
+            if match is None or match[0] not in known:
+                lost.append(f"file {one_line(name, 80)!r}, which is not in the export" if name else "file")
+        elif given.key not in known:
+            files.append(given)
+    return tuple(files), tuple(lost)
+
+
+def _fenced(content: dict[str, object]) -> str:
+    code, language = text(content.get("text")), text(content.get("language"))
+    if not code.strip():
+        return ""
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    return f"{fence}{'' if language == 'unknown' else language}\n{code.strip(chr(10))}\n{fence}"
+
+
+def _page(content: dict[str, object]) -> str:
+    head = " ".join(filter(None, (text(content.get("title")), text(content.get("url")))))
+    told = text(content.get("text")) or text(content.get("snippet"))
+    return "\n".join(filter(None, (head, told)))
+
+
+_PLAIN: dict[str, Callable[[dict[str, object]], str]] = {
+    "code": _fenced,
+    "execution_output": lambda content: text(content.get("text")),
+    "tether_quote": _page,
+    "sonic_webpage": _page,
+    "tether_browsing_display": lambda content: text(content.get("result")) or text(content.get("summary")),
+    "tether_browsing_code": _fenced,
+    "system_error": lambda content: ": ".join(
+        filter(None, (text(content.get("name")), text(content.get("text"))))
+    ),
+}
+
 
 ROOT = "imported/chatgpt"
 _IGNORED = frozenset(
@@ -60,14 +268,14 @@ def read(archive: Archive) -> Iterator[Item]:
     told: set[str] = set()
     for name in archive.talks:
         for number, found in enumerate(objects(archive, name, _IGNORED), 1):
-            if isinstance(found, Broken):
-                yield Left(found.name, found.why, whole="talk")
+            if isinstance(found, UnreadableItem):
+                yield Skipped(found.name, found.why, whole="talk")
                 continue
             yield from _instructions(found, told)
             yield _talk(found, assets, number=number)
     yield from _textdocs(archive)
     for name in archive.named(r"(user|group_chats|shopping|sora|user_settings)\.json"):
-        yield Left(name, "Account data and other products: not needed here.", is_fault=False)
+        yield Skipped(name, "Account data and other products: not needed here.", is_fault=False)
 
 
 def is_chatgpt(head: str) -> bool:
@@ -75,21 +283,21 @@ def is_chatgpt(head: str) -> bool:
     return '"mapping"' in head
 
 
-def _talk(found: dict[str, object], assets: Assets, *, number: int) -> Talk | Left:
+def _talk(found: dict[str, object], assets: Assets, *, number: int) -> ExportedConversation | Skipped:
     title = named(found)
     key = text(found.get("conversation_id")) or text(found.get("id"))
     nodes = {id: mapping(node) for id, node in mapping(found.get("mapping")).items()}
     if not nodes:
-        return Left(
+        return Skipped(
             title or f"conversation {number:,}", "It holds no messages.", is_fault=False, whole="talk"
         )
-    tree = _Tree(nodes, assets)
+    tree = _MessageTree(nodes, assets)
     turns = tree.turns()
     if not turns:
         why = "None of its messages can be read." if tree.lost else "Nothing is said in it."
-        return Left(title or f"conversation {number:,}", why, is_fault=bool(tree.lost), whole="talk")
+        return Skipped(title or f"conversation {number:,}", why, is_fault=bool(tree.lost), whole="talk")
     current = text(found.get("current_node"))
-    return Talk(
+    return ExportedConversation(
         key=key or f"nameless:{turns[0].key}",
         title="" if title == _NEW else title,
         turns=tuple(turns),
@@ -101,7 +309,7 @@ def _talk(found: dict[str, object], assets: Assets, *, number: int) -> Talk | Le
     )
 
 
-class _Tree:
+class _MessageTree:
     """The nodes of one conversation made into turns; what people never saw is left out of the line."""
 
     def __init__(self, nodes: dict[str, dict[str, object]], assets: Assets) -> None:
@@ -111,9 +319,9 @@ class _Tree:
         self.became: dict[str, str] = {}
         """By a node's id the key of the turn that holds it, or that stands before it."""
         self._children: defaultdict[str, list[str]] = defaultdict(list)
-        self._contents: dict[str, Content | None] = {}
+        self._contents: dict[str, MessageContent | None] = {}
 
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[ExportedMessage]:
         """The turns, parents first, siblings in the order of the export."""
         roots: list[str] = []
         for id, node in self.nodes.items():
@@ -122,7 +330,7 @@ class _Tree:
                 self._children[parent].append(id)
             else:
                 roots.append(id)
-        turns: list[Turn] = []
+        turns: list[ExportedMessage] = []
         taken: set[str] = set()
         waiting: list[tuple[str, str | None, str]] = [(root, None, "") for root in reversed(roots)]
         while waiting:
@@ -140,7 +348,9 @@ class _Tree:
             self.lost["message that hangs on no other"] += missing
         return turns
 
-    def _turn(self, nodes: list[str], parent: str | None, *, reasoning: str) -> tuple[Turn | None, str]:
+    def _turn(
+        self, nodes: list[str], parent: str | None, *, reasoning: str
+    ) -> tuple[ExportedMessage | None, str]:
         """What a node becomes with those that go straight on from it, which are added to `nodes`.
 
         Beside it the thoughts that belong to what follows.
@@ -151,19 +361,19 @@ class _Tree:
             return None, reasoning
         if content.thoughts:
             return None, "\n\n".join(filter(None, (reasoning, content.thoughts)))
-        pieces: tuple[Words | Used, ...] = (Words(content.text, reasoning),)
+        pieces: tuple[TextPart | ToolExchange, ...] = (TextPart(content.text, reasoning),)
         files = content.files
         if content.role == "tool":
             used, files = self._used((content.name, "{}"), nodes, content), ()
-            pieces = (Words("", reasoning), used) if reasoning else (used,)
+            pieces = (TextPart("", reasoning), used) if reasoning else (used,)
         elif content.calls:
             used = self._used((content.calls, _arguments(content)), nodes, self._answer(id, nodes))
-            pieces = (Words("", reasoning), used) if reasoning else (used,)
+            pieces = (TextPart("", reasoning), used) if reasoning else (used,)
         role = "user" if content.role == "user" else "assistant"
         at = moment(mapping(self.nodes[id].get("message")).get("create_time"))
-        return Turn(id, parent, role, pieces, at, files), ""
+        return ExportedMessage(id, parent, role, pieces, at, files), ""
 
-    def _answer(self, id: str, nodes: list[str]) -> Content | None:
+    def _answer(self, id: str, nodes: list[str]) -> MessageContent | None:
         """What a tool says in the one node behind a node; that is added to `nodes`."""
         children = self._children[id]
         content = self._content(children[0]) if len(children) == 1 else None
@@ -172,11 +382,11 @@ class _Tree:
         nodes.append(children[0])
         return content
 
-    def _used(self, call: tuple[str, str], nodes: list[str], told: Content | None) -> Used:
+    def _used(self, call: tuple[str, str], nodes: list[str], told: MessageContent | None) -> ToolExchange:
         """A call, a name and its arguments, with all that came of it in however many nodes."""
         if told is None:
-            return Used(*call, None)
-        first, texts, files, failed = told.name, list[str](), list[Given](), False
+            return ToolExchange(*call, None)
+        first, texts, files, failed = told.name, list[str](), list[ExportedFile](), False
         while told is not None:
             texts.append(told.text)
             files += told.files
@@ -186,9 +396,9 @@ class _Tree:
             if told is not None and told.name != first:
                 del nodes[before:]
                 told = None
-        return Used(*call, "\n\n".join(filter(None, texts)), failed, tuple(files))
+        return ToolExchange(*call, "\n\n".join(filter(None, texts)), failed, tuple(files))
 
-    def _content(self, id: str) -> Content | None:
+    def _content(self, id: str) -> MessageContent | None:
         if id not in self._contents:
             message = mapping(self.nodes[id].get("message"))
             content = content_of(message, self.assets) if message else None
@@ -200,7 +410,7 @@ class _Tree:
         return self._contents[id]
 
 
-def _arguments(content: Content) -> str:
+def _arguments(content: MessageContent) -> str:
     """What a tool was asked, as JSON: as it was written where that is an object, else under `code`."""
     try:
         parsed: object = msgspec.json.decode(content.text)
@@ -211,7 +421,7 @@ def _arguments(content: Content) -> str:
     return msgspec.json.encode({"code": content.text} if content.text else {}).decode()
 
 
-def _instructions(found: dict[str, object], told: set[str]) -> Iterator[Sheet]:
+def _instructions(found: dict[str, object], told: set[str]) -> Iterator[ExportedPage]:
     """A page for each wording of what the owner told about themselves and wants of answers."""
     for node in mapping(found.get("mapping")).values():
         message = mapping(mapping(node).get("message"))
@@ -228,7 +438,7 @@ def _instructions(found: dict[str, object], told: set[str]) -> Iterator[Sheet]:
             continue
         told.add(said)
         number = "" if len(told) == 1 else f"_{len(told)}"
-        yield Sheet(
+        yield ExportedPage(
             key=f"custom instructions{number}",
             path=f"{ROOT}/custom_instructions{number}.md",
             title="Custom instructions",
@@ -239,15 +449,15 @@ def _instructions(found: dict[str, object], told: set[str]) -> Iterator[Sheet]:
 
 def _textdocs(archive: Archive) -> Iterator[Item]:
     """Documents of the canvas, where an export has them as files."""
-    names = Names()
+    names = UniquePaths()
     for name in archive.named(r"textdocs/.*\.json"):
         for found in objects(archive, name, alone=True):
-            if isinstance(found, Broken):
-                yield Left(name, found.why)
+            if isinstance(found, UnreadableItem):
+                yield Skipped(name, found.why)
                 continue
             said = text(found.get("content")) or text(found.get("text"))
             title = one_line(text(found.get("title")) or text(found.get("name")) or "Document", 80)
             if said.strip():
                 key = text(found.get("id")) or name
                 path = names.free(f"{ROOT}/documents/{file_name(title)}.md")
-                yield Sheet(key, path, title, f"# {title}\n\n{said}\n", untrusted=True)
+                yield ExportedPage(key, path, title, f"# {title}\n\n{said}\n", untrusted=True)

@@ -14,18 +14,120 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.importing.claude_projects import projects
-from bethink.importing.fields import listed, mapping, moment, one_line, text
-from bethink.importing.items import Given, Left, Talk, Turn, Used, Words
-from bethink.importing.json_stream import Broken, named
-from bethink.importing.objects import objects
-from bethink.importing.trees import parents_first
+from bethink.importing.conversations import parents_first
+from bethink.importing.items import (
+    ExportedConversation,
+    ExportedFile,
+    ExportedMessage,
+    ExportedPage,
+    Skipped,
+    TextPart,
+    ToolExchange,
+    listed,
+    mapping,
+    moment,
+    one_line,
+    text,
+)
+from bethink.importing.json_stream import UnreadableItem, named, objects
+from bethink.importing.names import UniquePaths, file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bethink.importing.archive import Archive
     from bethink.importing.items import Item
+
+
+ROOT = "imported/claude"
+_PROSE = ("md", "markdown", "txt", "")
+_PROJECTS = r"(projects|projects/[^/]+)\.json"
+_MEMORIES = r"(memories|memories/[^/]+)\.json"
+
+
+def projects(archive: Archive) -> Iterator[Item]:
+    """A page a project, a page a document, a page a memory."""
+    names, folders = UniquePaths(), dict[str, str]()
+    for found, member in _objects(archive, _PROJECTS):
+        if isinstance(found, UnreadableItem):
+            yield Skipped(member, found.why)
+            continue
+        yield from _project(found, names, folders)
+    for found, member in _objects(archive, _MEMORIES):
+        if isinstance(found, UnreadableItem):
+            yield Skipped(member, found.why)
+            continue
+        yield from _memories(found, names, folders)
+
+
+def _objects(archive: Archive, pattern: str) -> Iterator[tuple[dict[str, object] | UnreadableItem, str]]:
+    for member in archive.named(pattern):
+        for found in objects(archive, member, alone=True):
+            yield found, member
+
+
+def _project(found: dict[str, object], names: UniquePaths, folders: dict[str, str]) -> Iterator[Item]:
+    title = one_line(text(found.get("name")) or "Untitled project", 120)
+    folder = names.free(f"{ROOT}/projects/{file_name(title)}")
+    key = text(found.get("uuid")) or folder
+    folders[key] = folder
+    docs = list(_documents(found, folder, names))
+    told = [f"# {title}"]
+    for heading, member in (("About", "description"), ("Instructions", "prompt_template")):
+        if said := text(found.get(member)).strip():
+            told.append(f"## {heading}\n\n{said}")
+    if docs:
+        told.append("## Documents\n\n" + "\n".join(f"- [[{doc.path}|{doc.title}]]" for doc in docs))
+    if len(told) > 1:
+        page = "\n\n".join(told) + "\n"
+        yield ExportedPage(
+            f"project:{key}", f"{folder}/about.md", title, page, moment(found.get("updated_at"))
+        )
+    yield from docs
+
+
+def _documents(found: dict[str, object], folder: str, names: UniquePaths) -> Iterator[ExportedPage]:
+    for place, one in enumerate(map(mapping, listed(found.get("docs")))):
+        content = text(one.get("content"))
+        if not content.strip():
+            continue
+        name = one_line(text(one.get("filename")) or f"document {place + 1}", 120)
+        stem, _, ending = name.rpartition(".") if "." in name else (name, "", "")
+        said = content if ending.lower() in _PROSE else f"# {name}\n\n{fenced(content, ending.lower())}\n"
+        yield ExportedPage(
+            key=f"document:{text(one.get('uuid')) or f'{folder}:{place}'}",
+            path=names.free(f"{folder}/{file_name(stem or name)}.md"),
+            title=name,
+            text=said if said.endswith("\n") else said + "\n",
+            at=moment(one.get("created_at")),
+        )
+
+
+def _memories(
+    found: dict[str, object], names: UniquePaths, folders: dict[str, str]
+) -> Iterator[ExportedPage]:
+    account = text(found.get("account_uuid"))
+    if said := text(found.get("conversations_memory")).strip():
+        path = names.free(f"{ROOT}/memory.md")
+        yield ExportedPage(f"memory:{account}", path, "Memory", f"# What Claude remembered\n\n{said}\n")
+    for project, memory in mapping(found.get("project_memories")).items():
+        if said := text(memory).strip():
+            path = names.free(f"{folders.get(project, f'{ROOT}/projects/{file_name(project)}')}/memory.md")
+            yield ExportedPage(f"memory:{project}", path, "Memory", f"# What Claude remembered\n\n{said}\n")
+    for place, one in enumerate(map(mapping, listed(found.get("memory_files")))):
+        name = one_line(text(one.get("path")) or text(one.get("name")) or f"memory {place + 1}", 120)
+        if said := text(one.get("content")).strip():
+            path = names.free(f"{ROOT}/memories/{file_name(name.rpartition('/')[2].removesuffix('.md'))}.md")
+            yield ExportedPage(f"memory:{account}:{name}", path, name, said + "\n")
+
+
+def fenced(content: str, language: str = "") -> str:
+    """A text as a block of code, whatever it holds."""
+    fence = "```"
+    while fence in content:
+        fence += "`"
+    return f"{fence}{language}\n{content.strip(chr(10))}\n{fence}"
+
 
 _IGNORED = frozenset({"account", "citations", "start_timestamp", "stop_timestamp", "display_content"})
 _FOLDED_CHARS = 50_000
@@ -37,13 +139,13 @@ def read(archive: Archive) -> Iterator[Item]:
     """All that the export holds, as it comes."""
     for name in archive.talks:
         for number, found in enumerate(objects(archive, name, _IGNORED), 1):
-            if isinstance(found, Broken):
-                yield Left(found.name, found.why, whole="talk")
+            if isinstance(found, UnreadableItem):
+                yield Skipped(found.name, found.why, whole="talk")
             else:
                 yield _talk(found, number)
     yield from projects(archive)
     for name in archive.named(r"users\.json"):
-        yield Left(name, "Account data: not needed here.", is_fault=False)
+        yield Skipped(name, "Account data: not needed here.", is_fault=False)
 
 
 def is_claude(head: str) -> bool:
@@ -51,22 +153,22 @@ def is_claude(head: str) -> bool:
     return '"chat_messages"' in head
 
 
-def _talk(found: dict[str, object], number: int) -> Talk | Left:
+def _talk(found: dict[str, object], number: int) -> ExportedConversation | Skipped:
     title = named(found)
     messages = [mapping(one) for one in listed(found.get("chat_messages"))]
     if not messages:
-        return Left(
+        return Skipped(
             title or f"conversation {number:,}", "It holds no messages.", is_fault=False, whole="talk"
         )
     lost: Counter[str] = Counter()
     said = [_turn(one, place, lost) for place, one in enumerate(messages)]
     turns = _in_order(messages, said, lost)
     if not turns:
-        return Left(
+        return Skipped(
             title or f"conversation {number:,}", "Nothing is said in it.", is_fault=bool(lost), whole="talk"
         )
     current = text(found.get("current_leaf_message_uuid"))
-    return Talk(
+    return ExportedConversation(
         key=text(found.get("uuid")) or text(found.get("id")) or f"nameless:{turns[0].key}",
         title=title,
         turns=tuple(turns),
@@ -77,22 +179,28 @@ def _talk(found: dict[str, object], number: int) -> Talk | Left:
     )
 
 
-def _turn(message: dict[str, object], place: int, lost: Counter[str]) -> Turn | None:
+def _turn(message: dict[str, object], place: int, lost: Counter[str]) -> ExportedMessage | None:
     """A message; None for one that says nothing at all."""
     key = text(message.get("uuid")) or f"message {place}"
     role = "user" if text(message.get("sender")) in {"human", "user"} else "assistant"
     pieces = _pieces(message, lost)
     files, pasted = _files(message, key, lost)
-    if role == "user" and pasted and not any(isinstance(one, Words) and one.text.strip() for one in pieces):
-        pieces = (Words(pasted[:_FOLDED_CHARS], foreign=True),)
+    if (
+        role == "user"
+        and pasted
+        and not any(isinstance(one, TextPart) and one.text.strip() for one in pieces)
+    ):
+        pieces = (TextPart(pasted[:_FOLDED_CHARS], foreign=True),)
     if not pieces and not files:
         return None
-    return Turn(key, None, role, pieces or (Words(""),), moment(message.get("created_at")), files)
+    return ExportedMessage(
+        key, None, role, pieces or (TextPart(""),), moment(message.get("created_at")), files
+    )
 
 
 def _in_order(
-    messages: Sequence[dict[str, object]], found: Sequence[Turn | None], lost: Counter[str]
-) -> list[Turn]:
+    messages: Sequence[dict[str, object]], found: Sequence[ExportedMessage | None], lost: Counter[str]
+) -> list[ExportedMessage]:
     """The turns, parents first. Where no message names another, each hangs on the one before it."""
     before = [text(one.get("uuid")) for one in messages]
     parents = {id: text(one.get("parent_message_uuid")) for id, one in zip(before, messages, strict=True)}
@@ -119,9 +227,9 @@ def _saying_before(id: str, parents: Mapping[str, str], saying: set[str]) -> str
     return None
 
 
-def _pieces(message: dict[str, object], lost: Counter[str]) -> tuple[Words | Used, ...]:
+def _pieces(message: dict[str, object], lost: Counter[str]) -> tuple[TextPart | ToolExchange, ...]:
     """What the blocks of a message say, a call together with its result."""
-    pieces: list[Words | Used] = []
+    pieces: list[TextPart | ToolExchange] = []
     calls: dict[str, int] = {}
     thoughts: list[str] = []
     for block in map(mapping, listed(message.get("content"))):
@@ -131,22 +239,24 @@ def _pieces(message: dict[str, object], lost: Counter[str]) -> tuple[Words | Use
         elif kind.endswith("tool_use"):
             calls[text(block.get("id"))] = len(pieces)
             name = text(block.get("name")) or "tool"
-            pieces.append(Used(name, msgspec.json.encode(block.get("input") or {}).decode(), None))
+            pieces.append(ToolExchange(name, msgspec.json.encode(block.get("input") or {}).decode(), None))
         elif kind.endswith("tool_result"):
             _answer(pieces, calls, block)
         elif said.strip():
-            pieces.append(Words(said, "\n\n".join(thoughts)))
+            pieces.append(TextPart(said, "\n\n".join(thoughts)))
             thoughts = []
         elif kind not in _SILENT:
             lost[f"part of the kind {one_line(kind or 'unknown', 40)}"] += 1
     if not pieces and (said := text(message.get("text"))).strip():
-        pieces.append(Words(said, "\n\n".join(thoughts)))
+        pieces.append(TextPart(said, "\n\n".join(thoughts)))
     elif any(thoughts):
-        pieces.append(Words("", "\n\n".join(thoughts)))
+        pieces.append(TextPart("", "\n\n".join(thoughts)))
     return tuple(pieces)
 
 
-def _answer(pieces: list[Words | Used], calls: Mapping[str, int], block: dict[str, object]) -> None:
+def _answer(
+    pieces: list[TextPart | ToolExchange], calls: Mapping[str, int], block: dict[str, object]
+) -> None:
     """Put a result to its call; one without a call becomes a call of its own."""
     content = block.get("content")
     told = "\n\n".join(
@@ -155,15 +265,15 @@ def _answer(pieces: list[Words | Used], calls: Mapping[str, int], block: dict[st
     told, failed = told or text(content), block.get("is_error") is True
     place = calls.get(text(block.get("tool_use_id")))
     asked = pieces[place] if place is not None else None
-    if place is not None and isinstance(asked, Used) and asked.result is None:
+    if place is not None and isinstance(asked, ToolExchange) and asked.result is None:
         pieces[place] = replace(asked, result=told, failed=failed)
     else:
-        pieces.append(Used(text(block.get("name")) or "tool", "{}", told, failed=failed))
+        pieces.append(ToolExchange(text(block.get("name")) or "tool", "{}", told, failed=failed))
 
 
-def _files(message: dict[str, object], key: str, lost: Counter[str]) -> tuple[tuple[Given, ...], str]:
+def _files(message: dict[str, object], key: str, lost: Counter[str]) -> tuple[tuple[ExportedFile, ...], str]:
     """What was attached, as far as the export tells of it, and what of it was pasted without a name."""
-    files: list[Given] = []
+    files: list[ExportedFile] = []
     pasted: list[str] = []
     for place, one in enumerate(map(mapping, listed(message.get("attachments")))):
         name, content = one_line(text(one.get("file_name")), 120), text(one.get("extracted_content"))
@@ -172,7 +282,7 @@ def _files(message: dict[str, object], key: str, lost: Counter[str]) -> tuple[tu
             continue
         if not name:
             pasted.append(content)
-        files.append(Given(f"{key}:{place}", _as_text(name), "text/plain", text=content))
+        files.append(ExportedFile(f"{key}:{place}", _as_text(name), "text/plain", text=content))
     for one in map(mapping, (*listed(message.get("files")), *listed(message.get("files_v2")))):
         name = one_line(text(one.get("file_name")), 80)
         if name and all(file.name != _as_text(name) for file in files):

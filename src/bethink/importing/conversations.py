@@ -7,19 +7,26 @@ here keeps what was said here; what forgetting took out of a message stays out.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.conversations import CONVERSATIONS, MESSAGES, Conversation, title_from, turn_of
-from bethink.importing.attached import Attached
-from bethink.importing.fields import one_line
-from bethink.importing.items import Left
-from bethink.importing.messages import ids_of, said_in, stored
-from bethink.importing.records import GROWN, TAKEN, Grown, Taken, stable_id
-from bethink.importing.trees import Growing, Spot
+from bethink.conversations import (
+    CONVERSATIONS,
+    MAX_BRANCHES,
+    MESSAGES,
+    Branch,
+    Conversation,
+    branch_of,
+    switched,
+    title_from,
+    turn_of,
+)
+from bethink.importing.items import Skipped, one_line
+from bethink.importing.messages import AttachedFiles, ids_of, said_in, stored
+from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, stable_id
 from bethink.messages import UserMessage
 from bethink.store import Put, Scan
 from bethink.store.retry import retry_conflicts
@@ -31,9 +38,79 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
     from bethink.conversations import StoredMessage
     from bethink.importing.archive import Archive
-    from bethink.importing.items import Talk, Turn
-    from bethink.importing.records import Marks
+    from bethink.importing.items import ExportedConversation, ExportedMessage
+    from bethink.importing.records import KeyedDigest
     from bethink.store import Change, Store, Versioned
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPosition:
+    """Where a turn ends: its branch, and the position behind its last message."""
+
+    branch: int
+    end: int
+
+
+def parents_first(turns: Sequence[ExportedMessage]) -> list[ExportedMessage]:
+    """The turns in their order, but none before its parent; those that hang on themselves are left out."""
+    children: defaultdict[str | None, list[ExportedMessage]] = defaultdict(list)
+    keys = {turn.key for turn in turns}
+    for turn in turns:
+        children[turn.parent if turn.parent in keys else None].append(turn)
+    ordered: list[ExportedMessage] = []
+    taken: set[str] = set()
+    waiting = children[None][::-1]
+    while waiting:
+        turn = waiting.pop()
+        if turn.key in taken:
+            continue
+        taken.add(turn.key)
+        ordered.append(turn)
+        waiting += children[turn.key][::-1]
+    return ordered
+
+
+@dataclass(slots=True)
+class BranchBuilder:
+    """A conversation's branches while turns are placed on them; `left` counts those that found none free."""
+
+    held: Conversation
+    left: int = 0
+    _branches: list[Branch] = field(default_factory=list[Branch])
+
+    def __post_init__(self) -> None:
+        self._branches = list(self.held.branches) or [branch_of(self.held, 0)]
+
+    def place(self, after: BranchPosition | None, messages: int) -> BranchPosition | None:
+        """Room for so many messages behind a spot, None being the beginning; None where no branch is left.
+
+        The spot is where they end: the first stands `messages` before it.
+        """
+        number = self._branch(after)
+        if number is None:
+            self.left += 1
+            return None
+        end = self._branches[number].count + messages
+        self._branches[number] = msgspec.structs.replace(self._branches[number], count=end)
+        return BranchPosition(number, end)
+
+    def _branch(self, after: BranchPosition | None) -> int | None:
+        parent, start = (None, 0) if after is None else (after.branch, after.end)
+        here = 0 if parent is None else parent
+        if self._branches[here].count == start:
+            return here
+        if len(self._branches) >= MAX_BRANCHES:
+            return None
+        self._branches.append(Branch(parent=parent, start=start, count=start))
+        return len(self._branches) - 1
+
+    def grown(self, active: int | None = None) -> Conversation:
+        """The record as it is now, with the given branch active; the one that was, where none is given."""
+        branches = tuple(self._branches) if len(self._branches) > 1 else ()
+        count = self._branches[self.held.branch].count
+        now = msgspec.structs.replace(self.held, branches=branches, count=count)
+        return now if active is None else switched(now, active)
+
 
 ORIGINS = {"chatgpt": "ChatGPT", "claude": "Claude"}
 """What a conversation says of where it was held."""
@@ -41,19 +118,19 @@ _READ_AT_ONCE = 500
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What became of some things: counted by the names of `Tally`, and what is to be told of them."""
+class ImportOutcome:
+    """What became of some things: counted by the names of `ImportTally`, and what is to be told of them."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     messages: int = 0
     files: int = 0
-    left: list[Left] = field(default_factory=list[Left])
+    left: list[Skipped] = field(default_factory=list[Skipped])
     places: dict[str, str] = field(default_factory=dict[str, str])
     """By the things' keys, where they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Talks:
+class ConversationImporter:
     """Takes conversations in for one owner, as one import; with `preview` it only says what it would."""
 
     store: Store
@@ -62,19 +139,19 @@ class Talks:
     owner: str
     batch: str
     source: str
-    marks: Marks
+    marks: KeyedDigest
     max_file_bytes: int
     preview: bool = False
 
     @retry_conflicts
-    async def take(self, talks: Sequence[Talk], archive: Archive) -> Outcome:
+    async def take(self, talks: Sequence[ExportedConversation], archive: Archive) -> ImportOutcome:
         """Take them in, all or none; durable when it returns.
 
         Raises:
             Conflict: others keep changing the same conversations.
             StorageError: they cannot be kept.
         """
-        draft = _Draft(self, archive)
+        draft = _ConversationDraft(self, archive)
         await draft.read(talks)
         for talk in talks:
             await draft.add(talk)
@@ -90,21 +167,21 @@ def total_of(held: Conversation) -> int:
     return sum(one.count - one.start for one in held.branches) if held.branches else held.count
 
 
-class _Draft:
+class _ConversationDraft:
     """One commit being made."""
 
-    def __init__(self, taking: Talks, archive: Archive) -> None:
+    def __init__(self, taking: ConversationImporter, archive: Archive) -> None:
         self.taking = taking
-        self.outcome = Outcome()
+        self.outcome = ImportOutcome()
         self.changes: list[Change] = []
-        self.attached = Attached(taking.blobs, taking.owner, archive, taking.max_file_bytes)
-        self._rows: dict[str, Versioned[Taken]] = {}
+        self.attached = AttachedFiles(taking.blobs, taking.owner, archive, taking.max_file_bytes)
+        self._rows: dict[str, Versioned[ImportedItem]] = {}
         self._same: dict[str, str] = {}
         self._held: dict[str, Versioned[Conversation]] = {}
         self._seen: set[str] = set()
         self._said: dict[int, str] = {}
 
-    async def read(self, talks: Sequence[Talk]) -> None:
+    async def read(self, talks: Sequence[ExportedConversation]) -> None:
         """What is here of these conversations already."""
         store, owner = self.taking.store, self.taking.owner
         ids = [self._row_id(talk) for talk in talks]
@@ -119,7 +196,7 @@ class _Draft:
         held = await store.get(CONVERSATIONS, owner, list(dict.fromkeys(places)))
         self._held = {one.record.id: one for one in held if one is not None}
 
-    async def add(self, talk: Talk) -> None:
+    async def add(self, talk: ExportedConversation) -> None:
         """Add what a conversation brings."""
         id, name = self._row_id(talk), one_line(talk.title, 80) or "Untitled"
         if id in self._seen:
@@ -138,13 +215,13 @@ class _Draft:
             if not self.taking.preview:
                 await self.attached.mend(self.taking.store, held.record.id, talk.turns)
             return
-        self.outcome.left += [Left(name, f"Of it was not taken: {lost}.") for lost in talk.lost]
+        self.outcome.left += [Skipped(name, f"Of it was not taken: {lost}.") for lost in talk.lost]
         if held is None:
             await self._begin(talk, row)
         else:
             await self._grow(talk, row, held)
 
-    async def _begin(self, talk: Talk, row: Versioned[Taken] | None) -> None:
+    async def _begin(self, talk: ExportedConversation, row: Versioned[ImportedItem] | None) -> None:
         place = self._place(talk)
         now = self.taking.clock.now_us()
         created = min(talk.created_at or talk.turns[0].at or now, now)
@@ -170,7 +247,9 @@ class _Draft:
         self.outcome.counts["new"] += 1
         self.outcome.messages += len(messages)
 
-    async def _grow(self, talk: Talk, row: Versioned[Taken] | None, held: Versioned[Conversation]) -> None:
+    async def _grow(
+        self, talk: ExportedConversation, row: Versioned[ImportedItem] | None, held: Versioned[Conversation]
+    ) -> None:
         known = await self._known(talk)
         was = held.record
         grown, messages = self._placed(talk, was, known, is_ours=_is_ours(row, was))
@@ -182,7 +261,7 @@ class _Draft:
             return
         if was.active_run is not None:
             self.outcome.counts["kept"] += 1
-            self.outcome.left.append(Left(was.title[:80], "It is being answered now; import again later."))
+            self.outcome.left.append(Skipped(was.title[:80], "It is being answered now; import again later."))
             return
         now = self._row(talk, grown)
         before = row.record if row else now
@@ -195,8 +274,10 @@ class _Draft:
         self.outcome.counts["grown"] += 1
         self.outcome.messages += len(messages)
 
-    def _growth(self, before: Taken, was: Conversation, messages: Sequence[StoredMessage]) -> Grown:
-        return Grown(
+    def _growth(
+        self, before: ImportedItem, was: Conversation, messages: Sequence[StoredMessage]
+    ) -> ImportedUpdate:
+        return ImportedUpdate(
             id=f"{self.taking.batch}:{before.id}",
             batch=self.taking.batch,
             before=before,
@@ -206,27 +287,32 @@ class _Draft:
             count=was.count,
         )
 
-    async def _known(self, talk: Talk) -> dict[str, Spot]:
+    async def _known(self, talk: ExportedConversation) -> dict[str, BranchPosition]:
         """Where the turns stand that are here."""
         place = self._place(talk)
         by_id = {id: turn.key for turn in talk.turns for id in ids_of(turn, place)}
-        ids, spots = list(by_id), dict[str, Spot]()
+        ids, spots = list(by_id), dict[str, BranchPosition]()
         for begin in range(0, len(ids), _READ_AT_ONCE):
             some = ids[begin : begin + _READ_AT_ONCE]
             for found in await self.taking.store.get(MESSAGES, self.taking.owner, some):
                 if found is not None and found.record.conversation == place:
                     message = found.record
-                    spot = Spot(message.branch, message.position + 1)
+                    spot = BranchPosition(message.branch, message.position + 1)
                     known = spots.get(by_id[message.id])
                     if known is None or known.end < spot.end:
                         spots[by_id[message.id]] = spot
         return spots
 
     def _placed(
-        self, talk: Talk, held: Conversation, known: dict[str, Spot], *, is_ours: bool = True
+        self,
+        talk: ExportedConversation,
+        held: Conversation,
+        known: dict[str, BranchPosition],
+        *,
+        is_ours: bool = True,
     ) -> tuple[Conversation, list[StoredMessage]]:
         """The record with the turns that are new, and their messages."""
-        growing, spots = Growing(held), dict[str | None, Spot | None]({None: None})
+        growing, spots = BranchBuilder(held), dict[str | None, BranchPosition | None]({None: None})
         messages: list[StoredMessage] = []
         latest, at = self.taking.clock.now_us(), talk.created_at or 0
         for turn in talk.turns:
@@ -245,7 +331,7 @@ class _Draft:
             messages += stored(said, conversation=held.id, branch=spot.branch, end=spot.end, at=at)
         if growing.left:
             why = f"It parts more often than a conversation here may: {growing.left:,} ways were left out."
-            self.outcome.left.append(Left(held.title[:80], why))
+            self.outcome.left.append(Skipped(held.title[:80], why))
         self.outcome.left += self.attached.left(held.title[:80])
         self.outcome.files += len(self.attached.new)
         self.changes += self.attached.changes()
@@ -254,26 +340,26 @@ class _Draft:
         now = growing.grown(spot.branch if spot else None)
         return msgspec.structs.replace(now, updated_at=max(held.updated_at, last)), messages
 
-    def _row_id(self, talk: Talk) -> str:
+    def _row_id(self, talk: ExportedConversation) -> str:
         return self.taking.marks.id(self.taking.source, "talk", talk.key)
 
-    def _says(self, talk: Talk) -> str:
+    def _says(self, talk: ExportedConversation) -> str:
         """Equal for two that say the same."""
         if (mark := self._said.get(id(talk))) is None:
             mark = self._said[id(talk)] = self.taking.marks.of(talk.words)
         return mark
 
-    def _holds(self, talk: Talk) -> str:
+    def _holds(self, talk: ExportedConversation) -> str:
         return self.taking.marks.of(talk.substance)
 
-    def _place(self, talk: Talk) -> str:
+    def _place(self, talk: ExportedConversation) -> str:
         row = self._rows.get(self._row_id(talk))
         if row is not None:
             return row.record.place
         return stable_id(talk.created_at or 0, self.taking.owner, self.taking.source, talk.key)
 
-    def _row(self, talk: Talk, held: Conversation) -> Taken:
-        return Taken(
+    def _row(self, talk: ExportedConversation, held: Conversation) -> ImportedItem:
+        return ImportedItem(
             id=self._row_id(talk),
             batch=self.taking.batch,
             kind="talk",
@@ -284,12 +370,12 @@ class _Draft:
         )
 
 
-def _is_ours(row: Versioned[Taken] | None, held: Conversation) -> bool:
+def _is_ours(row: Versioned[ImportedItem] | None, held: Conversation) -> bool:
     """Whether nothing was said in it since it was imported."""
     return row is not None and row.record.written == str(total_of(held))
 
 
-def _first_words(turns: Sequence[Turn]) -> str:
+def _first_words(turns: Sequence[ExportedMessage]) -> str:
     for turn in turns:
         for said in said_in(turn, "", {}):
             if isinstance(said.message, UserMessage) and said.message.content.strip():

@@ -6,13 +6,60 @@ Readers of exports yield these; `talks` and `sheets` take them in.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
+
+from bethink.document_fields import time_of
+from bethink.errors import BadInput
+
+_CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+_EARLIEST_US = 0
+
+
+def mapping(value: object) -> dict[str, object]:
+    """An object's members; none where it is no object."""
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[object]:
+    """A list's values; none where it is no list."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """A text fit to be kept: without lone surrogates and control characters; "" for what is none."""
+    return clean(value) if isinstance(value, str) else ""
+
+
+def clean(value: str) -> str:
+    """The text without what no file and no database keeps."""
+    if value.isascii() and value.isprintable():
+        return value
+    tidy = value.replace("\r\n", "\n").translate(_CONTROLS)
+    return tidy if tidy.isascii() else tidy.encode("utf-8", "ignore").decode()
+
+
+def moment(value: object) -> int | None:
+    """Microseconds UTC of a time as exports write it; None where there is none, or one before 1970."""
+    if value is None or value == "":
+        return None
+    try:
+        us = time_of(value)
+    except BadInput:
+        return None
+    return us if us > _EARLIEST_US else None
+
+
+def one_line(value: str, limit: int = 200) -> str:
+    """The text folded into one line of at most `limit` characters."""
+    line = " ".join(value.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
 
 Kind = Literal["talk", "page"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ExportedFile:
     """A file that belongs to a message: a member of the export, or a `text` that the export tells of it."""
 
     key: str
@@ -23,7 +70,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextPart:
     """What was said. What is `foreign` in the owner's own message was pasted: anybody may have written it."""
 
     text: str
@@ -32,30 +79,30 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ToolExchange:
     """A call of a tool with what came of it; `arguments` is JSON, `result` None where the export has none."""
 
     name: str
     arguments: str
     result: str | None
     failed: bool = False
-    files: tuple[Given, ...] = ()
+    files: tuple[ExportedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ExportedMessage:
     """One message of the export: `parent` is the key of the one before it, `at` microseconds UTC."""
 
     key: str
     parent: str | None
     role: Literal["user", "assistant"]
-    pieces: tuple[Words | Used, ...]
+    pieces: tuple[TextPart | ToolExchange, ...]
     at: int | None = None
-    files: tuple[Given, ...] = ()
+    files: tuple[ExportedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ExportedConversation:
     """A conversation. Its turns come parents first; `current` is the key of the one that was looked at last.
 
     `key` is the source's own id, `lost` says what of it could not be read.
@@ -63,7 +110,7 @@ class Talk:
 
     key: str
     title: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ExportedMessage, ...]
     created_at: int | None = None
     updated_at: int | None = None
     current: str | None = None
@@ -80,10 +127,10 @@ class Talk:
         """Equal for two that say the same, though their ids differ."""
         return [(turn.role, turn.at, turn.pieces) for turn in self.turns]
 
-    def line(self) -> list[Turn]:
+    def line(self) -> list[ExportedMessage]:
         """The turns that were looked at last, first to last; all of them where nothing names the last."""
         by_key = {turn.key: turn for turn in self.turns}
-        found: list[Turn] = []
+        found: list[ExportedMessage] = []
         here = self.current if self.current in by_key else (self.turns[-1].key if self.turns else None)
         while here is not None and len(found) < len(by_key):
             found.append(by_key[here])
@@ -92,7 +139,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ExportedPage:
     """A page for the vault, at its path there. `key` is the source's own id or path, `at` its last change.
 
     What is `untrusted` holds what an assistant said, who may have had it from anywhere.
@@ -107,7 +154,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Skipped:
     """What was not taken: its name, and why, as a sentence. `count` things that are alike are told once.
 
     `whole` says that a conversation or page is left, and not a part of one.
@@ -120,4 +167,4 @@ class Left:
     whole: Kind | None = None
 
 
-Item = Talk | Sheet | Left
+Item = ExportedConversation | ExportedPage | Skipped

@@ -1,35 +1,91 @@
 """Imports that go on beside requests: an upload is looked through, decided upon, taken in, taken back.
 
-The web door keeps one `Desk` for as long as it serves. What is at work tells how
+The web door keeps one `ImportJobs` for as long as it serves. What is at work tells how
 far it is; what its process did not end is told as stopped, and goes on when it
 is asked to.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import time
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 import anyio
 import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict
-from bethink.importing.records import Import, Report
-from bethink.importing.service import Choice
+from bethink.files import fit
+from bethink.importing.records import Import, ImportReport
+from bethink.importing.service import ImportOptions
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
     from pathlib import Path
 
     from anyio.abc import TaskGroup
 
     from bethink.importing.records import State
-    from bethink.importing.service import Importing
+    from bethink.importing.service import Imports
     from bethink.principal import Principal
+
+
+KEPT_S = 86_400
+"""A day."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadFolder:
+    """Uploads below a folder. Every call looks at the disk: make it in a thread."""
+
+    root: Path
+
+    def create(self, owner: str, id: str, name: str) -> IO[bytes]:
+        """A new file to be filled.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        folder = self._home(owner) / id
+        for one in (self.root, folder.parent, folder):
+            one.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / fit(name)
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+    def path(self, owner: str, id: str) -> Path | None:
+        """The file of an import; None where there is none any more."""
+        folder = self._home(owner) / id
+        return next(iter(folder.iterdir()), None) if folder.is_dir() else None
+
+    def remove(self, owner: str, id: str) -> None:
+        """Remove it."""
+        shutil.rmtree(self._home(owner) / id, ignore_errors=True)
+
+    def remove_all(self, owner: str, but: Collection[str] = ()) -> None:
+        """Remove all of an owner's, but those that are read just now."""
+        home = self._home(owner)
+        for folder in home.iterdir() if home.is_dir() else ():
+            if folder.name not in but:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def expire(self) -> None:
+        """Remove what has waited for more than a day."""
+        for home in self.root.iterdir() if self.root.is_dir() else ():
+            for folder in home.iterdir() if home.is_dir() else ():
+                if time.time() - folder.stat().st_mtime > KEPT_S:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def _home(self, owner: str) -> Path:
+        # An owner's name may be anything; a directory's may not.
+        return self.root / hashlib.sha256(owner.encode()).hexdigest()[:32]
+
 
 _AT_ONCE = 2
 """Exports that are worked on at a time, whoever's they are."""
@@ -42,17 +98,17 @@ _log = log("importing")
 
 
 @dataclass(slots=True)
-class Desk:
+class ImportJobs:
     """The imports that came over the network, of all owners."""
 
-    importing: Importing
+    importing: Imports
     _tasks: TaskGroup | None = None
     _live: dict[str, Import] = field(default_factory=dict[str, Import])
     _scopes: dict[str, anyio.CancelScope] = field(default_factory=dict[str, anyio.CancelScope])
     _limit: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_AT_ONCE))
 
     @asynccontextmanager
-    async def opened(self) -> AsyncGenerator[Desk]:
+    async def opened(self) -> AsyncGenerator[ImportJobs]:
         """Imports go on inside; what is at work at its end is stopped."""
         await anyio.to_thread.run_sync(self.importing.staging.expire)
         async with anyio.create_task_group() as tasks:
@@ -63,7 +119,7 @@ class Desk:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
 
-    async def look(self, principal: Principal, id: str, *, name: str, choice: Choice) -> Import:
+    async def look(self, principal: Principal, id: str, *, name: str, choice: ImportOptions) -> Import:
         """Have an upload looked through; it is there already."""
         record = Import(
             id=id,
@@ -86,7 +142,7 @@ class Desk:
         await self._start(principal, record, work, failing="failed")
         return record
 
-    async def apply(self, principal: Principal, id: str, choice: Choice) -> Import:
+    async def apply(self, principal: Principal, id: str, choice: ImportOptions) -> Import:
         """Take in what was looked through.
 
         Raises:
@@ -99,7 +155,7 @@ class Desk:
             message = f"This import is {held.state}: only one that is ready or stopped can be begun."
             raise Conflict(message)
         path = await self._path(principal, held)
-        chosen = Choice(choice.source or held.chosen, choice.into, choice.topics)
+        chosen = ImportOptions(choice.source or held.chosen, choice.into, choice.topics)
         begun = msgspec.structs.replace(
             held,
             state="applying",
@@ -174,8 +230,8 @@ class Desk:
             raise BadInput(_GONE)
         return path
 
-    def _teller(self, id: str) -> Callable[[Report], None]:
-        def tell(report: Report) -> None:
+    def _teller(self, id: str) -> Callable[[ImportReport], None]:
+        def tell(report: ImportReport) -> None:
             if now := self._live.get(id):
                 self._live[id] = _so_far(now, report)
 
@@ -195,7 +251,7 @@ class Desk:
         with ExitStack() as stack:
             stack.enter_context(self.importing.working(record.id))
             stack.callback(self._live.pop, record.id, None)
-            self._live[record.id] = _so_far(record, Report())
+            self._live[record.id] = _so_far(record, ImportReport())
             await self.importing.keep(principal, record)
             working = stack.pop_all()
             self._tasks.start_soon(
@@ -231,7 +287,7 @@ class Desk:
             return None, error.message
 
 
-def _so_far(record: Import, report: Report) -> Import:
+def _so_far(record: Import, report: ImportReport) -> Import:
     """An import at work, and how far it is."""
     if record.state == "reading":
         return msgspec.structs.replace(record, preview=report)

@@ -12,10 +12,34 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, cast
 
-from bethink.importing.fields import mapping, one_line, text
+from bethink.errors import BadInput, TooLarge
+from bethink.importing.items import mapping, one_line, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from bethink.importing.archive import Archive
+
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+def objects(
+    archive: Archive, name: str, ignored: frozenset[str] = _NOTHING, *, alone: bool = False
+) -> Iterator[dict[str, object] | UnreadableItem]:
+    """See `streaming.elements`; a member that is damaged ends in a `UnreadableItem`.
+
+    Raises:
+        TooLarge: the archive unpacks to more than any export would.
+    """
+    try:
+        with archive.open(name) as file:
+            yield from elements(file, ignored, alone=alone)
+    except TooLarge:
+        raise
+    except BadInput as error:
+        yield UnreadableItem(name, error.message)
+
 
 MAX_DEPTH = 64
 """Of a value: exports nest 12 deep."""
@@ -65,7 +89,7 @@ class Readable(Protocol):
 
 
 @dataclass(slots=True)
-class Mended:
+class RepairedJson:
     """A file's bytes as valid UTF-8 without control characters, and without numbers that JSON has not.
 
     `done` is how many were read, `quiet` how many since the reader last got a value.
@@ -128,7 +152,7 @@ class Mended:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class UnreadableItem:
     """What could not be read: what it is called, as far as is known, and why."""
 
     name: str
@@ -137,23 +161,23 @@ class Broken:
 
 def elements(
     file: Readable, ignored: frozenset[str] = frozenset(), *, alone: bool = False
-) -> Iterator[dict[str, object] | Broken]:
+) -> Iterator[dict[str, object] | UnreadableItem]:
     """The objects of the file's list, in order; members that are `ignored` are left out, wherever they stand.
 
     A file that holds one conversation gives that; any one object where it may stand
-    `alone`. Where the file breaks off or is no JSON, the last thing is a `Broken` that says about where.
+    `alone`. Where the file breaks off or is no JSON, the last thing is an `UnreadableItem` that says where.
     """
     import ijson
 
-    mended = Mended(file)
-    reading = _Reading(mended, ignored, alone)
+    mended = RepairedJson(file)
+    reading = _JsonReader(mended, ignored, alone)
     try:
         events = cast(
             "Iterator[tuple[str, object]]", ijson.basic_parse(mended, use_float=True, buf_size=_BUFFER)
         )
         yield from reading.top(events)
     except (ijson.JSONError, UnicodeError, ValueError, ArithmeticError) as error:
-        yield Broken(reading.behind, _broken(error, mended.done))
+        yield UnreadableItem(reading.behind, _broken(error, mended.done))
 
 
 def _whole(found: re.Match[bytes]) -> bytes:
@@ -175,10 +199,10 @@ def _broken(error: Exception, done: int) -> str:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _JsonReader:
     """How far the reading is: `behind` names what was read last."""
 
-    mended: Mended
+    mended: RepairedJson
     ignored: frozenset[str]
     alone: bool
     count: int = 0
@@ -190,18 +214,18 @@ class _Reading:
             return "the first conversation"
         return f"behind conversation {self.count:,}" + (f", “{self.last}”" if self.last else "")
 
-    def top(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | Broken]:
+    def top(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | UnreadableItem]:
         event, _ = next(events, ("", None))
         if event == "start_array":
             yield from self.array(events)
         elif event == "start_map":
             yield from self.object(events)
         else:
-            yield Broken("the file", "It holds neither a list nor an object.")
+            yield UnreadableItem("the file", "It holds neither a list nor an object.")
         for _ in events:  # what follows the value is an error that the parser raises
             pass
 
-    def array(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | Broken]:
+    def array(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | UnreadableItem]:
         for event, value in events:
             if event == "end_array":
                 return
@@ -211,12 +235,12 @@ class _Reading:
                 members = mapping(cast("object", found))
                 self.last = named(members)
                 yield members
-            elif isinstance(found, Broken):
+            elif isinstance(found, UnreadableItem):
                 yield found
             else:
-                yield Broken(f"conversation {self.count:,}", "It is no object.")
+                yield UnreadableItem(f"conversation {self.count:,}", "It is no object.")
 
-    def object(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | Broken]:
+    def object(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | UnreadableItem]:
         members: dict[str, object] = {}
         key = ""
         for event, value in events:
@@ -229,21 +253,23 @@ class _Reading:
             else:
                 members[key] = self.value(events, event, value)
         if self.alone or not _ALONE.isdisjoint(members):
-            wrong = next((one for one in members.values() if isinstance(one, Broken)), None)
+            wrong = next((one for one in members.values() if isinstance(one, UnreadableItem)), None)
             yield wrong or members
 
     def value(self, events: Iterator[tuple[str, object]], event: str, value: object) -> object:
-        """The value that begins with an event; `Broken` where it is too much to be held."""
+        """The value that begins with an event; `UnreadableItem` where it is too much to be held."""
         if event not in _STARTS:
             is_number = value != _NO_NUMBER
-            return value if is_number else Broken(f"conversation {self.count + 1:,}", _NO_NUMBER_WHY)
-        building = _Building(self.ignored, _empty(event))
+            return value if is_number else UnreadableItem(f"conversation {self.count + 1:,}", _NO_NUMBER_WHY)
+        building = _ValueBuilder(self.ignored, _empty(event))
         for following, inner in events:
             self.mended.quiet = 0
             if building.take(following, inner):
                 break
         if building.why:
-            return Broken(named(mapping(building.root)) or f"conversation {self.count + 1:,}", building.why)
+            return UnreadableItem(
+                named(mapping(building.root)) or f"conversation {self.count + 1:,}", building.why
+            )
         return building.root
 
 
@@ -251,7 +277,7 @@ def _empty(event: str) -> _Container:
     return {} if event == "start_map" else []
 
 
-class _Building:
+class _ValueBuilder:
     """A value while it is put together; `why` says that it became too much."""
 
     def __init__(self, ignored: frozenset[str], root: _Container) -> None:

@@ -7,9 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from bethink.errors import BadInput, TooLarge
-from bethink.importing.fields import clean
-from bethink.importing.items import Left, Sheet
-from bethink.importing.names import Names, file_name
+from bethink.importing.items import ExportedPage, Skipped, clean
+from bethink.importing.names import UniquePaths, file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,18 +28,18 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def read(archive: Archive) -> Iterator[Item]:
     """Each Markdown file as a page, where it stands in its folder; what else there is, told."""
-    names = Names()
-    others = Others()
+    names = UniquePaths()
+    others = OtherFiles()
     for name in archive.members:
         if not is_page(name):
             others.count(name)
             continue
         page = page_of(archive, name)
-        if isinstance(page, Left):
+        if isinstance(page, Skipped):
             yield page
         else:
             path = names.free(f"{ROOT}/{fit_path(name)}.md")
-            yield Sheet(name, path, title_of(page, name), page, archive.members[name].changed)
+            yield ExportedPage(name, path, title_of(page, name), page, archive.members[name].changed)
     yield from others.told()
 
 
@@ -49,7 +48,7 @@ def is_page(name: str) -> bool:
     return _PAGE.fullmatch(name) is not None and not _HIDDEN.search(name)
 
 
-def page_of(archive: Archive, name: str) -> str | Left:
+def page_of(archive: Archive, name: str) -> str | Skipped:
     """A page's text; why there is none.
 
     Raises:
@@ -60,9 +59,9 @@ def page_of(archive: Archive, name: str) -> str | Left:
     except TooLarge:
         raise
     except BadInput as error:
-        return Left(name, error.message, whole="page")
+        return Skipped(name, error.message, whole="page")
     if content is None:
-        return Left(name, f"It is larger than {MAX_PAGE_BYTES // 1_000_000} MB: split it.", whole="page")
+        return Skipped(name, f"It is larger than {MAX_PAGE_BYTES // 1_000_000} MB: split it.", whole="page")
     if content.startswith(_UTF16):
         return clean(content.decode("utf-16", "replace"))
     try:
@@ -91,7 +90,7 @@ def fit_path(name: str) -> str:
     return "/".join(file_name(part) for part in (*name.split("/")[:-1], stem_of(name)))
 
 
-class Others:
+class OtherFiles:
     """Counts what is no page by its kind, so that thousands of pictures are told in a line."""
 
     def __init__(self) -> None:
@@ -103,7 +102,7 @@ class Others:
         ending = base.rpartition(".")[2].lower() if "." in base.lstrip(".") else ""
         self._kinds.setdefault("hidden" if _HIDDEN.search(name) else ending[:12], []).append(name)
 
-    def told(self) -> Iterator[Left]:
+    def told(self) -> Iterator[Skipped]:
         """What there was, a kind at a time."""
         for kind, names in sorted(self._kinds.items()):
             if kind == "hidden":
@@ -111,4 +110,4 @@ class Others:
             else:
                 why, is_fault = "The vault keeps pages only; keep these files where they are.", True
             shown = names[0] if len(names) == 1 else f"{len(names):,} files .{kind}, such as {names[0]}"
-            yield Left(shown[:200], why, is_fault=is_fault, count=len(names))
+            yield Skipped(shown[:200], why, is_fault=is_fault, count=len(names))

@@ -7,19 +7,138 @@ somebody else; what the owner said is the owner's word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from bethink.conversations import StoredMessage
-from bethink.importing.items import Used, Words
+from bethink.errors import BadInput, TooLarge
+from bethink.files import FILES, MAX_FILES, File, fit, free_name
+from bethink.importing.items import Skipped, TextPart, ToolExchange
 from bethink.importing.records import stable_id
 from bethink.messages import AssistantMessage, Attachment, ToolCall, ToolMessage, UserMessage
+from bethink.store import Put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bethink.importing.items import Given, Turn
+    from bethink.blobs import Blobs
+    from bethink.importing.archive import Archive
+    from bethink.importing.items import ExportedFile, ExportedMessage
     from bethink.messages import Message
+    from bethink.store import Change, Store
+
+
+_UNKNOWN = "application/octet-stream"
+
+
+@dataclass(slots=True)
+class AttachedFiles:
+    """The files of the conversations of one commit; `new` are those of the one that was looked at last."""
+
+    blobs: Blobs
+    owner: str
+    archive: Archive
+    max_bytes: int
+    new: list[File] = field(default_factory=list[File])
+    _contents: list[tuple[str, ExportedFile]] = field(default_factory=list["tuple[str, ExportedFile]"])
+    _names: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _left: Counter[str] = field(default_factory=Counter[str])
+
+    def given(self, conversation: str, turn: ExportedMessage, at: int) -> dict[str, Attachment]:
+        """The turn's files, as its messages name them, by their keys."""
+        found: dict[str, Attachment] = {}
+        wanted = [
+            *turn.files,
+            *(one for piece in turn.pieces if isinstance(piece, ToolExchange) for one in piece.files),
+        ]
+        for one in wanted:
+            file = self._file(conversation, one, at=at, turn_at=turn.at or 0)
+            if file is not None:
+                found[one.key] = file.attachment
+        return found
+
+    def changes(self) -> list[Change]:
+        """What keeps the records of the new ones; they are no longer new then."""
+        puts: list[Change] = [Put(FILES, file) for file in self.new]
+        self.new = []
+        return puts
+
+    def left(self, name: str) -> list[Skipped]:
+        """What of a conversation's files could not be taken."""
+        told = [Skipped(name, why, count=count) for why, count in self._left.items()]
+        self._left.clear()
+        return told
+
+    async def mend(self, store: Store, conversation: str, turns: Sequence[ExportedMessage]) -> None:
+        """Have the contents written that an import which was cut short did not write."""
+        before = len(self._contents)
+        for turn in turns:
+            self.given(conversation, turn, 0)
+        self.new = []
+        self._left.clear()
+        wanted, self._contents = self._contents[before:], self._contents[:before]
+        records = await store.get(FILES, self.owner, [id for id, _ in wanted])
+        there = {*await self.blobs.ids(self.owner)} if wanted else set[str]()
+        # What was forgotten or deleted since has no record, and does not come back.
+        self._contents += [
+            one for one, record in zip(wanted, records, strict=True) if record and one[0] not in there
+        ]
+
+    async def write(self) -> None:
+        """Keep the contents.
+
+        Raises:
+            StorageError: one cannot be kept.
+        """
+        for id, given in self._contents:
+            content = await anyio.to_thread.run_sync(self._content, given)
+            if content is not None:
+                await self.blobs.write(self.owner, id, content)
+        self._contents = []
+
+    def _file(self, conversation: str, given: ExportedFile, *, at: int, turn_at: int) -> File | None:
+        names = self._names.setdefault(conversation, set())
+        size = self._size(given)
+        if size > self.max_bytes:
+            self._left[f"A file is larger than {self.max_bytes // 1_000_000} MB and was not taken."] += 1
+            return None
+        if len(names) >= MAX_FILES:
+            self._left[f"It has more than {MAX_FILES} files; the others were not taken."] += 1
+            return None
+        name = free_name(fit(given.name), names)
+        names.add(name)
+        file = File(
+            id=stable_id(turn_at, conversation, "file", given.key),
+            conversation=conversation,
+            name=name,
+            media_type=given.media_type or _UNKNOWN,
+            size=size,
+            at=at,
+            made_by="owner",
+        )
+        self.new.append(file)
+        self._contents.append((file.id, given))
+        return file
+
+    def _size(self, given: ExportedFile) -> int:
+        if given.text is not None:
+            return len(given.text.encode())
+        member = self.archive.members.get(given.member or "")
+        return member.size if member else 0
+
+    def _content(self, given: ExportedFile) -> bytes | None:
+        if given.text is not None:
+            return given.text.encode()
+        try:
+            return self.archive.content(given.member or "", self.max_bytes)
+        except TooLarge:
+            raise
+        except (BadInput, KeyError):
+            return None
+
 
 NO_RESULT = "The export does not say what came of this."
 _NO_TOOL = "unknown_outcome"
@@ -28,7 +147,7 @@ _SHOWN = "files"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageDraft:
     """A message of a turn, not yet at its place."""
 
     id: str
@@ -36,21 +155,23 @@ class Said:
     untrusted: bool
 
 
-def said_in(turn: Turn, conversation: str, files: Mapping[str, Attachment]) -> list[Said]:
+def said_in(turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]) -> list[MessageDraft]:
     """The messages of a turn; `files` are those of its files that are taken, by their keys."""
     drafts = _owners(turn, files) if turn.role == "user" else _models(turn, conversation, files)
     return [
-        Said(stable_id(turn.at or 0, conversation, turn.key, str(place)), message, untrusted)
+        MessageDraft(stable_id(turn.at or 0, conversation, turn.key, str(place)), message, untrusted)
         for place, (message, untrusted) in enumerate(drafts)
     ]
 
 
-def ids_of(turn: Turn, conversation: str) -> list[str]:
+def ids_of(turn: ExportedMessage, conversation: str) -> list[str]:
     """The ids that a turn's messages have, whatever files they have."""
     return [said.id for said in said_in(turn, conversation, {})]
 
 
-def stored(said: Sequence[Said], *, conversation: str, branch: int, end: int, at: int) -> list[StoredMessage]:
+def stored(
+    said: Sequence[MessageDraft], *, conversation: str, branch: int, end: int, at: int
+) -> list[StoredMessage]:
     """The messages at their places, the last one before position `end`."""
     begin = end - len(said)
     return [
@@ -68,21 +189,25 @@ def stored(said: Sequence[Said], *, conversation: str, branch: int, end: int, at
     ]
 
 
-_Draft = tuple["Message", bool]
+_ConversationDraft = tuple["Message", bool]
 
 
-def _owners(turn: Turn, files: Mapping[str, Attachment]) -> list[_Draft]:
-    words = [piece for piece in turn.pieces if isinstance(piece, Words)]
+def _owners(turn: ExportedMessage, files: Mapping[str, Attachment]) -> list[_ConversationDraft]:
+    words = [piece for piece in turn.pieces if isinstance(piece, TextPart)]
     text = "\n\n".join(filter(None, (one.text.strip("\n") for one in words)))
     return [(UserMessage(text, _attached(turn.files, files)), any(one.foreign for one in words))]
 
 
-def _models(turn: Turn, conversation: str, files: Mapping[str, Attachment]) -> list[_Draft]:
-    drafts: list[_Draft] = []
+def _models(
+    turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]
+) -> list[_ConversationDraft]:
+    drafts: list[_ConversationDraft] = []
     reasoning = ""
-    pieces = turn.pieces if not turn.files else (*turn.pieces, Used(_SHOWN, "{}", "", files=turn.files))
+    pieces = (
+        turn.pieces if not turn.files else (*turn.pieces, ToolExchange(_SHOWN, "{}", "", files=turn.files))
+    )
     for place, piece in enumerate(pieces):
-        if isinstance(piece, Words):
+        if isinstance(piece, TextPart):
             thought = "\n\n".join(filter(None, (reasoning, piece.reasoning)))
             reasoning = "" if piece.text.strip() else thought
             if piece.text.strip():
@@ -105,5 +230,5 @@ def _models(turn: Turn, conversation: str, files: Mapping[str, Attachment]) -> l
     return drafts
 
 
-def _attached(given: Sequence[Given], files: Mapping[str, Attachment]) -> tuple[Attachment, ...]:
+def _attached(given: Sequence[ExportedFile], files: Mapping[str, Attachment]) -> tuple[Attachment, ...]:
     return tuple(files[one.key] for one in given if one.key in files)

@@ -38,7 +38,7 @@ def _cut(name: str) -> str:
 
 
 @dataclass(slots=True)
-class Names:
+class UniquePaths:
     """Paths that are taken, whatever their case. A folder is written as it was the first time."""
 
     _taken: set[str] = field(default_factory=set[str])

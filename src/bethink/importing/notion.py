@@ -7,21 +7,108 @@ exports are zips in a zip. The 32 digits are the page's id, by which links find 
 
 from __future__ import annotations
 
+import codecs
+import csv
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from bethink.importing.items import Left, Sheet
-from bethink.importing.markdown import Others, is_page, page_of, stem_of, title_of
-from bethink.importing.names import Names, file_name, snake
-from bethink.importing.notion_tables import read_table, tables_of
+from bethink.errors import BadInput, TooLarge
+from bethink.importing.items import ExportedPage, Skipped, clean
+from bethink.importing.markdown import OtherFiles, is_page, page_of, stem_of, title_of
+from bethink.importing.names import UniquePaths, file_name, snake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bethink.importing.archive import Archive
     from bethink.importing.items import Item
+    from bethink.importing.json_stream import Readable
+
+
+_MOST_BYTES = 900_000
+"""Of a page's table: a little less than a file of the vault may have."""
+_MAX_CELL = 1_000
+_MAX_FIELD = 10_000_000
+_READ_AT_ONCE = 1 << 16
+_ALL = re.compile(r"_all(?=\.csv$)", re.IGNORECASE)
+
+
+def tables_of(names: list[str]) -> list[str]:
+    """The tables, each once: of a database's view and the whole of it (`_all`) the whole."""
+    whole = {_ALL.sub("", name) for name in names if _ALL.search(name)}
+    return [name for name in names if _ALL.search(name) or name not in whole]
+
+
+def read_table(
+    archive: Archive, name: str, *, path: str, key: str, rows: Mapping[str, str]
+) -> Iterator[Item]:
+    """The pages of a database; `rows` are the pages of its rows by their titles, to which it links."""
+    title = path.rpartition("/")[2].removesuffix(".md")
+    number, lines, size, head = 1, list[str](), 0, ""
+    changed = archive.members[name].changed
+    try:
+        with archive.open(name) as file:
+            for place, row in enumerate(_csv_rows(file)):
+                line = _line([_cell(cell) for cell in row], rows)
+                if not place:
+                    head = line + "\n|" + " --- |" * len(row)
+                    continue
+                if size + len(line.encode()) > _MOST_BYTES:
+                    yield _page(title, path, key, number=number, text=[head, *lines], changed=changed)
+                    number, lines, size = number + 1, [], 0
+                lines.append(line)
+                size += len(line.encode()) + 1
+    except TooLarge:
+        raise
+    except (BadInput, csv.Error) as error:
+        yield Skipped(name, f"It is no table that can be read ({error}).")
+    if head:
+        yield _page(title, path, key, number=number, text=[head, *lines], changed=changed)
+
+
+def _csv_rows(file: Readable) -> Iterator[list[str]]:
+    csv.field_size_limit(_MAX_FIELD)
+    return (row for row in csv.reader(_lines(file)) if row)
+
+
+def _lines(file: Readable) -> Iterator[str]:
+    """The lines of a file, with their ends; one without an end is cut."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    rest = ""
+    while part := file.read(_READ_AT_ONCE):
+        *lines, rest = (rest + decoder.decode(part)).splitlines(keepends=True) or [""]
+        yield from lines
+        if len(rest) > _MAX_FIELD:
+            yield rest
+            rest = ""
+    yield rest + decoder.decode(b"", final=True)
+
+
+def _cell(cell: str) -> str:
+    line = " ".join(clean(cell).split()).replace("|", "\\|")
+    return line if len(line) <= _MAX_CELL else line[:_MAX_CELL] + "…"
+
+
+def _line(cells: list[str], rows: Mapping[str, str]) -> str:
+    page = rows.get(cells[0]) if cells else None
+    first = cells[0] if page is None else f"[[{page}\\|{cells[0]}]]"
+    return "| " + " | ".join((first, *cells[1:])) + " |"
+
+
+def _page(
+    title: str, path: str, key: str, *, number: int, text: list[str], changed: int | None
+) -> ExportedPage:
+    more = "" if number == 1 else f" {number}"
+    return ExportedPage(
+        key=f"{key}{more.replace(' ', ':')}",
+        path=f"{path.removesuffix('.md')}{more.replace(' ', '_')}.md",
+        title=f"{title}{more}",
+        text=f"# {title}{more}\n\n" + "\n".join(text) + "\n",
+        at=changed,
+    )
+
 
 ROOT = "imported/notion"
 _ID = re.compile(r"[ _-]?([0-9a-f]{32})(?=$|_all$|\.)", re.IGNORECASE)
@@ -36,7 +123,7 @@ _ADDRESS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Map:
+class _Destinations:
     """Where everything of the export goes: by its id, and by its name there."""
 
     by_id: Mapping[str, str]
@@ -52,7 +139,7 @@ def is_notions(name: str) -> bool:
 
 def read(archive: Archive) -> Iterator[Item]:
     """Each page and each database as a page; what else there is, told."""
-    others, pages, tables = Others(), list[str](), list[str]()
+    others, pages, tables = OtherFiles(), list[str](), list[str]()
     for name in archive.members:
         if is_page(name):
             pages.append(name)
@@ -64,12 +151,12 @@ def read(archive: Archive) -> Iterator[Item]:
     placed = _mapped(pages, tables)
     for name in pages:
         page = page_of(archive, name)
-        if isinstance(page, Left):
+        if isinstance(page, Skipped):
             yield page
             continue
         title = title_of(page, _bare(name))
         text = _relinked(_with_facts(page, name, placed), name, placed)
-        yield Sheet(_key(name), placed.by_name[name], title, text, archive.members[name].changed)
+        yield ExportedPage(_key(name), placed.by_name[name], title, text, archive.members[name].changed)
     for name in tables:
         yield from read_table(
             archive, name, path=placed.by_name[name], key=_key(name), rows=_rows(name, placed)
@@ -77,8 +164,8 @@ def read(archive: Archive) -> Iterator[Item]:
     yield from others.told()
 
 
-def _mapped(pages: list[str], tables: list[str]) -> _Map:
-    names, by_id, by_name = Names(), dict[str, str](), dict[str, str]()
+def _mapped(pages: list[str], tables: list[str]) -> _Destinations:
+    names, by_id, by_name = UniquePaths(), dict[str, str](), dict[str, str]()
     for name in (*pages, *tables):
         parts = [file_name(_bare(part)) for part in name.split("/") if not _WRAPPER.fullmatch(part)]
         path = names.free(f"{ROOT}/{'/'.join(parts)}.md")
@@ -86,7 +173,7 @@ def _mapped(pages: list[str], tables: list[str]) -> _Map:
         if found := _ID.search(stem_of(name)):
             by_id[found[1].lower()] = path
     folders = frozenset(_without_all(name).rpartition(".")[0] for name in tables)
-    return _Map(by_id, by_name, folders | {_bare_path(folder) for folder in folders})
+    return _Destinations(by_id, by_name, folders | {_bare_path(folder) for folder in folders})
 
 
 def _bare(part: str) -> str:
@@ -113,7 +200,7 @@ def _key(name: str) -> str:
     return found[1].lower() if found else name
 
 
-def _rows(table: str, placed: _Map) -> dict[str, str]:
+def _rows(table: str, placed: _Destinations) -> dict[str, str]:
     """By their titles the pages of a database's rows."""
     folder = _without_all(table).rpartition(".")[0]
     folders = {folder, _bare_path(folder)}
@@ -124,7 +211,7 @@ def _rows(table: str, placed: _Map) -> dict[str, str]:
     }
 
 
-def _with_facts(page: str, name: str, placed: _Map) -> str:
+def _with_facts(page: str, name: str, placed: _Destinations) -> str:
     """A row's properties as facts: `Due date: May 3` becomes `- due_date: May 3`."""
     title = _TITLE.match(page)
     if title is None or name.rpartition("/")[0] not in placed.databases:
@@ -141,7 +228,7 @@ def _with_facts(page: str, name: str, placed: _Map) -> str:
     return "\n".join((title[1], *facts, *lines[count:]))
 
 
-def _relinked(page: str, name: str, placed: _Map) -> str:
+def _relinked(page: str, name: str, placed: _Destinations) -> str:
     """The page with links to others of the export as wikilinks; pictures and other files as they were."""
     from bethink.vault.markdown.links import links_of
 
@@ -158,7 +245,7 @@ def _relinked(page: str, name: str, placed: _Map) -> str:
     return _ADDRESS.sub(lambda found: _address(found, placed), text)
 
 
-def _target(target: str, name: str, placed: _Map) -> str | None:
+def _target(target: str, name: str, placed: _Destinations) -> str | None:
     ids = _ANYWHERE.findall(target.rpartition("/")[2])
     if ids and ids[-1].lower() in placed.by_id:
         return placed.by_id[ids[-1].lower()]
@@ -171,7 +258,7 @@ def _target(target: str, name: str, placed: _Map) -> str | None:
     return placed.by_name.get("/".join(here))
 
 
-def _address(found: re.Match[str], placed: _Map) -> str:
+def _address(found: re.Match[str], placed: _Destinations) -> str:
     path = placed.by_id.get(found[2].lower())
     return found[0] if path is None else _wikilink(path, found[1])
 

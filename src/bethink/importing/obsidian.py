@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bethink.errors import BadInput, TooLarge
-from bethink.importing.fields import mapping, text
-from bethink.importing.items import Left, Sheet
-from bethink.importing.markdown import Others, fit_path, is_page, page_of, title_of
-from bethink.importing.names import Names
+from bethink.importing.items import ExportedPage, Skipped, mapping, text
+from bethink.importing.markdown import OtherFiles, fit_path, is_page, page_of, title_of
+from bethink.importing.names import UniquePaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,7 +31,7 @@ _FOLDERS = ("folder", "templates_folder")
 
 def read(archive: Archive) -> Iterator[Item]:
     """Each page where it stood in its folder; what is left, told."""
-    top, templates, others, names = _top(archive), _templates(archive), Others(), Names()
+    top, templates, others, names = _top(archive), _templates(archive), OtherFiles(), UniquePaths()
     wanted: list[str] = []
     left = 0
     for name in archive.members:
@@ -46,13 +45,15 @@ def read(archive: Archive) -> Iterator[Item]:
     moved = {_folded(name.removeprefix(top)): path for name, path in paths.items()}
     for name, path in paths.items():
         page = page_of(archive, name)
-        if isinstance(page, Left):
+        if isinstance(page, Skipped):
             yield page
         else:
             key = name.removeprefix(top)
-            yield Sheet(key, path, title_of(page, name), relinked(page, moved), archive.members[name].changed)
+            yield ExportedPage(
+                key, path, title_of(page, name), relinked(page, moved), archive.members[name].changed
+            )
     if left:
-        yield Left(", ".join(sorted(templates)), "Templates: left alone.", is_fault=False, count=left)
+        yield Skipped(", ".join(sorted(templates)), "Templates: left alone.", is_fault=False, count=left)
     yield from others.told()
 
 

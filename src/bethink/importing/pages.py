@@ -7,15 +7,18 @@ stands there when an import was cut short is known as this import's own.
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from bethink.clock import to_datetime
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge
-from bethink.importing.conversations import Outcome
-from bethink.importing.items import Left
-from bethink.importing.records import GROWN, TAKEN, Grown, Taken
+from bethink.importing.conversations import ORIGINS, ImportOutcome
+from bethink.importing.items import ExportedPage, Skipped, TextPart
+from bethink.importing.names import snake
+from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate
 from bethink.store import Put, Scan
 from bethink.vault import How, Wanted
 from bethink.vault.files.paths import twin_key
@@ -23,22 +26,139 @@ from bethink.vault.files.paths import twin_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from bethink.importing.items import Sheet
-    from bethink.importing.records import Marks
+    from bethink.importing.items import ExportedConversation, ExportedMessage
+    from bethink.importing.records import ImportTopic, KeyedDigest
     from bethink.principal import Principal
     from bethink.store import Change as StoreChange
     from bethink.store import Store, Versioned
     from bethink.vault import Change, Page, Vault
 
+
+_MOST_BYTES = 900_000
+"""Of a page: a little less than a file of the vault may have."""
+_CUT = "\n\n[The message goes on; a page holds no more.]"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLink:
+    """A topic's name and the page that lists its members."""
+
+    name: str
+    path: str
+
+
+def topic_path(source: str, name: str) -> str:
+    """Where the page of a topic is."""
+    return f"imported/{source}/topics/{snake(name)}.md"
+
+
+def sheets_of(
+    talk: ExportedConversation, source: str, topics: Sequence[TopicLink], *, conversation: str | None = None
+) -> list[ExportedPage]:
+    """The pages of a conversation: what was looked at last of it, with its topics."""
+    title = talk.title or "Untitled conversation"
+    began = talk.created_at or next((turn.at for turn in talk.turns if turn.at), None)
+    day = f"{to_datetime(began):%Y-%m-%d}" if began else ""
+    stem = "_".join(filter(None, (day.replace("-", "_"), snake(title))))
+    # The pages of one folder have a bound together: a folder for each month stays below it.
+    month = day[:7].replace("-", "_") or "undated"
+    head = _head(title, source, day, topics=topics, conversation=conversation)
+    parts = _parts([_said(turn, source) for turn in talk.line()], _MOST_BYTES - len(head.encode()))
+    sheets: list[ExportedPage] = []
+    for number, part in enumerate(parts, 1):
+        more = "" if number == 1 else f"_part_{number}"
+        name = title if number == 1 else f"{title} ({number})"
+        sheets.append(
+            ExportedPage(
+                key=f"talk:{talk.key}{more}",
+                path=f"imported/{source}/{month}/{stem}{more}.md",
+                title=name,
+                text=f"{head}# {name}\n\n{_links(topics)}{part}\n",
+                at=talk.updated_at,
+                untrusted=True,
+            )
+        )
+    return sheets
+
+
+def topic_sheet(source: str, topic: ImportTopic, members: Sequence[tuple[str, str]]) -> ExportedPage:
+    """The page of a topic, with links to its members, pairs of path and title."""
+    lines = [f"- [[{path}|{_label(title)}]]" for path, title in sorted(set(members))]
+    told, size = list[str](), 0
+    for line in lines:
+        size += len(line.encode()) + 1
+        if size > _MOST_BYTES:
+            told.append(f"- and {len(lines) - len(told):,} more")
+            break
+        told.append(line)
+    name = topic.name
+    text = f"# {name}\n\n- keywords: {', '.join(topic.keywords)}\n\n## Members\n\n" + "\n".join(told) + "\n"
+    return ExportedPage(f"topic:{name}", topic_path(source, name), name, text)
+
+
+def _head(title: str, source: str, day: str, *, topics: Sequence[TopicLink], conversation: str | None) -> str:
+    """The front matter: JSON's texts are YAML's, too."""
+    fields = {
+        "title": json.dumps(title, ensure_ascii=False),
+        "source": source,
+        "created": day,
+        "conversation": conversation or "",
+        "topics": json.dumps([topic.name for topic in topics], ensure_ascii=False) if topics else "",
+    }
+    return "---\n" + "".join(f"{name}: {value}\n" for name, value in fields.items() if value) + "---\n"
+
+
+def _links(topics: Sequence[TopicLink]) -> str:
+    if not topics:
+        return ""
+    return "Topics: " + ", ".join(f"[[{topic.path}|{_label(topic.name)}]]" for topic in topics) + "\n\n"
+
+
+def _label(text: str) -> str:
+    """A text as what a link shows."""
+    return " ".join(text.replace("[", "(").replace("]", ")").replace("|", "/").split())
+
+
+def _said(turn: ExportedMessage, source: str) -> str:
+    who = "You" if turn.role == "user" else ORIGINS.get(source, source)
+    when = f" · {to_datetime(turn.at):%Y-%m-%d %H:%M}" if turn.at else ""
+    told: list[str] = []
+    for piece in turn.pieces:
+        if isinstance(piece, TextPart):
+            told.append(piece.text.strip("\n"))
+        else:
+            told.append(f"*Used {_label(piece.name)}.*")
+    told += [f"*File: {_label(file.name)}*" for file in turn.files]
+    body = "\n\n".join(filter(None, told))
+    return f"## {who}{when}\n\n{body}" if body else ""
+
+
+def _parts(said: Sequence[str], most: int) -> list[str]:
+    """The messages in as few parts as hold them."""
+    parts: list[list[str]] = [[]]
+    size = 0
+    for one in filter(None, said):
+        cut = one
+        if len(one.encode()) > most:
+            cut = one.encode()[: most - len(_CUT)].decode("utf-8", "ignore") + _CUT
+        length = len(cut.encode()) + 2
+        if size + length > most and parts[-1]:
+            parts.append([])
+            size = 0
+        parts[-1].append(cut)
+        size += length
+    return ["\n\n".join(part) for part in parts]
+
+
 _MOST_NAMES = 1_000
 
 
 @dataclass(slots=True)
-class _Plan:
+class _PagePlan:
     """A page that is to be written: where, and of which version it is there; "" where it must be new."""
 
-    sheet: Sheet
-    row: Versioned[Taken] | None
+    sheet: ExportedPage
+    row: Versioned[ImportedItem] | None
     path: str
     becomes: Literal["new", "known", "grown"]
     if_version: str = ""
@@ -46,7 +166,7 @@ class _Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheets:
+class PageImporter:
     """Takes pages in for one owner, as one import; with `preview` it only says what it would."""
 
     store: Store
@@ -54,22 +174,22 @@ class Sheets:
     principal: Principal
     batch: str
     source: str
-    marks: Marks
+    marks: KeyedDigest
     preview: bool = False
 
-    async def take(self, sheets: Sequence[Sheet]) -> Outcome:
+    async def take(self, sheets: Sequence[ExportedPage]) -> ImportOutcome:
         """Take them in, all that may be; durable when it returns.
 
         Raises:
             StorageError: they cannot be kept.
         """
-        owner, outcome = self.principal.owner, Outcome()
+        owner, outcome = self.principal.owner, ImportOutcome()
         ids = [self._row_id(sheet) for sheet in sheets]
         rows = await self.store.get(TAKEN, owner, ids)
         pages = await self.store.scan(
             owner, *[Scan(TAKEN, {"same": self.marks.of(sheet.text)}, limit=2) for sheet in sheets]
         )
-        plans: dict[str, _Plan] = {}
+        plans: dict[str, _PagePlan] = {}
         for id, sheet, row, page in zip(ids, sheets, rows, pages, strict=True):
             others = [item.record for item in page.items if item.record.batch != self.batch]
             if id in plans:
@@ -78,7 +198,7 @@ class Sheets:
             try:
                 plan = await self._plan(sheet, row, others, outcome=outcome, taken=plans)
             except (TooLarge, Conflict) as error:
-                outcome.left.append(Left(sheet.title, error.message, whole="page"))
+                outcome.left.append(Skipped(sheet.title, error.message, whole="page"))
                 continue
             if plan is not None:
                 plans[id] = plan
@@ -91,13 +211,13 @@ class Sheets:
 
     async def _plan(
         self,
-        sheet: Sheet,
-        row: Versioned[Taken] | None,
-        others: Sequence[Taken],
+        sheet: ExportedPage,
+        row: Versioned[ImportedItem] | None,
+        others: Sequence[ImportedItem],
         *,
-        outcome: Outcome,
-        taken: Mapping[str, _Plan],
-    ) -> _Plan | None:
+        outcome: ImportOutcome,
+        taken: Mapping[str, _PagePlan],
+    ) -> _PagePlan | None:
         """What is to be done about a page; None where that is nothing."""
         if row is None:
             for other in others:
@@ -116,20 +236,25 @@ class Sheets:
         if self.marks.of(page.version) != row.record.written:
             outcome.counts["kept"] += 1
             outcome.left.append(
-                Left(row.record.place, "It was changed here since, and stays so.", is_fault=False)
+                Skipped(row.record.place, "It was changed here since, and stays so.", is_fault=False)
             )
             return None
-        return _Plan(sheet, row, row.record.place, "grown", if_version=page.version)
+        return _PagePlan(sheet, row, row.record.place, "grown", if_version=page.version)
 
     async def _begin(
-        self, sheet: Sheet, row: Versioned[Taken] | None, *, outcome: Outcome, taken: Mapping[str, _Plan]
-    ) -> _Plan:
+        self,
+        sheet: ExportedPage,
+        row: Versioned[ImportedItem] | None,
+        *,
+        outcome: ImportOutcome,
+        taken: Mapping[str, _PagePlan],
+    ) -> _PagePlan:
         wanted = row.record.place if row else sheet.path
         path, is_there = await self._place(wanted, sheet, {twin_key(plan.path) for plan in taken.values()})
         outcome.places[sheet.key] = path
-        return _Plan(sheet, row, path, "known" if is_there else "new")
+        return _PagePlan(sheet, row, path, "known" if is_there else "new")
 
-    async def _write(self, plans: Sequence[_Plan], outcome: Outcome) -> None:
+    async def _write(self, plans: Sequence[_PagePlan], outcome: ImportOutcome) -> None:
         """Note what is about to be written, then write it: all in one go."""
         await self._note([plan for plan in plans if plan.becomes != "grown"])
         writes = [plan for plan in plans if plan.becomes != "known" and not plan.is_refused]
@@ -140,13 +265,13 @@ class Sheets:
                 raise change
             if isinstance(change, BethinkError):
                 plan.is_refused = True
-                outcome.left.append(Left(plan.sheet.title, change.message, whole="page"))
+                outcome.left.append(Skipped(plan.sheet.title, change.message, whole="page"))
             elif plan.becomes == "grown" and plan.row is not None:
                 grown += self._grown(plan.sheet, plan.row, change)
         if grown:
             await self.store.commit(self.principal.owner, grown)
 
-    async def _note(self, plans: Sequence[_Plan]) -> None:
+    async def _note(self, plans: Sequence[_PagePlan]) -> None:
         owner, rows = self.principal.owner, [self._noted(plan) for plan in plans]
         try:
             if rows:
@@ -159,29 +284,29 @@ class Sheets:
                 except Conflict:
                     plan.is_refused = True
 
-    def _noted(self, plan: _Plan) -> StoreChange:
+    def _noted(self, plan: _PagePlan) -> StoreChange:
         # Of a page that was there nothing is ours to take away.
         is_theirs = plan.becomes == "known" and plan.row is None
         written = "" if is_theirs else self._version(plan.sheet.text)
         return Put(TAKEN, self._row(plan.sheet, plan.path, written), plan.row.version if plan.row else 0)
 
-    def _wanted(self, plan: _Plan) -> Wanted:
+    def _wanted(self, plan: _PagePlan) -> Wanted:
         again = " again" if plan.becomes == "grown" else ""
         # Notes of another program may hold what it clipped from anywhere.
         untrusted = plan.sheet.untrusted or self.vault.settings.trust == "untrusted"
         how = How("import", f"Imported{again} from {self.source}", untrusted or None)
         return Wanted(plan.path, plan.sheet.text, how, plan.if_version)
 
-    def _grown(self, sheet: Sheet, row: Versioned[Taken], change: Change) -> list[StoreChange]:
+    def _grown(self, sheet: ExportedPage, row: Versioned[ImportedItem], change: Change) -> list[StoreChange]:
         now = msgspec.structs.replace(
             self._row(sheet, row.record.place, self._version(sheet.text)), batch=row.record.batch
         )
-        grown = Grown(
+        grown = ImportedUpdate(
             id=f"{self.batch}:{now.id}", batch=self.batch, before=row.record, undo=change.undo or ""
         )
         return [Put(TAKEN, now, row.version), Put(GROWN, grown)]
 
-    async def _place(self, path: str, sheet: Sheet, taken: Collection[str]) -> tuple[str, bool]:
+    async def _place(self, path: str, sheet: ExportedPage, taken: Collection[str]) -> tuple[str, bool]:
         """A path that no other page has or is about to have, and whether the very same page is there."""
         stem = path.removesuffix(".md")
         for number in range(1, _MOST_NAMES):
@@ -204,15 +329,15 @@ class Sheets:
         except BadInput as error:
             raise Conflict(error.message) from error
 
-    def _row_id(self, sheet: Sheet) -> str:
+    def _row_id(self, sheet: ExportedPage) -> str:
         return self.marks.id(self.source, "page", sheet.key)
 
     def _version(self, text: str) -> str:
         """The mark of what the vault calls the version of a page with this text."""
         return self.marks.of(hashlib.sha256(text.encode()).hexdigest())
 
-    def _row(self, sheet: Sheet, path: str, written: str) -> Taken:
-        return Taken(
+    def _row(self, sheet: ExportedPage, path: str, written: str) -> ImportedItem:
+        return ImportedItem(
             id=self._row_id(sheet),
             batch=self.batch,
             kind="page",

@@ -18,7 +18,7 @@ from bethink.store import Collection, Record
 
 State = Literal["reading", "ready", "applying", "done", "stopped", "failed", "undoing", "undone"]
 Into = Literal["conversations", "vault", "both"]
-Topics = Literal["keywords", "meaning", "none"]
+TopicMethod = Literal["keywords", "meaning", "none"]
 SourceName = Literal["chatgpt", "claude", "notion", "obsidian", "markdown"]
 SOURCES: tuple[SourceName, ...] = ("chatgpt", "claude", "notion", "obsidian", "markdown")
 
@@ -28,7 +28,7 @@ MAX_PROBLEMS = 200
 """Of a report; more are counted."""
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class ImportProblem(msgspec.Struct, frozen=True, kw_only=True):
     """What was not taken, and why; `count` of its kind. A `fault` is worth a look, the rest is told only."""
 
     name: str
@@ -37,7 +37,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
 
 
-class Topic(msgspec.Struct, frozen=True, kw_only=True):
+class ImportTopic(msgspec.Struct, frozen=True, kw_only=True):
     """A topic of an import: its name, made of its keywords, and how many things belong to it."""
 
     name: str
@@ -45,7 +45,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
 
 
-class Tally(msgspec.Struct, frozen=True, kw_only=True):
+class ImportTally(msgspec.Struct, frozen=True, kw_only=True):
     """How many are `new`, `grown` since an earlier import, `known` already, and `kept` as changed here.
 
     `duplicates` say the same as another one; `left` could not be taken.
@@ -59,15 +59,15 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     left: int = 0
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     """What an export holds, or what became of it.
 
     `size` is the bytes of its members, `read` how many were gone through so far.
     `problems` are the first `MAX_PROBLEMS` of `problem_count`.
     """
 
-    conversations: Tally = Tally()
-    pages: Tally = Tally()
+    conversations: ImportTally = ImportTally()
+    pages: ImportTally = ImportTally()
     messages: int = 0
     files: int = 0
     characters: int = 0
@@ -75,8 +75,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     read: int = 0
     first: int | None = None
     last: int | None = None
-    topics: tuple[Topic, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    topics: tuple[ImportTopic, ...] = ()
+    problems: tuple[ImportProblem, ...] = ()
     problem_count: int = 0
     note: str = ""
 
@@ -93,16 +93,16 @@ class Import(Record, frozen=True, kw_only=True):
     source: str
     name: str
     into: Into = "conversations"
-    topics: Topics = "keywords"
-    preview: Report | None = None
-    report: Report | None = None
+    topics: TopicMethod = "keywords"
+    preview: ImportReport | None = None
+    report: ImportReport | None = None
     staged: bool = False
     error: str | None = None
     chosen: SourceName | None = None
     process: str = ""
 
 
-class Taken(Record, frozen=True, kw_only=True):
+class ImportedItem(Record, frozen=True, kw_only=True):
     """A thing of an export that is here: the conversation or page at `place`, taken in by the import `batch`.
 
     `digest` is of what the export said, `same` equal for things that say the
@@ -118,7 +118,7 @@ class Taken(Record, frozen=True, kw_only=True):
     written: str
 
 
-class Grown(Record, frozen=True, kw_only=True):
+class ImportedUpdate(Record, frozen=True, kw_only=True):
     """That an import changed what an earlier one had taken: what it was, and what takes it back.
 
     Of a conversation `messages` came, `branches`, `branch` and `count` were its
@@ -126,7 +126,7 @@ class Grown(Record, frozen=True, kw_only=True):
     """
 
     batch: str
-    before: Taken
+    before: ImportedItem
     messages: tuple[str, ...] = ()
     branches: tuple[Branch, ...] = ()
     branch: int = 0
@@ -135,12 +135,14 @@ class Grown(Record, frozen=True, kw_only=True):
 
 
 IMPORTS = Collection("imports", Import, ("at",), scans=(("at",),), searchable=False)
-TAKEN = Collection("imports_taken", Taken, ("batch", "same"), scans=(("batch",), ("same",)), searchable=False)
-GROWN = Collection("imports_grown", Grown, ("batch",), scans=(("batch",),), searchable=False)
+TAKEN = Collection(
+    "imports_taken", ImportedItem, ("batch", "same"), scans=(("batch",), ("same",)), searchable=False
+)
+GROWN = Collection("imports_grown", ImportedUpdate, ("batch",), scans=(("batch",),), searchable=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class KeyedDigest:
     """Digests by which things are known again. Made with a key, so that nobody can test a guess by them."""
 
     secret: bytes

@@ -1,6 +1,6 @@
 """Bringing a life along: exports of other programs, taken into conversations and the vault, and taken back.
 
-The command line and the web door call `Importing`. One import of an owner is at
+The command line and the web door call `Imports`. One import of an owner is at
 work at a time; each is durable as far as it came, and goes on where it stopped
 when it is begun again.
 """
@@ -17,12 +17,11 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BethinkError, Busy, UnknownId
-from bethink.importing.conversations import Talks
-from bethink.importing.forgettable import forgotten
-from bethink.importing.job import Running
-from bethink.importing.pages import Sheets
-from bethink.importing.records import IMPORTS, WORKING, Import, Marks, Report
-from bethink.importing.undo import Undoing
+from bethink.importing.conversations import ConversationImporter
+from bethink.importing.job import ImportRun
+from bethink.importing.pages import PageImporter
+from bethink.importing.records import IMPORTS, WORKING, Import, ImportReport, KeyedDigest
+from bethink.importing.undo import ImportUndo, forgotten
 from bethink.store import Delete, Put, Scan
 
 if TYPE_CHECKING:
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
-    from bethink.importing.records import Into, SourceName, Topics
-    from bethink.importing.uploads import Staging
+    from bethink.importing.jobs import UploadFolder
+    from bethink.importing.records import Into, SourceName, TopicMethod
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
@@ -47,21 +46,21 @@ _STOPPED = "Bethink was stopped meanwhile. Go on, and nothing is taken twice."
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ImportOptions:
     """What is wanted of an export. What is None is chosen by what it is."""
 
     source: SourceName | None = None
     into: Into | None = None
-    topics: Topics = "keywords"
+    topics: TopicMethod = "keywords"
 
 
-def nothing_told(report: Report) -> None:
+def nothing_told(report: ImportReport) -> None:
     """For who does not watch."""
     del report
 
 
 @dataclass(frozen=True, slots=True)
-class Importing:
+class Imports:
     """Imports for all owners; every call acts for one principal.
 
     `digest` makes digests with a key, `remove` gives what deletes a conversation
@@ -77,7 +76,7 @@ class Importing:
     bus: Bus
     digest: Callable[[str], Awaitable[str]]
     max_file_bytes: int
-    staging: Staging
+    staging: UploadFolder
     remove: Callable[[], Callable[[Principal, str], Awaitable[None]]]
     on_written: Callable[[str], None]
     _busy: set[str] = field(default_factory=set[str], repr=False)
@@ -87,9 +86,9 @@ class Importing:
         self,
         principal: Principal,
         path: Path,
-        choice: Choice,
+        choice: ImportOptions,
         *,
-        tell: Callable[[Report], None] = nothing_told,
+        tell: Callable[[ImportReport], None] = nothing_told,
     ) -> Import:
         """What an export holds and what would become of it; nothing is written.
 
@@ -106,9 +105,9 @@ class Importing:
         self,
         principal: Principal,
         path: Path,
-        choice: Choice,
+        choice: ImportOptions,
         *,
-        tell: Callable[[Report], None] = nothing_told,
+        tell: Callable[[ImportReport], None] = nothing_told,
         begun: Import | None = None,
     ) -> Import:
         """Take an export in; its record, which is kept as far as it came whatever happens.
@@ -150,7 +149,7 @@ class Importing:
             return now
 
     async def undo(
-        self, principal: Principal, id: str, tell: Callable[[Report], None] = nothing_told
+        self, principal: Principal, id: str, tell: Callable[[ImportReport], None] = nothing_told
     ) -> Import:
         """Take back a whole import; what was changed since stays, and the report names it.
 
@@ -160,7 +159,7 @@ class Importing:
         """
         async with self._alone(principal):
             held = await self.get(principal, id)
-            undoing = Undoing(
+            undoing = ImportUndo(
                 *(self.store, self.vault, principal, id, await self._marks(principal.owner)),
                 remove=self.remove(),
                 tell=tell,
@@ -209,7 +208,7 @@ class Importing:
         state = "failed" if held.state == "reading" else "stopped"
         return msgspec.structs.replace(held, state=state, error=_STOPPED)
 
-    async def _unfinished(self, principal: Principal, name: str, choice: Choice) -> Import | None:
+    async def _unfinished(self, principal: Principal, name: str, choice: ImportOptions) -> Import | None:
         """The import of a file of this name that was cut short, to be gone on with."""
         return next(
             (
@@ -240,35 +239,35 @@ class Importing:
         self,
         principal: Principal,
         path: Path,
-        choice: Choice,
+        choice: ImportOptions,
         *,
         batch: str,
-        tell: Callable[[Report], None],
+        tell: Callable[[ImportReport], None],
         preview: bool = False,
-    ) -> Running:
+    ) -> ImportRun:
         marks = await self._marks(principal.owner)
 
-        def talks(source: SourceName) -> Talks:
-            return Talks(
+        def talks(source: SourceName) -> ConversationImporter:
+            return ConversationImporter(
                 *(self.store, self.blobs, self.clock, principal.owner, batch, source, marks),
                 max_file_bytes=self.max_file_bytes,
                 preview=preview,
             )
 
-        def sheets(source: SourceName) -> Sheets:
-            return Sheets(self.store, self.vault, principal, batch, source, marks, preview=preview)
+        def sheets(source: SourceName) -> PageImporter:
+            return PageImporter(self.store, self.vault, principal, batch, source, marks, preview=preview)
 
-        return Running(
+        return ImportRun(
             *(path, choice.source, choice.into, choice.topics, talks),
             sheets=sheets,
             embeddings=self.embeddings,
             tell=tell,
         )
 
-    async def _marks(self, owner: str) -> Marks:
-        return Marks(bytes.fromhex(await self.digest(f"imports\0{owner}")))
+    async def _marks(self, owner: str) -> KeyedDigest:
+        return KeyedDigest(bytes.fromhex(await self.digest(f"imports\0{owner}")))
 
-    def _record(self, id: str, name: str, running: Running) -> Import:
+    def _record(self, id: str, name: str, running: ImportRun) -> Import:
         return Import(
             id=id,
             at=self.clock.now_us(),
@@ -280,7 +279,7 @@ class Importing:
         )
 
     async def _ended(
-        self, principal: Principal, kept: Import, running: Running, *, error: BaseException
+        self, principal: Principal, kept: Import, running: ImportRun, *, error: BaseException
     ) -> None:
         """Keep how far an import came that did not come to its end."""
         why = error.message if isinstance(error, BethinkError) else "It was stopped; begin it again to go on."

@@ -1,7 +1,7 @@
 """What an import is about: topics by the words that set its parts apart. Always the same, without a model.
 
-A sample is looked through first (`Learning`); from it come topics, each with
-keywords, and by those anything is given its topics (`Known.of`).
+A sample is looked through first (`TopicLearner`); from it come topics, each with
+keywords, and by those anything is given its topics (`TopicMatcher.of`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,76 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bethink.importing.records import Topic
+import numpy as np
+
+from bethink.importing.records import ImportTopic
 from bethink.search.analysis import STOP_WORDS, Analyzer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bethink.importing.items import Sheet, Talk
+    from numpy.typing import NDArray
+
+    from bethink.importing.items import ExportedConversation, ExportedPage
+
+
+_ROUNDS = 25
+_MOST = 24
+_LEAST_LIKE = 0.15
+"""The cosine below which a vector belongs to no group: its nearest is by accident."""
+
+
+def clusters(vectors: NDArray[np.float32]) -> list[list[int]]:
+    """The rows of each group, the largest group first; those that belong nowhere are in none.
+
+    `vectors` is float32, shape (n, d), L2-normalised. As many groups as half of
+    n's square root or so, 24 at most.
+    """
+    count = len(vectors)
+    if count < 2:  # noqa: PLR2004 - one thing is no group
+        return []
+    centres = _first(vectors, min(_MOST, max(2, round(math.sqrt(count / 2)))))
+    nearest = np.full(count, -1)
+    for _ in range(_ROUNDS):
+        found = np.argmax(vectors @ centres.T, axis=1)
+        if np.array_equal(found, nearest):
+            break
+        nearest = found
+        centres = _centres(vectors, nearest, centres)
+    likeness = np.take_along_axis(vectors @ centres.T, nearest[:, None], axis=1)[:, 0]
+    groups = [
+        [int(row) for row in np.flatnonzero((nearest == group) & (likeness >= _LEAST_LIKE))]
+        for group in range(len(centres))
+    ]
+    return sorted((group for group in groups if len(group) > 1), key=lambda group: (-len(group), group[0]))
+
+
+def _first(vectors: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+    mean = vectors.mean(axis=0)
+    chosen = [int(np.argmax(vectors @ mean))]
+    likest = vectors @ vectors[chosen[0]]
+    while len(chosen) < k:
+        farthest = int(np.argmin(likest))
+        if likest[farthest] > 1 - 1e-6:
+            break
+        chosen.append(farthest)
+        likest = np.maximum(likest, vectors @ vectors[farthest])
+    return vectors[chosen]
+
+
+def _centres(
+    vectors: NDArray[np.float32], nearest: NDArray[np.int64], before: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The mean direction of each group; that of an empty one stays."""
+    centres = before.copy()
+    for group in range(len(before)):
+        members = vectors[nearest == group]
+        total = members.sum(axis=0)
+        length = float(np.linalg.norm(total))
+        if length > 0:
+            centres[group] = total / length
+    return centres
+
 
 MAX_SAMPLE = 20_000
 """Things from which topics are learnt; what comes behind is given topics by them."""
@@ -52,7 +115,7 @@ _EVERYDAY = frozenset(_WORDS.split())
 
 
 @dataclass(slots=True)
-class Learning:
+class TopicLearner:
     """Things are added one by one; `topics` tells what they are about."""
 
     _analyzer: Analyzer = field(default_factory=Analyzer)
@@ -75,7 +138,7 @@ class Learning:
             row.extend((id, count))
         self.items.append(row)
 
-    def topics(self) -> list[Topic]:
+    def topics(self) -> list[ImportTopic]:
         """The topics, that of the most things first."""
         strong = self._strong()
         chosen: list[int] = []
@@ -97,9 +160,9 @@ class Learning:
                 scores[id] = self._idf(id) * sum(weights[row] for row in strong[id])
         return self._named([strong[id] for id in chosen], [[id] for id in chosen])
 
-    def topics_of(self, groups: Sequence[Sequence[int]]) -> list[tuple[Topic, Sequence[int]]]:
+    def topics_of(self, groups: Sequence[Sequence[int]]) -> list[tuple[ImportTopic, Sequence[int]]]:
         """A topic for each group of things, given by their places, named by what sets it apart."""
-        found: dict[str, tuple[Topic, Sequence[int]]] = {}
+        found: dict[str, tuple[ImportTopic, Sequence[int]]] = {}
         for rows in groups:
             for topic in self._named([rows], [[]]):
                 found.setdefault(topic.name, (topic, rows))
@@ -142,15 +205,15 @@ class Learning:
         surfaces = self._surfaces[id]
         return min(surfaces, key=lambda word: (-surfaces[word], word))
 
-    def _named(self, groups: Sequence[Sequence[int]], heads: Sequence[Sequence[int]]) -> list[Topic]:
-        topics: dict[str, Topic] = {}
+    def _named(self, groups: Sequence[Sequence[int]], heads: Sequence[Sequence[int]]) -> list[ImportTopic]:
+        topics: dict[str, ImportTopic] = {}
         for rows, head in zip(groups, heads, strict=True):
             words = self._keywords(rows, head)
             if not words:
                 continue
             name = ", ".join(word.capitalize() if word.islower() else word for word in words[:2])
             if name not in topics:
-                topics[name] = Topic(name=name, keywords=tuple(words), count=len(rows))
+                topics[name] = ImportTopic(name=name, keywords=tuple(words), count=len(rows))
         return sorted(topics.values(), key=lambda topic: (-topic.count, topic.name))
 
     def _keywords(self, rows: Sequence[int], head: Sequence[int]) -> list[str]:
@@ -168,14 +231,14 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TopicMatcher:
     """Topics by their keywords. `placed` are things whose topics were found in another way, by their keys."""
 
-    topics: Sequence[Topic]
+    topics: Sequence[ImportTopic]
     placed: Mapping[str, str] = field(default_factory=dict[str, str])
-    _learning: Learning = field(default_factory=Learning, repr=False)
+    _learning: TopicLearner = field(default_factory=TopicLearner, repr=False)
 
-    def of(self, key: str, title: str, text: str) -> list[Topic]:
+    def of(self, key: str, title: str, text: str) -> list[ImportTopic]:
         """What one thing is about, the nearest first; at most three."""
         by_name = {topic.name: topic for topic in self.topics}
         if (name := self.placed.get(key)) in by_name:
@@ -191,17 +254,17 @@ class Known:
         return [by_name[name] for name in best[:_MAX_OF_ONE]]
 
 
-def told_of(item: Talk | Sheet) -> tuple[str, str]:
+def told_of(item: ExportedConversation | ExportedPage) -> tuple[str, str]:
     """A thing's title and the beginning of what it says."""
-    from bethink.importing.items import Sheet, Words
+    from bethink.importing.items import ExportedPage, TextPart
 
-    if isinstance(item, Sheet):
+    if isinstance(item, ExportedPage):
         return item.title, item.text
     said: list[str] = []
     size = 0
     for turn in item.line():
         for piece in turn.pieces:
-            if isinstance(piece, Words):
+            if isinstance(piece, TextPart):
                 said.append(piece.text[: _MAX_CHARS - size])
                 size += len(said[-1])
         if size >= _MAX_CHARS:

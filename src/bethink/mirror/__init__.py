@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from bethink.mirror.service import Mirror, Report
+from bethink.mirror.service import Mirror, MirrorReport
 
-__all__ = ["Mirror", "Report"]
+__all__ = ["Mirror", "MirrorReport"]

@@ -19,8 +19,8 @@ from bethink.forgetting.announcements import ended
 from bethink.memory import FACTS, STEPS
 from bethink.memory.draft import REVISION, REVISIONS
 from bethink.memory.facts import MARK
-from bethink.mirror.lines import shown_in
-from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, Line, Mirrored, Refusal
+from bethink.mirror.lines import FOLDER, shown_in
+from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, MirrorLine, MirrorState, RefusedLine
 from bethink.store import Scan, Versioned
 from bethink.store.reading import items_of, records_of
 from bethink.vault.files.paths import is_conflict_copy
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
     from bethink.memory import Fact
-    from bethink.mirror.lines import Shown
+    from bethink.mirror.lines import LineItem
     from bethink.store import Store
     from bethink.vault import Vault
 
-FOLDER: Final = "memories/"
-"""Where a new line becomes a fact, and where facts get their lines."""
 Hand = Literal["person", "agent", "stranger", "import"]
 """Who wrote a line; a `stranger` is a model that had read words from outside, or a page from there."""
 _PAGE: Final = 1_000
@@ -44,7 +42,7 @@ _LATEST: Final = 20
 
 
 @dataclass(slots=True)
-class Seen:
+class PageSnapshot:
     """A page as its file is now; `version` is None where there is none. One that is `odd` cannot be read.
 
     `untrusted` says that a model wrote in it what may come from outside.
@@ -53,30 +51,30 @@ class Seen:
     path: str
     version: str | None = None
     text: str = ""
-    marked: Sequence[Shown] = ()
-    unmarked: Sequence[Shown] = ()
+    marked: Sequence[LineItem] = ()
+    unmarked: Sequence[LineItem] = ()
     odd: bool = False
     untrusted: bool = False
 
 
 @dataclass(slots=True)
-class Look:
+class ChangeSet:
     """What may have changed. `lines` are by their ids, `facts` by theirs, `pages` by their paths.
 
     `next` is how far both sides are compared once this is done. `is_anew` where all was asked for.
     """
 
-    now: Mirrored
+    now: MirrorState
     version: int
-    next: Mirrored
+    next: MirrorState
     is_whole: bool
     is_anew: bool = False
-    pages: dict[str, Seen] = field(default_factory=dict[str, Seen])
-    lines: dict[str, Versioned[Line]] = field(default_factory=dict[str, "Versioned[Line]"])
+    pages: dict[str, PageSnapshot] = field(default_factory=dict[str, PageSnapshot])
+    lines: dict[str, Versioned[MirrorLine]] = field(default_factory=dict[str, "Versioned[MirrorLine]"])
     facts: dict[str, Fact] = field(default_factory=dict[str, "Fact"])
     touched: list[str] = field(default_factory=list[str])
-    marked: defaultdict[str, list[tuple[Seen, Shown]]] = field(
-        default_factory=lambda: defaultdict[str, list[tuple[Seen, "Shown"]]](list)
+    marked: defaultdict[str, list[tuple[PageSnapshot, LineItem]]] = field(
+        default_factory=lambda: defaultdict[str, list[tuple[PageSnapshot, "LineItem"]]](list)
     )
 
     @property
@@ -86,18 +84,18 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class ChangeReader:
     """Reads both sides of an owner."""
 
     store: Store
     vault: Vault
 
-    async def state(self, owner: str) -> Versioned[Mirrored]:
+    async def state(self, owner: str) -> Versioned[MirrorState]:
         """How far both sides were compared; of version 0 where they never were."""
         (found,) = await self.store.get(MIRRORS, owner, [ONE])
-        return found or Versioned(Mirrored(id=ONE), 0)
+        return found or Versioned(MirrorState(id=ONE), 0)
 
-    async def begun(self, owner: str, *, at: int, whole: bool) -> Look:
+    async def begun(self, owner: str, *, at: int, whole: bool) -> ChangeSet:
         """What the numbers say: nothing is read yet but the log."""
         state = await self.state(owner)
         (revision,) = await self.store.get(REVISIONS, owner, [REVISION])
@@ -107,7 +105,7 @@ class Looking:
         now = state.record
         following = msgspec.structs.replace(now, change=change, revision=counted, ended=forgotten)
         is_over = now.paused and not await self.store.count(owner, LINES, {"state": "held"})
-        look = Look(now, state.version, following, whole or is_over or not state.version, whole)
+        look = ChangeSet(now, state.version, following, whole or is_over or not state.version, whole)
         if counted != now.revision and not look.is_whole:
             look.touched, last = await self._touched(owner, now.at)
             # What was forgotten is in no step, but took its lines along. A clock may have been put back.
@@ -118,7 +116,7 @@ class Looking:
             look.next = msgspec.structs.replace(following, at=last, looked=at)
         return look
 
-    async def fill(self, owner: str, look: Look) -> None:
+    async def fill(self, owner: str, look: ChangeSet) -> None:
         """Read all that may have changed."""
         first = [one async for one in self._first_lines(owner, look)]
         _, changed = await self.vault.changed_since(owner, look.now.change)
@@ -140,21 +138,21 @@ class Looking:
             owner, look, [*look.touched, *(one.record.fact for one in look.lines.values())]
         )
 
-    async def page(self, owner: str, path: str) -> Seen:
+    async def page(self, owner: str, path: str) -> PageSnapshot:
         """A page as it is now, and the lines in it."""
         try:
             page = await self.vault.read(owner, path)
         except NoSuchPage:
-            return Seen(path)
+            return PageSnapshot(path)
         except (BadInput, TooLarge):
-            return Seen(path, odd=True)
+            return PageSnapshot(path, odd=True)
         if (MARK not in page.text and not path.startswith(FOLDER)) or is_conflict_copy(path):
-            return Seen(path, page.version, page.text)
+            return PageSnapshot(path, page.version, page.text)
         marked, unmarked = await anyio.to_thread.run_sync(shown_in, page.text)
         items = unmarked if path.startswith(FOLDER) else ()
-        return Seen(path, page.version, page.text, marked, items, untrusted=page.untrusted)
+        return PageSnapshot(path, page.version, page.text, marked, items, untrusted=page.untrusted)
 
-    async def current(self, owner: str, look: Look, id: str) -> Fact | None:
+    async def current(self, owner: str, look: ChangeSet, id: str) -> Fact | None:
         """What is in use of a fact: itself, what corrected it or what it had corrected; or None."""
         seen: set[str] = set()
         fact = look.facts.get(id)
@@ -171,7 +169,7 @@ class Looking:
             return next((one for one in old if one is not None and one.state == "active"), None)
         return None
 
-    async def hand(self, owner: str, seen: Seen, since: int) -> Hand:
+    async def hand(self, owner: str, seen: PageSnapshot, since: int) -> Hand:
         """Whose hand changed a page since a moment: the least trusted of all."""
         found = await self.vault.versions.history(owner, seen.path, limit=_LATEST)
         lately = [one for one in found if one.at >= since]
@@ -183,24 +181,24 @@ class Looking:
             return "agent"
         return "import" if "import" in hands else "person"
 
-    async def is_reverted(self, owner: str, seen: Seen) -> bool:
+    async def is_reverted(self, owner: str, seen: PageSnapshot) -> bool:
         """Whether a page says again what it said before, as one that was brought back from a copy."""
         found = await self.vault.versions.history(owner, seen.path)
         return any(one.content == seen.version for one in found[1:])
 
-    async def refusals(self, owner: str, path: str) -> list[Versioned[Refusal]]:
+    async def refusals(self, owner: str, path: str) -> list[Versioned[RefusedLine]]:
         """The lines of a page that became no facts."""
         return [one async for one in items_of(self.store, owner, Scan(REFUSALS, {"path": path}, limit=_PAGE))]
 
-    async def lines_of(self, owner: str, facts: Sequence[str]) -> list[Versioned[Line]]:
+    async def lines_of(self, owner: str, facts: Sequence[str]) -> list[Versioned[MirrorLine]]:
         """The lines of these facts."""
         return await self._many(owner, [{"fact": id} for id in facts])
 
-    async def all_lines(self, owner: str, **where: str) -> list[Versioned[Line]]:
+    async def all_lines(self, owner: str, **where: str) -> list[Versioned[MirrorLine]]:
         """The lines with these keys."""
         return [one async for one in items_of(self.store, owner, Scan(LINES, {**where}, limit=_PAGE))]
 
-    async def _first_lines(self, owner: str, look: Look) -> AsyncGenerator[Versioned[Line]]:
+    async def _first_lines(self, owner: str, look: ChangeSet) -> AsyncGenerator[Versioned[MirrorLine]]:
         """All, or those of facts that changed, and those that wait for their owner."""
         if look.is_whole:
             async for one in items_of(self.store, owner, Scan(LINES, limit=_PAGE)):
@@ -211,7 +209,7 @@ class Looking:
         for one in await self._many(owner, wheres):
             yield one
 
-    async def _look_at(self, owner: str, look: Look, paths: Collection[str]) -> set[str]:
+    async def _look_at(self, owner: str, look: ChangeSet, paths: Collection[str]) -> set[str]:
         """Read pages, and know their lines; the paths of other pages that belong to them."""
         ids: set[str] = set()
         for path in sorted(paths):
@@ -224,7 +222,7 @@ class Looking:
         found += [one for one in await self.store.get(LINES, owner, unknown) if one is not None]
         return self._take(look, found)
 
-    def _take(self, look: Look, found: Iterable[Versioned[Line]]) -> set[str]:
+    def _take(self, look: ChangeSet, found: Iterable[Versioned[MirrorLine]]) -> set[str]:
         """Know these lines; the paths where they are."""
         paths: set[str] = set()
         for one in found:
@@ -233,9 +231,9 @@ class Looking:
                 paths.add(one.record.path)
         return paths
 
-    async def _many(self, owner: str, wheres: Sequence[dict[str, str]]) -> list[Versioned[Line]]:
+    async def _many(self, owner: str, wheres: Sequence[dict[str, str]]) -> list[Versioned[MirrorLine]]:
         scans = [Scan(LINES, where, limit=_PAGE) for where in wheres]
-        found: list[Versioned[Line]] = []
+        found: list[Versioned[MirrorLine]] = []
         for scan, page in zip(scans, await self.store.scan(owner, *scans), strict=True):
             found += page.items
             if page.cursor is not None:
@@ -255,13 +253,13 @@ class Looking:
         (page,) = await self.store.scan(owner, Scan(STEPS, order="at", reverse=True, limit=1))
         return page.items[0].record.at if page.items else 0
 
-    async def _active(self, owner: str, look: Look) -> AsyncGenerator[Fact]:
+    async def _active(self, owner: str, look: ChangeSet) -> AsyncGenerator[Fact]:
         scan = Scan(FACTS, {"state": "active"}, order="created_at", limit=_PAGE)
         async for fact in records_of(self.store, owner, scan):
             look.facts[fact.id] = fact
             yield fact
 
-    async def _read_facts(self, owner: str, look: Look, ids: Iterable[str]) -> None:
+    async def _read_facts(self, owner: str, look: ChangeSet, ids: Iterable[str]) -> None:
         missing = [id for id in dict.fromkeys(ids) if id not in look.facts]
         for start in range(0, len(missing), _PAGE):
             for one in await self.store.get(FACTS, owner, missing[start : start + _PAGE]):

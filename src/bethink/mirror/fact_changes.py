@@ -21,7 +21,7 @@ _CHANGED: str = "the memory was changed meanwhile"
 
 
 @dataclass(frozen=True, slots=True)
-class Facing:
+class FactEditor:
     """Changes one owner's facts, as lines of pages say."""
 
     memory: Memory

@@ -8,16 +8,175 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from bethink.errors import BadInput
 from bethink.memory.facts import clean
-from bethink.vault.markdown.format import is_running, parse
+from bethink.vault.files.paths import ENDING, checked_new
+from bethink.vault.markdown.format import is_running, new_line_of, parse
+from bethink.vault.markdown.lines import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from bethink.mirror.diff import PageSnapshot
+    from bethink.mirror.records import MirrorLine
     from bethink.vault.markdown.format import Block, Document
+
+
+FOLDER: Final = "memories/"
+"""Where a new line becomes a fact, and where facts get their lines."""
+_ROOM: Final = 32_000
+"""Bytes of a page of facts before another is begun: pages are read, and their versions kept, whole."""
+_NUMBER: Final = re.compile(r"(?P<category>.+?)(?:-\d+)?")
+_UNFIT: Final = re.compile(r"[^\w-]+")
+_NAME_CHARS: Final = 60
+_PROBE: Final = "fact-aaaaaaaaaa"
+
+
+@dataclass(slots=True)
+class PageEdit:
+    """What a page becomes. `lines` are true once it is written."""
+
+    seen: PageSnapshot
+    lines: list[MirrorLine] = field(default_factory=list["MirrorLine"])
+    _edits: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
+    _more: list[str] = field(default_factory=list[str])
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything is to be written."""
+        return bool(self._edits or self._more)
+
+    def say(self, shown: LineItem, content: str, id: str) -> None:
+        """Have a line say this, under this id."""
+        self._edits.append((shown.text, shown.stop, _head(self.seen.text, shown) + rendered(content, id)))
+
+    def mark(self, shown: LineItem, id: str) -> None:
+        """Give a line an id, and leave its words as they are written."""
+        stop = shown.stop if not shown.id else _before_id(self.seen.text, shown)
+        written = self.seen.text[shown.text : stop].rstrip(" \t")
+        self._edits.append((shown.text, shown.stop, f"{written} ^{id}"))
+
+    def remove(self, shown: LineItem) -> None:
+        """Take out a line, with its ending."""
+        self._edits.append((*_whole(self.seen.text, shown), ""))
+
+    def note(self, below: LineItem, content: str, id: str) -> None:
+        """Have what the memory says stand below a line."""
+        text = self.seen.text
+        indent = text[below.start : below.text]
+        outer = indent[: len(indent) - len(indent.lstrip(" \t>"))]
+        line = f"{new_line_of(text)}{outer}  - {noted(content, id)}"
+        self._edits.append((below.stop, below.stop, line))
+
+    def renote(self, note: LineItem, content: str, id: str) -> None:
+        """Have the note below a line say this."""
+        self._edits.append((note.text, note.stop, noted(content, id)))
+
+    def unnote(self, note: LineItem, content: str, id: str) -> None:
+        """Put the line itself in the place of the note that was below it."""
+        start, _ = _whole(self.seen.text, note)
+        self._edits.append((start, note.stop, f"- {rendered(content, id)}"))
+
+    def add(self, content: str, id: str) -> None:
+        """Have a line more at the end."""
+        self._more.append(f"- {rendered(content, id)}")
+
+    def text(self) -> str:
+        """The page as it becomes."""
+        text = self.seen.text
+        for start, stop, by in sorted(self._edits, reverse=True):
+            text = text[:start] + by + text[stop:]
+        if not self._more:
+            return text
+        if not text.strip(f"{BOM} \t\r\n"):
+            text = f"{text.rstrip()}{_title(self.seen.path)}"
+        ending = new_line_of(text)
+        if not text.endswith(("\n", "\r")):
+            text += ending
+        return text + "".join(f"{line}{ending}" for line in self._more)
+
+
+@dataclass(slots=True)
+class PageAllocator:
+    """On which page a fact of a category gets its line. `sizes` are those of all pages, in bytes."""
+
+    sizes: dict[str, int]
+    most: int
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, int], most: int) -> PageAllocator:
+        """Pages are filled up to `most` bytes, or to what is handy."""
+        return cls({**sizes}, min(_ROOM, most * 9 // 10))
+
+    def place(self, category: str, content: str) -> str:
+        """The path of the last page of the category, or of a new one where that is full."""
+        stem = stem_of(category)
+        size = len(content.encode("utf-8", "replace")) + 24
+        number = 1
+        while _path(stem, number + 1) in self.sizes:
+            number += 1
+        path = _path(stem, number)
+        if self.sizes.get(path, 0) and self.sizes[path] + size > self.most:
+            path = _path(stem, number + 1)
+        self.sizes[path] = self.sizes.get(path, 0) + size
+        return path
+
+    def close(self, path: str) -> None:
+        """Put no more lines on a page."""
+        self.sizes[path] = self.most
+
+
+def stem_of(category: str) -> str:
+    """What the pages of a category are called."""
+    stem = _UNFIT.sub("_", category.casefold()).strip("_-")[:_NAME_CHARS] or "general"
+    try:
+        return checked_new(_path(stem, 1))[len(FOLDER) : -len(ENDING)]
+    except BadInput:
+        return "general"
+
+
+def category_of(path: str) -> str:
+    """The category of a new line of a page."""
+    found = _NUMBER.fullmatch(path.rpartition("/")[2].removesuffix(ENDING))
+    return "general" if found is None else found["category"]
+
+
+def takes_lines(seen: PageSnapshot) -> bool:
+    """Whether a line at the end of a page is one: no comment or fence is open there."""
+    if seen.odd:
+        return False
+    sheet = PageEdit(seen)
+    sheet.add("x", _PROBE)
+    return any(one.id == _PROBE for one in shown_in(sheet.text())[0])
+
+
+def _path(stem: str, number: int) -> str:
+    return f"{FOLDER}{stem}{'' if number == 1 else f'-{number}'}{ENDING}"
+
+
+def _title(path: str) -> str:
+    name = category_of(path).replace("_", " ")
+    return f"# {name[:1].upper()}{name[1:]}\n\n"
+
+
+def _head(text: str, shown: LineItem) -> str:
+    """What stands between the mark of an item and its words: a box to tick is none of them."""
+    return "" if shown.text > shown.start and text[shown.text - 1] in " \t>" else "- "
+
+
+def _before_id(text: str, shown: LineItem) -> int:
+    return text.rindex(f"^{shown.id}", shown.text, shown.stop)
+
+
+def _whole(text: str, shown: LineItem) -> tuple[int, int]:
+    stop = shown.stop
+    if text.startswith("\r\n", stop):
+        return shown.start, stop + 2
+    return shown.start, stop + 1 if text[stop : stop + 1] in {"\n", "\r"} else stop
+
 
 NOW: Final = "-now"
 """Behind the id of the line that shows what the memory says, below the one that says something else."""
@@ -42,7 +201,7 @@ _BEHIND: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LineItem:
     """An item of a page. `id` is that of its fact's line, "" where it has none.
 
     `start` is where its line begins, `text` where its words do, `stop` where
@@ -58,10 +217,10 @@ class Shown:
     is_note: bool = False
 
 
-def shown_in(text: str) -> tuple[list[Shown], list[Shown]]:
+def shown_in(text: str) -> tuple[list[LineItem], list[LineItem]]:
     """The facts' lines of a page in order, and the items that could be facts and have no id."""
     document = parse(text)
-    marked: list[Shown] = []
+    marked: list[LineItem] = []
     taken: set[int] = set()
     for block in document.blocks:
         if (found := _ID.fullmatch(block.id)) is not None:
@@ -91,7 +250,7 @@ def read(text: str) -> str:
     return content
 
 
-def _marked(document: Document, block: Block, id: str, *, is_note: bool) -> tuple[Shown, set[int]]:
+def _marked(document: Document, block: Block, id: str, *, is_note: bool) -> tuple[LineItem, set[int]]:
     text, starts = document.text, document.lines.starts
     first = block.line
     while (item := _ITEM.match(text, starts[first - 1])) is None and block.line - first < _MOST_LINES:
@@ -105,11 +264,11 @@ def _marked(document: Document, block: Block, id: str, *, is_note: bool) -> tupl
     words = item.end() if item is not None else begin
     words = min(words, block.id_span[0])
     content = read(text[words : block.id_span[0]])
-    shown = Shown(id, content, begin, words, block.span[1], is_note)
+    shown = LineItem(id, content, begin, words, block.span[1], is_note)
     return shown, {*range(first, block.line + 1)}
 
 
-def _unmarked(document: Document, taken: set[int]) -> Iterator[Shown]:
+def _unmarked(document: Document, taken: set[int]) -> Iterator[LineItem]:
     text, lines = document.text, document.lines
     for line in range(bisect_right(lines.starts, lines.body - 1) + 1, len(lines.starts) + 1):
         begin = lines.starts[line - 1]
@@ -121,7 +280,7 @@ def _unmarked(document: Document, taken: set[int]) -> Iterator[Shown]:
             continue
         content = read(said)
         if content:
-            yield Shown("", content, begin, found.end(), begin + len(_line(document, line)))
+            yield LineItem("", content, begin, found.end(), begin + len(_line(document, line)))
 
 
 def _line(document: Document, line: int) -> str:

@@ -7,27 +7,196 @@ time, from what is there by then.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from bethink.mirror.diff import FOLDER, Seen
-from bethink.mirror.ledger import agreed
-from bethink.mirror.records import LINES, said
-from bethink.mirror.three_way import judged
+from bethink.mirror.diff import PageSnapshot
+from bethink.mirror.lines import FOLDER, LineItem, category_of
+from bethink.mirror.records import LINES, REFUSALS, MirrorLine, RefusedLine, refusal_id, said
+from bethink.mirror.render import agreed
 from bethink.redaction import FORGOTTEN
+from bethink.store import Delete, Put
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from bethink.memory import Fact
-    from bethink.mirror.diff import Looking
-    from bethink.mirror.fact_changes import Facing
-    from bethink.mirror.ledger import Ledger
-    from bethink.mirror.lines import Shown
-    from bethink.mirror.records import Line
-    from bethink.mirror.three_way import Verdict
+    from bethink.mirror.diff import ChangeReader
+    from bethink.mirror.fact_changes import FactEditor
+    from bethink.mirror.render import PassState
+
+
+Arrival = tuple[PageSnapshot, LineItem, MirrorLine | None]
+_SAME: Final = "Another memory says this already, and has a line of its own: delete one of the two."
+_TAKEN_BACK: Final = "This was taken back before; store it as a memory if it is so after all."
+
+
+@dataclass(frozen=True, slots=True)
+class NewLines:
+    """Has new lines of an owner become facts, through the same gate as anything that is told."""
+
+    looking: ChangeReader
+    facing: FactEditor
+    ledger: PassState
+
+    async def run(self, arrived: Sequence[Arrival]) -> None:
+        """Take in these lines, and those that the pages have beside them.
+
+        Raises:
+            Conflict: facts were changed meanwhile.
+            StorageError: they cannot be kept.
+        """
+        pages: defaultdict[str, list[Arrival]] = defaultdict(list)
+        for one in (*arrived, *self._unknown()):
+            pages[one[0].path].append(one)
+        for path, seen in self.ledger.look.pages.items():
+            pages[path] += [(seen, shown, None) for shown in seen.unmarked]
+        for path, news in pages.items():
+            if not self.ledger.look.pages[path].odd:
+                await self._take(path, news)
+        await self.ledger.commit()
+
+    def _unknown(self) -> list[Arrival]:
+        """Lines with an id that no record has; what forgetting left of one is removed."""
+        news: list[Arrival] = []
+        for found in self.ledger.look.marked.values():
+            for seen, shown in found:
+                if shown.is_note or FORGOTTEN in shown.content or not shown.content:
+                    self.ledger.sheet(seen).remove(shown)
+                else:
+                    news.append((seen, shown, None))
+        self.ledger.look.marked.clear()
+        return news
+
+    async def _take(self, path: str, news: Sequence[Arrival]) -> None:
+        owner = self.ledger.owner
+        known = {one.record.id for one in await self.looking.refusals(owner, path)}
+        stays = {refusal_id(path, shown.content) for _, shown, _ in news}
+        self.ledger.changes += [Delete(REFUSALS, id) for id in sorted(known - stays)]
+        if self.ledger.look.is_anew:
+            # What stood against it then may be gone.
+            known = set[str]()
+        fresh = [one for one in news if refusal_id(path, one[1].content) not in known]
+        if not fresh:
+            return
+        hand = await self.looking.hand(owner, self.ledger.look.pages[path], self.ledger.look.now.looked)
+        contents = [shown.content for _, shown, _ in fresh]
+        told = await self.facing.add(contents, path=path, category=category_of(path), hand=hand)
+        facts = [fact for fact in told if not isinstance(fact, str)]
+        self.ledger.look.facts |= {fact.id: fact for fact in facts}
+        self.ledger.know(await self.looking.lines_of(owner, [fact.id for fact in facts]))
+        marks = dict(zip((fact.id for fact in facts), await self.ledger.marks(facts), strict=True))
+        for one, fact in zip(fresh, told, strict=True):
+            why = fact if isinstance(fact, str) else self._bound(one, fact, mark=marks[fact.id])
+            if why is not None:
+                id = refusal_id(path, one[1].content)
+                self.ledger.changes.append(Put(REFUSALS, RefusedLine(id=id, path=path, why=why)))
+
+    def _bound(self, one: Arrival, fact: Fact, *, mark: str) -> str | None:
+        """Have the line show its fact; why it cannot, if it cannot."""
+        seen, shown, line = one
+        if fact.state not in {"active", "suggested"}:
+            return _TAKEN_BACK
+        if self.ledger.shows(fact.id, but=line.id if line else ""):
+            return _SAME
+        line = (
+            line or self.ledger.spare(fact.id) or MirrorLine(id=mark, fact=fact.id, path=seen.path, said="")
+        )
+        sheet = self.ledger.sheet(seen)
+        if fact.content != shown.content:
+            sheet.say(shown, fact.content, line.id)
+        elif shown.id != line.id:
+            sheet.mark(shown, line.id)
+        self.ledger.later(seen, agreed(line, fact, seen.path))
+        return None
+
+
+Verdict = Literal[
+    "nothing",  # both say what they said
+    "settled",  # both were changed to the same
+    "edit",  # the line was changed: it supersedes the fact
+    "rewrite",  # the fact was changed: the line says so
+    "conflict",  # both were changed
+    "retract",  # the line was deleted: the fact is retracted
+    "place",  # the fact has to have a line again
+    "remove",  # the fact is gone: the line goes
+    "vanished",  # both are gone
+    "restore",  # the line is back: so is the fact
+    "new",  # the line was changed, and its fact is gone: it is a fact of its own
+    "waiting",  # nothing is done before its owner has decided
+]
+
+
+def judged(
+    line: MirrorLine, shown: LineItem | None, note: LineItem | None, *, fact: Fact | None, known: bool
+) -> Verdict:
+    """What is to be done.
+
+    `shown` is the line as it is now, `note` what stands below it in a conflict;
+    `fact` is what is in use of the fact and what became of it, None where nothing
+    is; `known` says whether any of it is kept, or it was forgotten.
+    """
+    text = None if shown is None or not shown.content else said(shown.content)
+    now = None if fact is None else said(fact.content)
+    if line.state == "conflict" and note is not None:
+        return _in_conflict(line, text, now, known=known)
+    if line.state == "gone":
+        return _of_a_pair_that_went(text, now, known=known)
+    if text is None:
+        return _of_none(line, now)
+    if text == line.said:
+        return _of_the_same(line, now)
+    return _of_a_changed_line(line, text, now, known=known)
+
+
+def _of_none(line: MirrorLine, now: str | None) -> Verdict:
+    if now is None:
+        return "vanished"
+    if line.state == "held":
+        return "waiting"
+    return "retract" if now == line.said else "place"
+
+
+def _of_the_same(line: MirrorLine, now: str | None) -> Verdict:
+    if now is None:
+        return "remove"
+    if now != line.said:
+        return "rewrite"
+    return "nothing" if line.state == "kept" and not line.refused else "settled"
+
+
+def _of_a_changed_line(line: MirrorLine, text: str, now: str | None, *, known: bool) -> Verdict:
+    if now is None:
+        return "new" if known else "remove"
+    if text == now:
+        return "settled"
+    if now != line.said:
+        return "conflict"
+    return "nothing" if text == line.refused else "edit"
+
+
+def _of_a_pair_that_went(text: str | None, now: str | None, *, known: bool) -> Verdict:
+    if text is None:
+        return "nothing" if now is None else "place"
+    if now is None:
+        return "restore" if known else "remove"
+    return "settled" if text == now else "conflict"
+
+
+def _in_conflict(line: MirrorLine, text: str | None, now: str | None, *, known: bool) -> Verdict:
+    """While the note is there, its owner has not decided."""
+    if now is None:
+        return "new" if known and text is not None else "remove"
+    if text is None:
+        # The line was deleted, and what the memory says was left.
+        return "rewrite"
+    if text == now:
+        return "settled"
+    return "waiting" if now == line.said else "conflict"
+
 
 MOST_LOST: Final = 20
 """So many lines may be deleted within `WINDOW_US` before their owner is asked."""
@@ -41,33 +210,35 @@ _FEW: Final = 2
 
 
 @dataclass(slots=True)
-class Case:
+class LineCase:
     """A line's record with what both sides say now. `seen` is the page where the line is, or was."""
 
-    line: Line
+    line: MirrorLine
     fact: Fact | None
-    seen: Seen
-    shown: Shown | None = None
-    note: Shown | None = None
-    note_on: Seen | None = None
+    seen: PageSnapshot
+    shown: LineItem | None = None
+    note: LineItem | None = None
+    note_on: PageSnapshot | None = None
     keeps_note: bool = False
 
 
 @dataclass(slots=True)
-class Passing:
+class Reconciler:
     """Compares the known lines of an owner with their facts.
 
     `placed` gathers facts that need a line again, `arrived` lines that are to be facts of their own.
     """
 
-    looking: Looking
-    facing: Facing
-    ledger: Ledger
-    placed: list[tuple[Fact, Line | None]] = field(default_factory=list[tuple["Fact", "Line | None"]])
-    arrived: list[tuple[Seen, Shown, Line | None]] = field(
-        default_factory=list[tuple[Seen, "Shown", "Line | None"]]
+    looking: ChangeReader
+    facing: FactEditor
+    ledger: PassState
+    placed: list[tuple[Fact, MirrorLine | None]] = field(
+        default_factory=list[tuple["Fact", "MirrorLine | None"]]
     )
-    _losses: list[Case] = field(default_factory=list[Case])
+    arrived: list[tuple[PageSnapshot, LineItem, MirrorLine | None]] = field(
+        default_factory=list[tuple[PageSnapshot, "LineItem", "MirrorLine | None"]]
+    )
+    _losses: list[LineCase] = field(default_factory=list[LineCase])
 
     async def run(self) -> None:
         """Judge each line, and do what follows for facts; what follows for pages stands on their sheets.
@@ -84,7 +255,7 @@ class Passing:
         await self._lose()
         await self.ledger.commit()
 
-    async def _judge(self, case: Case) -> None:
+    async def _judge(self, case: LineCase) -> None:
         is_known = case.line.fact in self.ledger.look.facts
         verdict = judged(case.line, case.shown, case.note, fact=case.fact, known=is_known)
         if case.shown is not None and FORGOTTEN in case.shown.content and verdict != "nothing":
@@ -94,7 +265,7 @@ class Passing:
         if case.note is not None and case.note_on is not None and not case.keeps_note:
             self.ledger.sheet(case.note_on).remove(case.note)
 
-    async def _case(self, line: Line) -> Case | None:
+    async def _case(self, line: MirrorLine) -> LineCase | None:
         """What there is of a line; None where its page cannot be read."""
         look = self.ledger.look
         fact = await self.looking.current(self.ledger.owner, look, line.fact)
@@ -114,11 +285,11 @@ class Passing:
         if mains:
             if line.why == STRANGE and not mains[0][0].untrusted:
                 line = msgspec.structs.replace(line, refused="", why="")
-            return Case(line, fact, *mains[0], note, note_on)
-        seen = look.pages.get(line.path) or Seen(line.path, odd=line.state != "gone")
-        return None if seen.odd else Case(line, fact, seen, None, note, note_on)
+            return LineCase(line, fact, *mains[0], note, note_on)
+        seen = look.pages.get(line.path) or PageSnapshot(line.path, odd=line.state != "gone")
+        return None if seen.odd else LineCase(line, fact, seen, None, note, note_on)
 
-    async def _has_another(self, fact: Fact, line: Line) -> bool:
+    async def _has_another(self, fact: Fact, line: MirrorLine) -> bool:
         """Whether a line of its own shows what the line's fact became, on whichever page."""
         if not self.ledger.shows(fact.id, but=line.id):
             self.ledger.know(await self.looking.lines_of(self.ledger.owner, [fact.id]))
@@ -126,17 +297,17 @@ class Passing:
 
     # --- what follows from a verdict ------------------------------------------
 
-    async def nothing(self, case: Case) -> None:
+    async def nothing(self, case: LineCase) -> None:
         """The line at most stands on another page."""
         if case.shown is not None and case.line.path != case.seen.path:
             self.ledger.keep(case.line, path=case.seen.path)
 
-    async def settled(self, case: Case) -> None:
+    async def settled(self, case: LineCase) -> None:
         """Both say the same now."""
         if case.fact is not None:
             self.ledger.keep(agreed(case.line, case.fact, case.seen.path))
 
-    async def edit(self, case: Case) -> None:
+    async def edit(self, case: LineCase) -> None:
         """The line was changed: so is its fact."""
         if case.shown is None or case.fact is None:
             return
@@ -156,7 +327,7 @@ class Passing:
         if told.content != text:
             await self.rewrite(case)
 
-    async def rewrite(self, case: Case) -> None:
+    async def rewrite(self, case: LineCase) -> None:
         """The fact was changed: so is its line."""
         if case.fact is None:
             return
@@ -170,7 +341,7 @@ class Passing:
             return
         self.ledger.later(seen, agreed(case.line, case.fact, seen.path))
 
-    async def conflict(self, case: Case) -> None:
+    async def conflict(self, case: LineCase) -> None:
         """Both were changed: the page shows both, and its owner decides by editing it."""
         if case.shown is None or case.fact is None:
             return
@@ -186,16 +357,16 @@ class Passing:
         both = agreed(case.line, case.fact, case.seen.path)
         self.ledger.later(case.seen, msgspec.structs.replace(both, state="conflict"))
 
-    async def retract(self, case: Case) -> None:
+    async def retract(self, case: LineCase) -> None:
         """The line was deleted: its fact is retracted, if not too many are."""
         self._losses.append(case)
 
-    async def place(self, case: Case) -> None:
+    async def place(self, case: LineCase) -> None:
         """The fact gets a line again."""
         if case.fact is not None and case.fact.state == "active":
             self.placed.append((case.fact, case.line))
 
-    async def remove(self, case: Case) -> None:
+    async def remove(self, case: LineCase) -> None:
         """The fact is gone: so is its line."""
         gone = msgspec.structs.replace(case.line, state="gone", refused="", why="")
         if case.shown is None:
@@ -204,7 +375,7 @@ class Passing:
         self.ledger.sheet(case.seen).remove(case.shown)
         self.ledger.later(case.seen, gone)
 
-    async def restore(self, case: Case) -> None:
+    async def restore(self, case: LineCase) -> None:
         """A line is back that was deleted: so is its fact."""
         back = await self.facing.restore(case.line.fact)
         if back is None:
@@ -215,12 +386,12 @@ class Passing:
         if case.shown is not None and case.shown.content != back.content:
             await self.edit(case)
 
-    async def renew(self, case: Case) -> None:
+    async def renew(self, case: LineCase) -> None:
         """The line was changed while its fact went: it is a fact of its own."""
         if case.shown is not None:
             self.arrived.append((case.seen, case.shown, case.line))
 
-    async def wait(self, case: Case) -> None:
+    async def wait(self, case: LineCase) -> None:
         """Nothing is done before the owner has decided."""
         case.keeps_note = True
 
@@ -243,7 +414,7 @@ class Passing:
             fact = case.line.fact if case.fact is None else case.fact.id
             self.ledger.keep(case.line, fact=fact, state="gone", refused="", why="")
 
-    async def _is_too_much(self, losses: Sequence[Case]) -> bool:
+    async def _is_too_much(self, losses: Sequence[LineCase]) -> bool:
         look = self.ledger.look
         is_over = look.next.looked - look.next.lost_at > WINDOW_US
         lost = len(losses) + (0 if is_over else look.next.lost)
@@ -261,17 +432,17 @@ class Passing:
         return False
 
 
-_DOING: Final[dict[Verdict, Callable[[Passing, Case], Awaitable[None]]]] = {
-    "nothing": Passing.nothing,
-    "settled": Passing.settled,
-    "edit": Passing.edit,
-    "rewrite": Passing.rewrite,
-    "conflict": Passing.conflict,
-    "retract": Passing.retract,
-    "place": Passing.place,
-    "remove": Passing.remove,
-    "vanished": Passing.remove,
-    "restore": Passing.restore,
-    "new": Passing.renew,
-    "waiting": Passing.wait,
+_DOING: Final[dict[Verdict, Callable[[Reconciler, LineCase], Awaitable[None]]]] = {
+    "nothing": Reconciler.nothing,
+    "settled": Reconciler.settled,
+    "edit": Reconciler.edit,
+    "rewrite": Reconciler.rewrite,
+    "conflict": Reconciler.conflict,
+    "retract": Reconciler.retract,
+    "place": Reconciler.place,
+    "remove": Reconciler.remove,
+    "vanished": Reconciler.remove,
+    "restore": Reconciler.restore,
+    "new": Reconciler.renew,
+    "waiting": Reconciler.wait,
 }

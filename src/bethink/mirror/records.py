@@ -16,7 +16,7 @@ _DIGEST_BYTES: Final = 16
 State = Literal["kept", "conflict", "held", "gone"]
 
 
-class Line(Record, frozen=True, kw_only=True, omit_defaults=True):
+class MirrorLine(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the vault that shows a fact, under the line's id.
 
     `kept`: it is at `path`. `conflict`: the line and the fact were both changed,
@@ -34,14 +34,14 @@ class Line(Record, frozen=True, kw_only=True, omit_defaults=True):
     why: str = ""
 
 
-class Refusal(Record, frozen=True, kw_only=True):
+class RefusedLine(Record, frozen=True, kw_only=True):
     """A line without an id that became no fact, under `refusal_id`; `why` says so without its words."""
 
     path: str
     why: str
 
 
-class Mirrored(Record, frozen=True, kw_only=True, omit_defaults=True):
+class MirrorState(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One an owner: how far both sides were compared.
 
     `change` counts the vault's changes, `revision` the facts', `ended` the forgettings among these; `at` is
@@ -63,13 +63,13 @@ class Mirrored(Record, frozen=True, kw_only=True, omit_defaults=True):
 ONE: Final = "mirror"
 LINES = Collection(
     "mirror_lines",
-    Line,
+    MirrorLine,
     ("fact", "path", "state"),
     scans=(("fact",), ("path",), ("state",)),
     searchable=False,
 )
-REFUSALS = Collection("mirror_refusals", Refusal, ("path",), scans=(("path",),), searchable=False)
-MIRRORS = Collection("meta", Mirrored, searchable=False)
+REFUSALS = Collection("mirror_refusals", RefusedLine, ("path",), scans=(("path",),), searchable=False)
+MIRRORS = Collection("meta", MirrorState, searchable=False)
 
 
 def said(content: str) -> str:

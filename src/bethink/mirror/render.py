@@ -2,40 +2,159 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from bethink.errors import BethinkError, Busy, Conflict, StorageError
-from bethink.mirror.fact_pages import Room, takes_lines
-from bethink.mirror.ledger import agreed
-from bethink.mirror.records import MIRRORS, Line, said
-from bethink.store import Put
+from bethink.memory.facts import mark_of
+from bethink.mirror.lines import PageAllocator, PageEdit, takes_lines
+from bethink.mirror.records import LINES, MIRRORS, MirrorLine, said
+from bethink.store import Put, Versioned
 from bethink.vault import How
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from bethink.forgetting.announcements import StableRead
     from bethink.memory import Fact
-    from bethink.mirror.diff import Looking
-    from bethink.mirror.ledger import Ledger
+    from bethink.mirror.diff import ChangeReader, ChangeSet, PageSnapshot
     from bethink.principal import Principal
+    from bethink.store import Change, Store
     from bethink.vault import Vault
 
 
+_BATCH: Final = 1_000
+_MOST_MARKS: Final = 10
+
+
 @dataclass(slots=True)
-class Placing:
+class PassState:
+    """One owner's lines in one pass. `sheets` are the pages that change, by their paths.
+
+    `is_again` says that something came between, and another pass is to follow. `claimed` facts get
+    lines once their pages are written.
+    """
+
+    store: Store
+    owner: str
+    look: ChangeSet
+    unchanged: StableRead
+    is_again: bool = False
+    trouble: str = ""
+    sheets: dict[str, PageEdit] = field(default_factory=dict[str, PageEdit])
+    claimed: set[str] = field(default_factory=set[str])
+    changes: list[Change] = field(default_factory=list["Change"])
+    _kept: dict[str, MirrorLine] = field(default_factory=dict[str, MirrorLine])
+    _by_fact: defaultdict[str, set[str]] = field(
+        default_factory=lambda: defaultdict[str, set[str]](set), repr=False
+    )
+
+    def __post_init__(self) -> None:
+        for one in self.look.lines.values():
+            self._by_fact[one.record.fact].add(one.record.id)
+
+    def line(self, id: str) -> MirrorLine | None:
+        """A line as this pass leaves it."""
+        if id in self._kept:
+            return self._kept[id]
+        versioned = self.look.lines.get(id)
+        return versioned and versioned.record
+
+    def keep(self, line: MirrorLine, **changes: str) -> MirrorLine:
+        """Have the next commit keep a line so."""
+        now = msgspec.structs.replace(line, **changes)
+        self._kept[line.id] = now
+        self._by_fact[now.fact].add(now.id)
+        return now
+
+    def know(self, found: Iterable[Versioned[MirrorLine]]) -> None:
+        """Take in lines that were read."""
+        for one in found:
+            self.look.lines.setdefault(one.record.id, one)
+            self._by_fact[one.record.fact].add(one.record.id)
+
+    def shows(self, fact: str, *, but: str = "") -> bool:
+        """Whether a line, another than `but`, shows the fact."""
+        if fact in self.claimed:
+            return True
+        lines = (self.line(id) for id in self._by_fact.get(fact, ()) if id != but)
+        return any(line is not None and line.fact == fact and line.state != "gone" for line in lines)
+
+    def spare(self, fact: str) -> MirrorLine | None:
+        """A line that showed the fact before it was removed."""
+        lines = (self.line(id) for id in self._by_fact.get(fact, ()))
+        return next((one for one in lines if one and one.fact == fact and one.state == "gone"), None)
+
+    def sheet(self, seen: PageSnapshot) -> PageEdit:
+        """The page, to be changed."""
+        return self.sheets.setdefault(seen.path, PageEdit(seen))
+
+    def later(self, seen: PageSnapshot, line: MirrorLine) -> None:
+        """Keep a line so once its page is written; nothing else shows its fact until then."""
+        self.sheet(seen).lines.append(line)
+        if line.state != "gone":
+            self.claimed.add(line.fact)
+
+    async def marks(self, facts: Sequence[Fact]) -> list[str]:
+        """An id for each fact's first line: one that no other fact's has."""
+        marks = [mark_of(fact.id) for fact in facts]
+        for again in range(1, _MOST_MARKS):
+            self.know([one for one in await self.store.get(LINES, self.owner, marks) if one is not None])
+            taken = [
+                (line := self.line(mark)) is not None and line.fact != fact.id
+                for mark, fact in zip(marks, facts, strict=True)
+            ]
+            if not any(taken):
+                break
+            marks = [
+                mark_of(f"{fact.id} {again}") if is_taken else mark
+                for mark, fact, is_taken in zip(marks, facts, taken, strict=True)
+            ]
+        return marks
+
+    async def commit(self) -> None:
+        """Keep what is known by now, durably.
+
+        Raises:
+            Conflict: another process was at the same lines, or forgot something.
+        """
+        puts = [Put(LINES, line, if_version=self._version(line.id)) for line in self._kept.values()]
+        changes = [*self.changes, *puts]
+        for start in range(0, len(changes), _BATCH):
+            batch = changes[start : start + _BATCH]
+            await self.store.commit(self.owner, [*batch, *self.unchanged.expected])
+        for line in self._kept.values():
+            self.look.lines[line.id] = Versioned(line, self._version(line.id) + 1)
+        self._kept.clear()
+        self.changes.clear()
+
+    def _version(self, id: str) -> int:
+        known = self.look.lines.get(id)
+        return known.version if known else 0
+
+
+def agreed(line: MirrorLine, fact: Fact, path: str) -> MirrorLine:
+    """The line, showing exactly what the fact says."""
+    return msgspec.structs.replace(
+        line, fact=fact.id, path=path, said=said(fact.content), state="kept", refused="", why=""
+    )
+
+
+@dataclass(slots=True)
+class LineWriter:
     """Writes an owner's lines, each page once."""
 
     vault: Vault
-    looking: Looking
-    ledger: Ledger
+    looking: ChangeReader
+    ledger: PassState
     principal: Principal
     _takes: dict[str, bool] = field(default_factory=dict[str, bool])
     _written: int = 0
 
-    def lineless(self) -> list[tuple[Fact, Line | None]]:
+    def lineless(self) -> list[tuple[Fact, MirrorLine | None]]:
         """The facts in use that have no line and changed."""
         look = self.ledger.look
         facts = (look.facts.get(id) for id in look.touched)
@@ -54,10 +173,10 @@ class Placing:
         for fact, mark in zip(facts, await self.ledger.marks(facts), strict=True):
             on = [seen for seen, shown in look.marked.get(mark, ()) if not shown.is_note]
             if on:
-                self.ledger.keep(Line(id=mark, fact=fact.id, path=on[0].path, said=said(fact.content)))
+                self.ledger.keep(MirrorLine(id=mark, fact=fact.id, path=on[0].path, said=said(fact.content)))
         await self.ledger.commit()
 
-    async def place(self, wanted: Sequence[tuple[Fact, Line | None]]) -> None:
+    async def place(self, wanted: Sequence[tuple[Fact, MirrorLine | None]]) -> None:
         """Give facts lines, unless some are held: then nobody knows where the files are."""
         look = self.ledger.look
         held = await self.looking.all_lines(self.ledger.owner, state="held")
@@ -72,13 +191,15 @@ class Placing:
             return
         marks = await self.ledger.marks([fact for fact, _ in wanted])
         known = await self.vault.pages(self.ledger.owner)
-        room = Room.of({path: page.size for path, page in known.items()}, self.vault.settings.max_file_bytes)
+        room = PageAllocator.of(
+            {path: page.size for path, page in known.items()}, self.vault.settings.max_file_bytes
+        )
         for (fact, line), mark in zip(wanted, marks, strict=True):
             path = room.place(fact.category, fact.content)
             while not await self._is_fit(path):
                 room.close(path)
                 path = room.place(fact.category, fact.content)
-            line = line or Line(id=mark, fact=fact.id, path=path, said="")  # noqa: PLW2901 - a new one
+            line = line or MirrorLine(id=mark, fact=fact.id, path=path, said="")  # noqa: PLW2901 - a new one
             self.ledger.sheet(look.pages[path]).add(fact.content, line.id)
             self.ledger.later(look.pages[path], agreed(line, fact, path))
 

@@ -16,29 +16,49 @@ import msgspec
 
 from bethink.errors import BethinkError, Busy, Conflict
 from bethink.forgetting.announcements import StableRead
-from bethink.mirror.diff import Looking
-from bethink.mirror.fact_changes import Facing
-from bethink.mirror.ledger import Ledger
-from bethink.mirror.new_lines import Arriving
-from bethink.mirror.reconcile import Passing
-from bethink.mirror.records import LINES, REFUSALS, Line
-from bethink.mirror.render import Placing
+from bethink.memory.facts import mark_of
+from bethink.mirror.diff import ChangeReader
+from bethink.mirror.fact_changes import FactEditor
+from bethink.mirror.reconcile import NewLines, Reconciler
+from bethink.mirror.records import LINES, REFUSALS, MirrorLine
+from bethink.mirror.render import LineWriter, PassState
 from bethink.per_key import PerKey
-from bethink.store import Put, Scan
+from bethink.store import Delete, DeleteAll, Put, Scan
 from bethink.store.reading import owners_of
 from bethink.telemetry import log
 from bethink.vault import VAULTS
 from bethink.vault.files.context import GONE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Collection, Sequence
 
     from bethink.bus import Bus
     from bethink.memory import Memory
     from bethink.principal import Principal
+    from bethink.store import Change, Store
     from bethink.supervision import Supervise
     from bethink.vault import Change as PageChange
     from bethink.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorLines:
+    """The lines of pages that show facts, or showed them last."""
+
+    store: Store
+
+    async def of(self, owner: str, facts: Collection[str]) -> Sequence[str]:
+        """The ids of the lines of these facts, also of lines that nobody noted."""
+        pages = await self.store.scan(owner, *[Scan(LINES, {"fact": fact}) for fact in facts])
+        own = {item.record.id for page in pages for item in page.items}
+        marks = [mark_of(fact) for fact in facts]
+        noted = await self.store.get(LINES, owner, marks)
+        return sorted(own | {mark for mark, line in zip(marks, noted, strict=True) if line is None})
+
+    def without(self, lines: Sequence[str]) -> list[Change]:
+        """The changes by which nothing is known of these lines, nor of what was no fact."""
+        return [*(Delete(LINES, line) for line in lines), DeleteAll(REFUSALS)]
+
 
 _LEASE_S: Final = 86_400.0
 """However long a comparison takes; the bus knows at once of a process that died."""
@@ -70,7 +90,7 @@ class Acting(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class MirrorProblem:
     """A line that waits for its owner: where, under which id, of which fact, and why."""
 
     kind: Literal["conflict", "held", "refused", "no_fact"]
@@ -81,14 +101,14 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class MirrorReport:
     """How lines and facts stand. `is_paused` while lines that vanished wait for an answer.
 
     `trouble` is why facts have no line.
     """
 
     lines: int = 0
-    problems: Sequence[Problem] = ()
+    problems: Sequence[MirrorProblem] = ()
     is_paused: bool = False
     trouble: str = ""
 
@@ -101,7 +121,7 @@ class Mirror:
     vault: Vault
     bus: Bus
     acting: Acting
-    _looking: Looking = field(init=False, repr=False)
+    _looking: ChangeReader = field(init=False, repr=False)
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
@@ -109,7 +129,7 @@ class Mirror:
     _asked: anyio.Event = field(default_factory=anyio.Event, repr=False)
 
     def __post_init__(self) -> None:
-        self._looking = Looking(self.memory.store, self.vault)
+        self._looking = ChangeReader(self.memory.store, self.vault)
         if self.is_on:
             self.memory.heard.append(self.wake)
             self.vault.shop.heard.append(self._heard)
@@ -159,18 +179,18 @@ class Mirror:
                 with anyio.CancelScope(shield=True):
                     await self.bus.release(_lease(owner))
 
-    async def report(self, owner: str) -> Report:
+    async def report(self, owner: str) -> MirrorReport:
         """How lines and facts stand, as they were compared last."""
         state = (await self._looking.state(owner)).record
         lines = [one.record for one in await self._looking.all_lines(owner)]
         if any(line.state != "gone" for line in lines) and not await self.vault.exists(owner):
-            return Report(trouble=GONE)
+            return MirrorReport(trouble=GONE)
         problems = [found for line in lines if (found := _problem(line)) is not None]
         (page,) = await self.memory.store.scan(owner, Scan(REFUSALS, limit=1_000))
-        problems += [Problem("no_fact", one.record.path, "", "", one.record.why) for one in page.items]
+        problems += [MirrorProblem("no_fact", one.record.path, "", "", one.record.why) for one in page.items]
         there = sum(line.state in {"kept", "conflict"} for line in lines)
         problems.sort(key=lambda one: (one.kind, one.path, one.line))
-        return Report(there, problems, state.paused, state.trouble)
+        return MirrorReport(there, problems, state.paused, state.trouble)
 
     async def decide(self, owner: str, answer: Literal["retract", "restore"]) -> int:
         """Answer for all lines that vanished together: retract their facts, or write them again; how many.
@@ -185,7 +205,7 @@ class Mirror:
             try:
                 held = await self._looking.all_lines(owner, state="held")
                 unchanged = await StableRead.now(self.memory.store, owner)
-                facing = Facing(self.memory, self._principal(owner), unchanged)
+                facing = FactEditor(self.memory, self._principal(owner), unchanged)
                 for one in held:
                     (fact,) = await self.memory.get(facing.principal, [one.record.fact])
                     if answer == "retract" and fact is not None:
@@ -219,13 +239,13 @@ class Mirror:
             return False
         unchanged = await StableRead.now(self.memory.store, owner)
         await self._looking.fill(owner, look)
-        ledger = Ledger(self.memory.store, owner, look, unchanged)
-        facing = Facing(self.memory, principal, unchanged)
-        placing = Placing(self.vault, self._looking, ledger, principal)
+        ledger = PassState(self.memory.store, owner, look, unchanged)
+        facing = FactEditor(self.memory, principal, unchanged)
+        placing = LineWriter(self.vault, self._looking, ledger, principal)
         await placing.adopt()
-        passing = Passing(self._looking, facing, ledger)
+        passing = Reconciler(self._looking, facing, ledger)
         await passing.run()
-        await Arriving(self._looking, facing, ledger).run(passing.arrived)
+        await NewLines(self._looking, facing, ledger).run(passing.arrived)
         await placing.place([*passing.placed, *placing.lineless()])
         await placing.write()
         await placing.finish()
@@ -293,11 +313,11 @@ def _lease(owner: str) -> str:
     return f"mirror:{owner}"
 
 
-def _problem(line: Line) -> Problem | None:
+def _problem(line: MirrorLine) -> MirrorProblem | None:
     if line.state == "conflict":
-        return Problem("conflict", line.path, line.id, line.fact, _CONFLICT)
+        return MirrorProblem("conflict", line.path, line.id, line.fact, _CONFLICT)
     if line.state == "held":
-        return Problem("held", line.path, line.id, line.fact, _HELD)
+        return MirrorProblem("held", line.path, line.id, line.fact, _HELD)
     if line.refused and line.state == "kept":
-        return Problem("refused", line.path, line.id, line.fact, line.why)
+        return MirrorProblem("refused", line.path, line.id, line.fact, line.why)
     return None

@@ -12,7 +12,9 @@ behind `bethink:{owner}:`. What the shape cannot hold is in the hash
 from __future__ import annotations
 
 import hashlib
+import re
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,11 +23,152 @@ from urllib.parse import quote
 import anyio
 
 from bethink.errors import NotInstalled, StorageError
-from bethink.redis_mirror.errors import RefusedByRedis, ScriptsRefused, translated
-from bethink.redis_mirror.state import RedisState, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class RedisState:
+    """What INFO and CONFIG GET say; None where it may not be asked.
+
+    `run` is another one after each of its starts. `appends` is the append-only file, flushed to the
+    disk as `appendfsync` says; `saves` are snapshots. `evicts` names a policy by which keys go when
+    memory is short.
+    """
+
+    server: str
+    run: str
+    appends: bool
+    appendfsync: str | None
+    saves: bool | None
+    last_save_ok: bool
+    evicts: str | None
+    evicted: int
+    replica: bool
+
+    @property
+    def persists(self) -> bool | None:
+        """Whether what it holds outlives its restart."""
+        return True if self.appends else self.saves
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with it for somebody who wants to find conversations there."""
+        if self.replica:
+            return "it is a replica and takes no writes: name the primary"
+        if not self.last_save_ok:
+            return "its last save to the disk failed: look at its log"
+        if self.evicts is not None:
+            return (
+                f"it drops keys when memory is short (maxmemory-policy {self.evicts}): set noeviction, or "
+                "other programs will miss conversations"
+            )
+        return None
+
+    @property
+    def told(self) -> str:
+        """One line for a person."""
+        if self.appends:
+            kept = f"persists (append-only file, appendfsync {self.appendfsync or 'unknown'})"
+        elif self.saves:
+            kept = "persists by snapshots alone: a crash loses what came since the last"
+        elif self.saves is None:
+            kept = "does not say whether it persists"
+        else:
+            kept = "does not persist: it is empty after its restart, and is filled again from here"
+        return f"{self.server} {kept}"
+
+
+async def state_of(redis: Any) -> RedisState:  # noqa: ANN401 - see `store.redis`
+    """What the server says of itself."""
+    info: dict[str, Any] = await redis.info()
+    config = await _config(redis)
+    appends = bool(info.get("aof_enabled"))
+    policy = str(info.get("maxmemory_policy", "noeviction"))
+    ok = [info.get("rdb_last_bgsave_status", "ok")]
+    if appends:
+        ok += [info.get("aof_last_write_status", "ok"), info.get("aof_last_bgrewrite_status", "ok")]
+    name = "valkey" if "valkey_version" in info else "redis"
+    return RedisState(
+        server=f"{name.capitalize()} {info.get(f'{name}_version', '')}".strip(),
+        run=str(info.get("run_id", "")),
+        appends=appends,
+        appendfsync=config.get("appendfsync"),
+        saves=bool(config["save"].strip()) if "save" in config else None,
+        last_save_ok=all(each == "ok" for each in ok),
+        evicts=policy if policy != "noeviction" and info.get("maxmemory") else None,
+        evicted=int(info.get("evicted_keys", 0)),
+        replica=info.get("role") == "slave",
+    )
+
+
+async def _config(redis: Any) -> dict[str, str]:  # noqa: ANN401 - the same
+    """Its settings; none where a server's owner lets nobody ask."""
+    from redis.exceptions import ResponseError
+
+    try:
+        return await redis.config_get("appendfsync", "save")
+    except ResponseError:
+        return {}
+
+
+_FULL = "Redis is full (maxmemory): give it more, or remove what is not needed there."
+_IN_PIPELINE = " of pipeline caused error: "
+"""Behind it stands what Redis said, before it the command with what was to be written."""
+_EVAL = re.compile(r"['`]eval['`]", re.IGNORECASE)
+"""In a refusal, the name of the command itself: an error inside of a script names the script."""
+
+
+class RefusedByRedis(StorageError):
+    """Redis answers, and does not do what it was asked."""
+
+
+class ScriptsRefused(RefusedByRedis):
+    """Redis runs no scripts for this user, or has them switched off."""
+
+
+class WrongKind(RefusedByRedis):
+    """What stands under a key is not of the kind that the schema has there."""
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    """Redis's errors as ours, each with what to do."""
+    from redis import exceptions as errors
+
+    try:
+        yield
+    except errors.AuthenticationError as error:
+        raise StorageError(f"Redis refused the name or password in BETHINK_REDIS_URL ({error}).") from error
+    except errors.OutOfMemoryError as error:
+        raise RefusedByRedis(_FULL) from error
+    except errors.ReadOnlyError as error:
+        raise RefusedByRedis("This Redis is a replica and takes no writes: name the primary.") from error
+    except errors.ResponseError as error:
+        raise _refusal(str(error).rpartition(_IN_PIPELINE)[2]) from error
+    except (errors.RedisError, OSError) as error:
+        raise StorageError(f"Redis cannot be reached: {_sentence(error)}") from error
+
+
+def _sentence(error: Exception) -> str:
+    return f"{str(error).rstrip('.') or type(error).__name__}."
+
+
+def _refusal(told: str) -> RefusedByRedis:
+    if "OOM" in told:
+        return RefusedByRedis(_FULL)
+    if "MISCONF" in told:
+        return RefusedByRedis(f"Redis cannot save to its disk, and takes no writes until it can: {told}")
+    if "WRONGTYPE" in told:
+        message = (
+            "Another program keeps something else under `conversation:…` or `conversations:list` in this "
+            "Redis: name another database, such as redis://host/1."
+        )
+        return WrongKind(message)
+    if _EVAL.search(told):
+        return ScriptsRefused(f"Redis refused: {told}")
+    return RefusedByRedis(f"Redis refused: {told}")
 
 
 MISSING = 'Conversations in Redis need one more package: pip install "bethink[redis]"'
@@ -83,7 +226,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ConversationValue:
     """A conversation's string in three parts that follow one another."""
 
     head: bytes
@@ -102,7 +245,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListingEntry:
     """Where a conversation is listed, and what of it lies beside its value.
 
     `score` is when it changed, in seconds. `extra` are fields of the hash; None removes one.
@@ -130,7 +273,7 @@ class ConversationRedis:
         """Where the conversation's value is."""
         return f"{self._prefix(owner)}conversation:{id}"
 
-    async def replace(self, owner: str, entry: Entry, value: Value) -> None:
+    async def replace(self, owner: str, entry: ListingEntry, value: ConversationValue) -> None:
         """Write a conversation anew, all of it at once.
 
         Raises:
@@ -144,7 +287,9 @@ class ConversationRedis:
                 self._entered(pipe, owner, entry)
                 await pipe.execute()
 
-    async def append(self, owner: str, entry: Entry, value: Value, *, was: Fingerprint) -> bool:
+    async def append(
+        self, owner: str, entry: ListingEntry, value: ConversationValue, *, was: Fingerprint
+    ) -> bool:
         """Put a new head, more body and a new tail around the value's body; False if it is not what it `was`.
 
         Costs the length of what is new on the wire, and a copy inside of Redis.
@@ -348,7 +493,7 @@ class ConversationRedis:
     def _prefix(self, owner: str) -> str:
         return "" if owner == self._plain_owner else f"bethink:{quote(owner, safe='')}:"
 
-    def _entered(self, pipe: Any, owner: str, entry: Entry) -> None:  # noqa: ANN401 - as the client
+    def _entered(self, pipe: Any, owner: str, entry: ListingEntry) -> None:  # noqa: ANN401 - as the client
         """List it, and write what lies beside its value."""
         extra = f"{self.key(owner, entry.id)}:x"
         kept = [(name, body) for name, body in entry.extra.items() if body is not None]

@@ -24,8 +24,8 @@ from bethink.conversations import (
 )
 from bethink.errors import BadInput, Conflict
 from bethink.messages import UserMessage
-from bethink.redis_mirror.errors import AnotherKind
-from bethink.redis_mirror.outbox import OUTGOING, Outgoing
+from bethink.redis_mirror.client import WrongKind
+from bethink.redis_mirror.outbox import OUTGOING, OutboxNote
 from bethink.redis_mirror.records import CONVERSATION, MESSAGE, SCHEMA, SHARED, THIS_SCHEMA
 from bethink.redis_mirror.shape import is_said_in, read, time_of
 from bethink.store import Put, Scan
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversations
     from bethink.messages import Message
     from bethink.redis_mirror.client import ConversationRedis
-    from bethink.redis_mirror.shape import Foreign
+    from bethink.redis_mirror.shape import ForeignConversation
     from bethink.store import Change, Versioned
 
 _AT_ONCE = 200
@@ -48,7 +48,7 @@ _log = log("sharing")
 
 
 @dataclass(frozen=True, slots=True)
-class Taking:
+class InboundReader:
     """Takes over what others wrote. `on_taken` hears whose conversations there are more of."""
 
     conversations: Conversations
@@ -112,7 +112,7 @@ class Taking:
                 await self._adopt(owner, id, listed[id])
             elif written is not None and written.record.score != listed[id]:
                 await store.commit(
-                    owner, [Put(OUTGOING, Outgoing(id=self.conversations.new_id(), root=id, whole=True))]
+                    owner, [Put(OUTGOING, OutboxNote(id=self.conversations.new_id(), root=id, whole=True))]
                 )
 
     async def _adopt(self, owner: str, id: str, score: float) -> None:
@@ -127,7 +127,7 @@ class Taking:
             if await self._restore(owner, id):
                 return
             text = await self.redis.value(owner, id)
-        except AnotherKind:
+        except WrongKind:
             text = None
         foreign = None if text is None else read(text)
         if foreign is None:
@@ -140,7 +140,7 @@ class Taking:
         timed = msgspec.structs.replace(foreign, updated_at=at)
         await self._begin(owner, id, timed, title=foreign.title)
 
-    async def _begin(self, owner: str, id: str, foreign: Foreign, *, title: str) -> None:
+    async def _begin(self, owner: str, id: str, foreign: ForeignConversation, *, title: str) -> None:
         at = foreign.updated_at or self.conversations.clock.now_us()
         first = next((said for said in foreign.messages if isinstance(said, UserMessage)), None)
         conversation = Conversation(

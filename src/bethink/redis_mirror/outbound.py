@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage
-from bethink.redis_mirror.client import Entry, Fingerprint
+from bethink.redis_mirror.client import Fingerprint, ListingEntry, RefusedByRedis
 from bethink.redis_mirror.records import (
     CONVERSATION,
     MESSAGE,
+    NOBODY,
     SCHEMA,
     SHARED,
+    STALE,
     THIS_SCHEMA,
     WRITTEN,
-    Shared,
+    StaleFiles,
+    WrittenConversation,
 )
 from bethink.redis_mirror.shape import read, score_of, value_of
 from bethink.store import Delete, Put, Scan
 from bethink.store.reading import records_of
+from bethink.telemetry import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +33,77 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversation, Conversations
     from bethink.principal import Principal
     from bethink.redis_mirror.client import ConversationRedis
-    from bethink.redis_mirror.files import RedisFiles
-    from bethink.redis_mirror.inbound import Taking
-    from bethink.redis_mirror.outbox import Outgoing
-    from bethink.store import Change, Versioned
+    from bethink.redis_mirror.inbound import InboundReader
+    from bethink.redis_mirror.outbox import OutboxNote
+    from bethink.store import Change, Store, Versioned
+
+
+_EVERY_S = 600.0
+_AGAIN_S = 60.0
+"""Behind a refusal."""
+_FILES = "files"
+_LEFT = "Files of Redis may still hold what was deleted, until it writes them anew; it is asked again. {}"
+_log = log("sharing")
+
+
+@dataclass(slots=True)
+class RedisFiles:
+    """Has them written anew; `left` says for a person why they are not, None where nothing is left."""
+
+    store: Store
+    redis: ConversationRedis
+    left: str | None = None
+    _due: float = field(default=float("-inf"))
+
+    async def overwriting(self, *, is_title: bool = False) -> None:
+        """Something is about to be overwritten or removed in Redis.
+
+        Of a title alone that matters once somebody wants no trace left: most get a better one by themselves.
+        """
+        if not (is_title and await self.are_stale()):
+            await self.store.commit(NOBODY, [Put(STALE, StaleFiles(id=_FILES, is_title=is_title))])
+
+    async def are_stale(self) -> bool:
+        """Whether they may hold what was overwritten."""
+        (found,) = await self.store.get(STALE, NOBODY, [_FILES])
+        if found is None:
+            self.left = None
+        return found is not None
+
+    async def keep(self) -> None:
+        """Have them written anew if it is time.
+
+        Raises:
+            StorageError: Redis cannot be reached.
+        """
+        if time.monotonic() < self._due:
+            return
+        (found,) = await self.store.get(STALE, NOBODY, [_FILES])
+        if found is not None and not found.record.is_title:
+            await self.rewrite(is_mine=True)
+
+    async def rewrite(self, *, is_mine: bool) -> None:
+        """Have them written anew now; `is_mine` where no other process overwrites anything meanwhile.
+
+        Where Redis refuses, or takes long, `left` says so, and they stay to be written.
+
+        Raises:
+            StorageError: Redis cannot be reached.
+        """
+        try:
+            await self.redis.rewrite_files()
+        except RefusedByRedis as error:
+            left = _LEFT.format(error.message)
+            if left != self.left:
+                _log.warning("%s", left)
+            self.left, self._due = left, time.monotonic() + _AGAIN_S
+            if not is_mine:
+                await self.overwriting()
+            return
+        self.left, self._due = None, time.monotonic() + _EVERY_S
+        if is_mine:
+            await self.store.commit(NOBODY, [Delete(STALE, _FILES)])
+
 
 _PAGE = 200
 
@@ -45,16 +117,16 @@ class Acting(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class OutboundWriter:
     """Writes conversations; `files` hear of it before something is overwritten there."""
 
     conversations: Conversations
     redis: ConversationRedis
-    taking: Taking
+    taking: InboundReader
     acting: Acting
     files: RedisFiles
 
-    async def write(self, owner: str, root: str, notes: Sequence[Outgoing]) -> None:
+    async def write(self, owner: str, root: str, notes: Sequence[OutboxNote]) -> None:
         """Bring Redis to what the store has of a conversation.
 
         What has only grown costs what is new, however long it is.
@@ -85,13 +157,18 @@ class Writing:
         await self.files.overwriting()
         await self.redis.remove(owner, root)
 
-    async def _stays_out(self, owner: str, held: Conversation, shared: Shared) -> bool:
+    async def _stays_out(self, owner: str, held: Conversation, shared: WrittenConversation) -> bool:
         """Whether another program deleted it, and neither of the two has gone on with it since."""
         is_left = shared.withdrawn and held.archived and score_of(held) == shared.score
         return bool(is_left) and await self.redis.value(owner, held.id) is None
 
     async def _grow(
-        self, owner: str, held: Conversation, shared: Versioned[Shared], *, notes: Sequence[Outgoing]
+        self,
+        owner: str,
+        held: Conversation,
+        shared: Versioned[WrittenConversation],
+        *,
+        notes: Sequence[OutboxNote],
     ) -> Change | None:
         """Append what is new; None where that is not all that changed."""
         last = shared.record.last
@@ -109,7 +186,7 @@ class Writing:
         before = shared.record.length - shared.record.head - shared.record.tail
         value = value_of(held, fresh, follows=before > 0)
         written = value.fingerprint(before)
-        entry = Entry(held.id, score_of(held), _extra(held, [*fresh, *kept], written))
+        entry = ListingEntry(held.id, score_of(held), _extra(held, [*fresh, *kept], written))
         if written.head_sha1 != shared.record.head_sha1:
             await self.files.overwriting(is_title=True)
         if not await self.redis.append(owner, entry, value, was=shared.record.fingerprint):
@@ -134,7 +211,7 @@ class Writing:
         )
 
     async def _replace(
-        self, owner: str, held: Versioned[Conversation], shared: Versioned[Shared] | None
+        self, owner: str, held: Versioned[Conversation], shared: Versioned[WrittenConversation] | None
     ) -> Change:
         """Write it anew, behind what another program wrote there."""
         record = held.record
@@ -149,11 +226,11 @@ class Writing:
         value = value_of(record, line, lead=foreign.lead if foreign else ())
         written = value.fingerprint()
         extra = _extra(record, await self._all(owner, record.id), written)
-        entry = Entry(record.id, score_of(record), extra)
+        entry = ListingEntry(record.id, score_of(record), extra)
         await self.redis.replace(owner, entry, value)
         return _put(entry, written, shared, last=line[-1].id if line else None)
 
-    async def _is_ours(self, owner: str, shared: Shared, there: bytes) -> bool:
+    async def _is_ours(self, owner: str, shared: WrittenConversation, there: bytes) -> bool:
         """Whether no other program wrote what is there.
 
         A write of ours may have reached Redis and not been remembered here: then
@@ -209,9 +286,13 @@ def _extra(
 
 
 def _put(
-    entry: Entry, fingerprint: Fingerprint, shared: Versioned[Shared] | None, *, last: str | None
-) -> Put[Shared]:
-    record = Shared(
+    entry: ListingEntry,
+    fingerprint: Fingerprint,
+    shared: Versioned[WrittenConversation] | None,
+    *,
+    last: str | None,
+) -> Put[WrittenConversation]:
+    record = WrittenConversation(
         id=entry.id,
         length=fingerprint.length,
         head=fingerprint.head,

@@ -22,7 +22,7 @@ EVERYTHING = "*"
 """As a root: what was changed cannot be told, so all the owner's roots are to be looked at."""
 
 
-class Outgoing(Record, frozen=True, kw_only=True):
+class OutboxNote(Record, frozen=True, kw_only=True):
     """That one commit changed `root` or its parts.
 
     `added` are parts that were new, `changed` parts that may have been there;
@@ -35,7 +35,7 @@ class Outgoing(Record, frozen=True, kw_only=True):
     whole: bool = False
 
 
-OUTGOING = Collection("outgoing", Outgoing, ("root",), scans=(("root",),), searchable=False)
+OUTGOING = Collection("outgoing", OutboxNote, ("root",), scans=(("root",),), searchable=False)
 
 
 class Watcher(Protocol):
@@ -55,7 +55,7 @@ class Watcher(Protocol):
 
 
 @dataclass(slots=True)
-class _Notes:
+class _BatchNotes:
     """What a batch changed, by root."""
 
     added: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -86,11 +86,11 @@ class _Notes:
         self.roots[root] = None
         self.whole.add(root)
 
-    def puts(self, new_id: Callable[[], str]) -> list[Put[Outgoing]]:
+    def puts(self, new_id: Callable[[], str]) -> list[Put[OutboxNote]]:
         return [
             Put(
                 OUTGOING,
-                Outgoing(
+                OutboxNote(
                     id=new_id(),
                     root=root,
                     added=tuple(self.added.get(root, ())),
@@ -103,7 +103,7 @@ class _Notes:
         ]
 
 
-class OutgoingStore:
+class OutboxStore:
     """The inner store, with a note beside each change of the `followed` collections.
 
     `followed` gives for a collection's name the key that names the root: its own
@@ -130,7 +130,7 @@ class OutgoingStore:
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         """Apply all changes, or none; durable when it returns."""
-        notes = _Notes()
+        notes = _BatchNotes()
         for change in changes:
             notes.add(change, self._followed)
         await self._inner.commit(owner, [*changes, *notes.puts(self._new_id)])

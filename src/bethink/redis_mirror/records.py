@@ -16,7 +16,7 @@ MESSAGE: Final = "m:"
 THIS_SCHEMA: Final = b"1"
 
 
-class Shared(Record, frozen=True, kw_only=True):
+class WrittenConversation(Record, frozen=True, kw_only=True):
     """What was written of the conversation with this id: no text of it. `last` is its last message.
 
     One that is `withdrawn` was deleted there by another program, and is not there.
@@ -43,14 +43,14 @@ class Home(Record, frozen=True, kw_only=True):
     name: str
 
 
-class Stale(Record, frozen=True, kw_only=True):
+class StaleFiles(Record, frozen=True, kw_only=True):
     """While it is there, files of Redis may hold what was overwritten; if it `is_title`, titles alone."""
 
     is_title: bool = False
 
 
-SHARED = Collection("shared", Shared, searchable=False)
+SHARED = Collection("shared", WrittenConversation, searchable=False)
 HOMES = Collection("shared", Home, searchable=False)
-STALE = Collection("shared", Stale, searchable=False)
+STALE = Collection("shared", StaleFiles, searchable=False)
 NOBODY: Final = "*"
 """The owner of what belongs to the data directory itself."""

@@ -8,20 +8,23 @@ emptied costs nothing but time: it is brought up to date as soon as it answers.
 from __future__ import annotations
 
 import time
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.to_thread
 
-from bethink.conversations import CONVERSATIONS
+from bethink.clock import Ids, SystemClock
+from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.errors import BethinkError, Conflict, StorageError, UnknownId
 from bethink.events import Warned
-from bethink.redis_mirror.client import RefusedByRedis
-from bethink.redis_mirror.outbound import is_shared
-from bethink.redis_mirror.outbox import EVERYTHING, OUTGOING, Outgoing
+from bethink.redis_mirror.client import ConversationRedis, RefusedByRedis
+from bethink.redis_mirror.inbound import InboundReader
+from bethink.redis_mirror.outbound import OutboundWriter, RedisFiles, is_shared
+from bethink.redis_mirror.outbox import EVERYTHING, OUTGOING, OutboxNote, OutboxStore
 from bethink.redis_mirror.records import HOMES, NOBODY, SHARED, Home
-from bethink.store import Delete, Put, Scan
+from bethink.store import Delete, DeleteAll, Put, Scan
 from bethink.store.reading import owners_of, pages_of, records_of
 from bethink.telemetry import log, recorded
 
@@ -29,12 +32,89 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 
     from bethink.bus import Bus
-    from bethink.redis_mirror.client import ConversationRedis
-    from bethink.redis_mirror.files import RedisFiles
-    from bethink.redis_mirror.inbound import Taking
-    from bethink.redis_mirror.outbound import Writing
-    from bethink.redis_mirror.state import RedisState
+    from bethink.conversations import Conversations
+    from bethink.redis_mirror.client import RedisState
+    from bethink.redis_mirror.outbound import Acting
+    from bethink.settings import Settings
     from bethink.store import Store
+    from bethink.supervision import Supervise
+
+
+FOLLOWED = {CONVERSATIONS.name: "id", MESSAGES.name: "conversation"}
+_MOST_KEPT_NOTES = 1_000
+"""Kept one by one while Redis is switched off; more are one note, that everything is to be written anew."""
+
+
+@asynccontextmanager
+async def open_shared_store(settings: Settings, store: Store) -> AsyncGenerator[Store]:
+    """The store with notes of what Redis must hear of; as it is where none was ever set.
+
+    Raises:
+        StorageError: the address is none.
+        NotInstalled: the package is missing.
+    """
+    new_id = Ids(SystemClock())
+    if settings.redis_url is None:
+        (home,) = await store.get(HOMES, NOBODY, ["home"])
+        if home is not None:
+            # Redis is off for now, or for this process alone: it shall not miss what is said meanwhile.
+            await _shorten(store, new_id)
+            store = OutboxStore(store, FOLLOWED, new_id)
+        yield store
+        return
+    url = settings.redis_url.get_secret_value()
+    redis = await anyio.to_thread.run_sync(lambda: _redis(url, settings))
+    try:
+        yield OutboxStore(store, FOLLOWED, new_id, redis=redis)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await redis.close()
+
+
+def _redis(url: str, settings: Settings) -> ConversationRedis:
+    return ConversationRedis(url, plain_owner=settings.redis_owner, timeout_s=settings.redis_timeout_s)
+
+
+async def _shorten(store: Store, new_id: Callable[[], str]) -> None:
+    async for owner in owners_of(store, OUTGOING):
+        if await store.count(owner, OUTGOING, {}) > _MOST_KEPT_NOTES:
+            everything = OutboxNote(id=new_id(), root=EVERYTHING, whole=True)
+            await store.commit(owner, [DeleteAll(OUTGOING), Put(OUTGOING, everything)])
+
+
+def sharing_of(
+    conversations: Conversations,
+    bus: Bus,
+    *,
+    acting: Acting,
+    on_taken: Callable[[str], None],
+) -> RedisMirror | None:
+    """Who shares the conversations of this store; None without a Redis."""
+    store = conversations.store
+    if not isinstance(store, OutboxStore) or store.redis is None:
+        return None
+    redis = store.redis
+    taking = InboundReader(conversations, redis, on_taken)
+    files = RedisFiles(store, redis)
+    writing = OutboundWriter(conversations, redis, taking, acting, files)
+    sharing = RedisMirror(store, redis, bus, writing, taking, files, conversations.new_id)
+    store.watched_by(sharing)
+    return sharing
+
+
+@asynccontextmanager
+async def sharing(of: RedisMirror | None, supervise: Supervise) -> AsyncGenerator[None]:
+    """Redis is kept up to date within the block, and once more at its end."""
+    async with anyio.create_task_group() as tasks:
+        if of is not None:
+            tasks.start_soon(supervise, "conversations in Redis", of.keep)
+        try:
+            yield
+        finally:
+            if of is not None:
+                await of.close()
+            tasks.cancel_scope.cancel()
+
 
 _LEASE, _LEASE_S = "sharing", 60.0
 _RENEW_S = 10.0
@@ -58,14 +138,14 @@ _log = log("sharing")
 
 
 @dataclass(slots=True)
-class Sharing:
+class RedisMirror:
     """Brings what the store notes to Redis; `fault` says what does not work, `state` is what Redis says."""
 
     store: Store
     redis: ConversationRedis
     bus: Bus
-    writing: Writing
-    taking: Taking
+    writing: OutboundWriter
+    taking: InboundReader
     files: RedisFiles
     new_id: Callable[[], str]
     fault: str | None = "Redis has not been reached yet."
@@ -327,7 +407,7 @@ class Sharing:
             raise refused[0]
         return due
 
-    async def _write(self, owner: str, root: str, notes: Sequence[Outgoing]) -> None:
+    async def _write(self, owner: str, root: str, notes: Sequence[OutboxNote]) -> None:
         await self._is_mine()
         if root == EVERYTHING:
             await self._note_everything(owner)
@@ -336,9 +416,9 @@ class Sharing:
         self._since.pop((owner, root), None)
         await self.store.commit(owner, [Delete(OUTGOING, note.id) for note in notes])
 
-    async def _notes(self, owner: str) -> dict[str, list[Outgoing]]:
+    async def _notes(self, owner: str) -> dict[str, list[OutboxNote]]:
         """The owner's oldest notes, oldest first, by root."""
-        by_root: dict[str, list[Outgoing]] = {}
+        by_root: dict[str, list[OutboxNote]] = {}
         left = _MOST_NOTES
         async for page in pages_of(self.store, owner, _NOTES):
             for item in page:
@@ -357,7 +437,7 @@ class Sharing:
         return since + hold_s - time.monotonic()
 
     async def _note_whole(self, owner: str, root: str) -> None:
-        await self.store.commit(owner, [Put(OUTGOING, Outgoing(id=self.new_id(), root=root, whole=True))])
+        await self.store.commit(owner, [Put(OUTGOING, OutboxNote(id=self.new_id(), root=root, whole=True))])
 
     async def _note_everything(self, owner: str) -> None:
         every: tuple[Scan[Any], ...] = (Scan(CONVERSATIONS, limit=_PAGE), Scan(SHARED, limit=_PAGE))

@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.clock import to_datetime, to_us
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from bethink.redis_mirror.client import Value
+from bethink.redis_mirror.client import ConversationValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ def value_of(
     *,
     lead: Sequence[msgspec.Raw] = (),
     follows: bool = False,
-) -> Value:
+) -> ConversationValue:
     """The conversation's string with these messages; `follows` where others stand before them in it.
 
     `lead` are system prompts of another program, which stand first.
@@ -50,7 +50,7 @@ def value_of(
         "created_at": to_datetime(conversation.created_at).isoformat(),
         "updated_at": to_datetime(conversation.updated_at).isoformat(),
     }
-    return Value(
+    return ConversationValue(
         head=msgspec.json.encode(opened)[:-1] + b',"messages":[',
         body=b"," + body if follows and body else body,
         tail=b"]," + msgspec.json.encode(times)[1:],
@@ -82,7 +82,7 @@ def _written(message: Message) -> dict[str, Any]:
             }
 
 
-class Foreign(msgspec.Struct, frozen=True):
+class ForeignConversation(msgspec.Struct, frozen=True):
     """What another program's string tells. Times are microseconds UTC, None where it tells none.
 
     `lead` are its system prompts: its own business, no part of the history.
@@ -103,7 +103,7 @@ class _Value(msgspec.Struct):
     updated_at: Any = None
 
 
-class _Said(msgspec.Struct):
+class _WireMessage(msgspec.Struct):
     role: Any = None
     content: Any = None
     tool_calls: Any = None
@@ -111,24 +111,24 @@ class _Said(msgspec.Struct):
     name: Any = None
 
 
-class _Called(msgspec.Struct, frozen=True):
+class _WireFunction(msgspec.Struct, frozen=True):
     name: Any = None
     arguments: Any = None
 
 
-class _Call(msgspec.Struct):
+class _WireCall(msgspec.Struct):
     id: Any = None
-    function: _Called = _Called()
+    function: _WireFunction = _WireFunction()
 
 
-class _Part(msgspec.Struct):
+class _WirePart(msgspec.Struct):
     text: Any = None
 
 
 _T = TypeVar("_T")
 
 
-def read(text: bytes) -> Foreign | None:
+def read(text: bytes) -> ForeignConversation | None:
     """What a conversation's string tells; None where it is none."""
     try:
         value = msgspec.json.decode(text, type=_Value)
@@ -136,7 +136,7 @@ def read(text: bytes) -> Foreign | None:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     messages = [_read(each) for _, each in said if each is not None]
-    return Foreign(
+    return ForeignConversation(
         title=" ".join(_text(value.title).split())[:_MAX_TITLE_CHARS],
         messages=tuple(message for message in messages if message is not None),
         created_at=_time(value.created_at),
@@ -152,33 +152,33 @@ def is_said_in(first: Sequence[Message], second: Sequence[Message]) -> bool:
     )
 
 
-def _said_in(raw: msgspec.Raw) -> _Said | None:
+def _said_in(raw: msgspec.Raw) -> _WireMessage | None:
     """A message; None for JSON that is none.
 
     Raises:
         msgspec.DecodeError, UnicodeError, RecursionError: it is no JSON that can be read.
     """
     try:
-        return msgspec.json.decode(raw, type=_Said)
+        return msgspec.json.decode(raw, type=_WireMessage)
     except msgspec.ValidationError:
         return None
 
 
-def _read(said: _Said) -> Message | None:
+def _read(said: _WireMessage) -> Message | None:
     """A message; None for the system's, which is no part of a history, and for what is none."""
     content = _text(said.content)
     match said.role:
         case "user":
             return UserMessage(content)
         case "assistant":
-            return AssistantMessage(content, tuple(map(_call, _each(_Call, said.tool_calls))))
+            return AssistantMessage(content, tuple(map(_call, _each(_WireCall, said.tool_calls))))
         case "tool":
             return ToolMessage(_text(said.tool_call_id), _text(said.name), content, untrusted=True)
         case _:
             return None
 
 
-def _call(call: _Call) -> ToolCall:
+def _call(call: _WireCall) -> ToolCall:
     return ToolCall(_text(call.id), _text(call.function.name), _text(call.function.arguments))
 
 
@@ -186,7 +186,7 @@ def _text(content: object) -> str:
     """A text, or the texts of a list of parts."""
     if isinstance(content, str):
         return content.replace("\0", "").encode("utf-8", "ignore").decode()
-    texts = [_text(part.text) for part in _each(_Part, content)]
+    texts = [_text(part.text) for part in _each(_WirePart, content)]
     return "\n".join(text for text in texts if text)
 
 

@@ -16,7 +16,7 @@ from starlette.routing import Router
 from bethink import __version__
 from bethink.events import Event
 from bethink.features import FEATURES
-from bethink.importing import Desk
+from bethink.importing import ImportJobs
 from bethink.mcp_server.http import Endpoint
 from bethink.web import (
     conversations,
@@ -144,7 +144,11 @@ def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None =
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncGenerator[dict[str, Any]]:
         endpoint, dial = Endpoint(), DialEndpoint()
-        async with opened as app, Desk(app.importing).opened() as desk, anyio.create_task_group() as tasks:
+        async with (
+            opened as app,
+            ImportJobs(app.importing).opened() as desk,
+            anyio.create_task_group() as tasks,
+        ):
             probe = ModelProbe(app.ports.llm, app.models.learnt)
             supervise = app.ports.supervisor.supervise
             tasks.start_soon(supervise, "the model's probe", probe.answer)

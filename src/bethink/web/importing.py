@@ -15,7 +15,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from bethink.errors import BadInput, DiskFull, StorageError, TooLarge
-from bethink.importing import Choice, Desk, Into, SourceName, Topics
+from bethink.importing import ImportJobs, ImportOptions, Into, SourceName, TopicMethod
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
 
@@ -207,7 +207,7 @@ class ImportShown(ResponseModel):
     source: str
     name: str
     into: Into
-    topics: Topics
+    topics: TopicMethod
     preview: ImportReport | None
     report: ImportReport | None
     staged: bool
@@ -224,15 +224,15 @@ class ImportChoice(Body):
     """What is wanted of an export."""
 
     into: Into | None = Field(default=None, description="Null: by what it is.")
-    topics: Topics = "keywords"
+    topics: TopicMethod = "keywords"
     source: SourceName | None = Field(default=None, description="Null: by what it holds.")
 
 
-def _desk(request: Request) -> Desk:
+def _desk(request: Request) -> ImportJobs:
     return request.state.desk
 
 
-Desked = Annotated[Desk, Depends(_desk)]
+Desked = Annotated[ImportJobs, Depends(_desk)]
 
 
 @router.post("", status_code=202, responses=documented(507), openapi_extra=_BODY)
@@ -258,7 +258,7 @@ async def upload_export(
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(staging.remove, caller.owner, id)
             raise
-        begun = await desk.look(caller, id, name=called, choice=Choice(source, topics="keywords"))
+        begun = await desk.look(caller, id, name=called, choice=ImportOptions(source, topics="keywords"))
     return await _seen(app, caller, begun)
 
 
@@ -279,7 +279,7 @@ async def apply_import(
     import_id: str, body: ImportChoice, app: Served, caller: Caller, desk: Desked
 ) -> ImportShown:
     """Take in what was looked at; one that was stopped goes on."""
-    choice = Choice(body.source, body.into, body.topics)
+    choice = ImportOptions(body.source, body.into, body.topics)
     return await _seen(app, caller, await desk.apply(caller, import_id, choice))
 
 

@@ -17,7 +17,7 @@ from bethink.web.vault.pages import MAX_PATH, PathField, VaultChange, change_of
 
 if TYPE_CHECKING:
     from bethink.app import App
-    from bethink.mirror.service import Problem
+    from bethink.mirror.service import MirrorProblem
     from bethink.principal import Principal
 
 router = APIRouter(prefix="/vault/check", tags=["vault"])
@@ -130,7 +130,7 @@ async def repair_vault(body: RepairBody, app: Served, caller: Caller) -> VaultMe
     return VaultMended(changes=[change_of(one) for one in made.changes], undo=list(made.undo))
 
 
-async def _waiting(app: App, owner: str, problem: Problem) -> VaultFinding:
+async def _waiting(app: App, owner: str, problem: MirrorProblem) -> VaultFinding:
     """A line of a memory that waits for its owner; line 0 where the page does not have it now."""
     try:
         text = (await app.vault.read(owner, problem.path)).text
