@@ -172,8 +172,8 @@ async def test_a_process_that_cannot_be_looked_up_counts_as_dead_after_a_minute_
 
     def register() -> None:
         with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-            row = ("far", "another machine", 1, "", clock.now_us())
-            connection.execute("INSERT INTO processes VALUES (?, ?, ?, ?, ?)", row)
+            row = ("far", "another machine", clock.now_us())
+            connection.execute("INSERT INTO processes VALUES (?, ?, ?)", row)
 
     async with open_bus(tmp_path, clock=clock) as bus:
         await anyio.to_thread.run_sync(register)
@@ -222,13 +222,14 @@ async def test_a_cancelled_subscriber_leaves_no_trace(pair: Pair) -> None:
 def test_a_process_that_was_taken_for_ended_is_known_to_live_again_once_it_speaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in two containers on a machine that slept: neither sees the other's processes."""
+    """As on two machines of which one slept: neither sees the other's locks."""
     clock = FakeClock()
     path = tmp_path / FILE_NAME
-    monkeypatch.setattr(sqlite_file, "is_running", lambda _process: None)
+    machines = iter("ab")
+    monkeypatch.setattr(sqlite_file, "_machine", lambda: next(machines))
     with closing(sqlite_file.open_file(path)) as one, closing(sqlite_file.open_file(path)) as other:
-        sleeper = BusFile(one, "sleeper", clock)
-        waker = BusFile(other, "waker", clock)
+        sleeper = BusFile(one, "sleeper", clock, locks=tmp_path / "a")
+        waker = BusFile(other, "waker", clock, locks=tmp_path / "b")
         clock.advance(seconds=100)
         waker.do_chores()
         assert not waker.is_alive("sleeper")

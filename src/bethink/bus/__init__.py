@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
 
+ALIVE_WITHIN_S = 60.0
+"""A process that has said nothing for this long counts as ended; each says several times within it that it
+lives. A bus that can tell an end sooner does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
     """A message on a topic."""
@@ -49,8 +54,7 @@ class Bus(Protocol):
     async def claim(self, name: str, ttl_s: float) -> bool:
         """Take or renew the lease `name` for `ttl_s` seconds.
 
-        False while another living process holds it. A holder that died is
-        known at once where the bus can tell, and at the latest after its time.
+        False while another living process holds it, see `is_alive`.
         """
         ...
 
@@ -59,5 +63,5 @@ class Bus(Protocol):
         ...
 
     async def is_alive(self, process: str) -> bool:
-        """Whether the process with that name on the bus still runs."""
+        """Whether the process with that name still runs: it has spoken within `ALIVE_WITHIN_S`."""
         ...

@@ -9,22 +9,20 @@ holds the connection, and looks that often only while somebody subscribes.
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import fcntl
 import os
 import sqlite3
-import sys
 import threading
 import time
 import uuid
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import anyio
 
-from bethink.bus import Notice
+from bethink.bus import ALIVE_WITHIN_S, Notice
 from bethink.bus.mailbox import Mailboxes
 from bethink.clock import SystemClock
 from bethink.errors import BethinkError, NewerSchema, StorageError
@@ -36,83 +34,17 @@ if TYPE_CHECKING:
     from bethink.clock import Clock
 
 
-_PROC = Path("/proc")
-_ENDED_STATES = {"Z", "X", "x"}
-"""A killed process stays listed as a zombie until its parent asks for it (proc_pid_stat(5))."""
+PROCESSES = "processes"
+"""The directory that holds a locked file of each process."""
 
-_STATE = 0
-_START_TIME = 19
-"""Fields of /proc/PID/stat behind the closing parenthesis of its name: the 3rd and the 22nd in all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """A process: its number is used again after its end, but not with the same start time.
-
-    `machine` differs where the number cannot be looked up from here: on another
-    computer, before a restart of this one, or in another container.
-    """
-
-    machine: str
-    pid: int
-    started: str
-
-
-def this_process() -> Process:
-    """The process that asks."""
-    return Process(_machine(), os.getpid(), _start_time(os.getpid()) or "")
-
-
-def is_running(process: Process) -> bool | None:
-    """Whether it still runs; None where that cannot be seen from here."""
-    if process.machine != _machine():
-        return None
-    if _PROC.is_dir():
-        return _start_time(process.pid) == process.started
-    if sys.platform == "win32":
-        # There `os.kill` would end it.
-        return None
-    try:
-        os.kill(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
-def _start_time(pid: int) -> str | None:
-    """Clock ticks between the machine's start and the process's; None for one that does not run."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text()
-    except OSError:
-        return None
-    # The name, in parentheses, may hold spaces and parentheses itself.
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[_STATE] in _ENDED_STATES else fields[_START_TIME]
-
-
-def _machine() -> str:
-    """One text per set of processes that see one another."""
-    parts = [os.uname().nodename if hasattr(os, "uname") else ""]
-    try:
-        parts.append((_PROC / "sys/kernel/random/boot_id").read_text())
-        parts.append(str((_PROC / "self/ns/pid").readlink()))
-    except OSError:
-        # Not a Linux: the machine's name has to do.
-        pass
-    return hashlib.blake2s("\n".join(parts).encode(), digest_size=8).hexdigest()
-
-
-SCHEMA = 1
+SCHEMA = 2
 
 KEPT_US = 10_000_000
 """A notice is removed after this time; who subscribes has read it long before."""
 
-SILENT_US = 60_000_000
-"""A process that cannot be looked up counts as ended when it has said nothing for this long."""
-
 _BUSY_S = 5.0
+_SECOND_US = 1_000_000
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS notices (
@@ -121,8 +53,7 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS leases (
         name TEXT PRIMARY KEY, process TEXT NOT NULL, until INTEGER NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS processes (
-        process TEXT PRIMARY KEY, machine TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
-        seen INTEGER NOT NULL)""",
+        process TEXT PRIMARY KEY, machine TEXT NOT NULL, seen INTEGER NOT NULL)""",
 )
 
 
@@ -149,12 +80,14 @@ def open_file(path: Path) -> sqlite3.Connection:
 def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     try:
-        _check_version(connection, path)
+        version = _version_of(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
         # A notice may quote what its owner forgets a minute later.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("BEGIN IMMEDIATE")
+        if version < SCHEMA:
+            connection.execute("DROP TABLE IF EXISTS processes")
         for table in _TABLES:
             connection.execute(table)
         connection.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -165,19 +98,27 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+def _version_of(connection: sqlite3.Connection, path: Path) -> int:
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
     if schema > SCHEMA:
         raise NewerSchema(f"{path} is used by a newer Bethink; stop the older one.")
+    return schema
 
 
 class BusFile:
-    """What one process does with the file."""
+    """What one process does with the file.
 
-    def __init__(self, connection: sqlite3.Connection, process: str, clock: Clock) -> None:
+    That it lives, a process says with the time, every few seconds, and by a lock on a file of its own: the
+    operating system lets go of that when the process ends, however it ends.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, process: str, clock: Clock, *, locks: Path) -> None:
         self._connection = connection
         self._process = process
         self._clock = clock
+        self._locks = locks
+        self._machine = _machine()
+        self._lock = _locked(locks / process)
         self._listeners = 0
         self._last = 0
         self._version = 0
@@ -244,14 +185,15 @@ class BusFile:
 
     def is_alive(self, process: str) -> bool:
         """Whether that process has the bus open."""
-        rows = self._connection.execute(
-            "SELECT machine, pid, started, seen FROM processes WHERE process = ?", (process,)
-        ).fetchall()
-        if not rows:
+        row = self._connection.execute(
+            "SELECT machine, seen FROM processes WHERE process = ?", (process,)
+        ).fetchone()
+        if row is None:
             return False
-        machine, pid, started, seen = rows[0]
-        running = is_running(Process(machine, pid, started))
-        return running if running is not None else seen > self._clock.now_us() - SILENT_US
+        machine, seen = row
+        if machine == self._machine:
+            return _is_locked(self._locks / process)
+        return seen > self._clock.now_us() - ALIVE_WITHIN_S * _SECOND_US
 
     def do_chores(self) -> None:
         """Say that this process lives; remove ended ones and notices that everybody has read."""
@@ -262,6 +204,7 @@ class BusFile:
             for (process,) in self._connection.execute("SELECT process FROM processes").fetchall():
                 if not self.is_alive(process):
                     self._connection.execute("DELETE FROM processes WHERE process = ?", (process,))
+                    (self._locks / process).unlink(missing_ok=True)
             self._connection.execute(
                 "DELETE FROM leases WHERE process NOT IN (SELECT process FROM processes)"
             )
@@ -274,13 +217,14 @@ class BusFile:
             self._connection.execute("DELETE FROM leases WHERE process = ?", (self._process,))
             self._connection.execute("DELETE FROM processes WHERE process = ?", (self._process,))
         self._connection.close()
+        self._lock.close()
+        (self._locks / self._process).unlink(missing_ok=True)
 
     def _say(self) -> None:
         """That this process lives: another may have taken it for ended, where the machine slept."""
         self._connection.execute(
-            "INSERT INTO processes VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (process) DO UPDATE SET seen = excluded.seen",
-            (self._process, *_columns(this_process()), self._clock.now_us()),
+            "INSERT INTO processes VALUES (?, ?, ?) ON CONFLICT (process) DO UPDATE SET seen = excluded.seen",
+            (self._process, self._machine, self._clock.now_us()),
         )
 
     @contextmanager
@@ -294,8 +238,32 @@ class BusFile:
         self._connection.execute("COMMIT")
 
 
-def _columns(process: Process) -> tuple[str, int, str]:
-    return process.machine, process.pid, process.started
+def _locked(path: Path) -> BinaryIO:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.touch(mode=0o600)
+    file = path.open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _machine() -> str:
+    """One text for all processes among which locks on files hold: containers of one machine, too."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        # Not a Linux: the machine's name has to do.
+        return os.uname().nodename
 
 
 T = TypeVar("T")
@@ -364,8 +332,7 @@ class SqliteBus:
     async def is_alive(self, process: str) -> bool:
         """Whether the process with that name on the bus still runs.
 
-        Known at once where the operating system can be asked; of a process in
-        another container or on another machine a minute after its last word.
+        Known at once on this machine, else when it has said nothing for `ALIVE_WITHIN_S`.
         """
         return await self._run(lambda file: file.is_alive(process))
 
@@ -404,7 +371,8 @@ class SqliteBus:
 
     def _work(self, opened: asyncio.Future[None]) -> None:
         try:
-            file = BusFile(open_file(self._path), self._process, self._clock)
+            locks = self._path.with_name(PROCESSES)
+            file = BusFile(open_file(self._path), self._process, self._clock, locks=locks)
         except BethinkError as error:
             self._answer(opened, error=error)
             return
