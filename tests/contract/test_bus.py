@@ -237,3 +237,5 @@ def test_a_process_that_was_taken_for_ended_is_known_to_live_again_once_it_speak
         assert waker.is_alive("sleeper")
         assert sleeper.claim("lease", 10)
         assert not waker.claim("lease", 10)
+        sleeper.close()
+        waker.close()

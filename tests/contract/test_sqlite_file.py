@@ -379,7 +379,7 @@ async def test_every_scan_that_bethink_makes_is_answered_from_an_index(tmp_path:
     async with open_database(tmp_path) as database:
         collections: list[Collection[Any]] = [CONVERSATIONS, MESSAGES, RUNS, JOURNAL, FACTS]
         for collection in collections:
-            assert await database.store.count("o", collection, {}) == 0
+            await database.store.commit("o", [Delete(collection, "none")])
     wanted = [
         ("conversations", "temporary IS 0 AND archived IS 0", "updated_at DESC, id DESC"),
         ("conversations", "temporary IS 0 AND archived IS 0 AND project IS 'p'", "updated_at DESC, id DESC"),

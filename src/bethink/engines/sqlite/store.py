@@ -26,7 +26,7 @@ from bethink.engines.sqlite.threads import Readers, Writer
 from bethink.errors import DiskFull, StorageError
 from bethink.search.analysis import Analyzer
 from bethink.search.entry import entry_of, model_key, vector_bytes
-from bethink.store import Change, Delete, DeleteAll, Expect, Put, SetVector
+from bethink.store import Change, Delete, DeleteAll, Expect, Page, Put, SetVector
 from bethink.store.rows import check_scan, check_text, check_where, row_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bethink.engines.sqlite.index import IndexRows
     from bethink.engines.sqlite.tables import Table
-    from bethink.store import Collection, Key, Page, R, Scan, Versioned
+    from bethink.store import Collection, Key, R, Scan, Versioned
 
     Step = Callable[[sqlite3.Connection, IndexRows], None]
 
@@ -139,28 +139,33 @@ class SqliteStore:
         self, collection: Collection[R], owner: str, ids: Sequence[str]
     ) -> tuple[Versioned[R] | None, ...]:
         """The records with these ids, in their order, None where there is none."""
-        table = await self._made(collection)
+        table = await self._readable(collection)
+        if table is None:
+            return (None,) * len(ids)
         return tuple(await self._readers.run(lambda connection: table.get(connection, owner, ids)))
 
     async def scan(self, owner: str, *scans: Scan[R]) -> list[Page[R]]:
         """A page of records for each scan, in order."""
-        wanted = [(await self._made(scan.collection), scan, check_scan(scan)) for scan in scans]
+        wanted = [(await self._readable(scan.collection), scan, check_scan(scan)) for scan in scans]
         return await self._readers.run(
             lambda connection: [
-                table.scan(connection, owner, scan, after=after) for table, scan, after in wanted
+                table.scan(connection, owner, scan, after=after) if table else Page()
+                for table, scan, after in wanted
             ]
         )
 
     async def count(self, owner: str, collection: Collection[R], where: Mapping[str, Key]) -> int:
         """How many records have keys equal to `where`."""
         check_where(collection, where)
-        table = await self._made(collection)
-        return await self._readers.run(lambda connection: table.count(connection, owner, where))
+        table = await self._readable(collection)
+        return 0 if table is None else await self._readers.run(partial(table.count, owner=owner, where=where))
 
     async def owners(self, collection: Collection[Any], *, after: str = "", limit: int = 100) -> list[str]:
         """Owners of records of the collection, in order."""
-        table = await self._made(collection)
-        return await self._readers.run(lambda connection: table.owners(connection, after, limit))
+        table = await self._readable(collection)
+        return (
+            [] if table is None else await self._readers.run(partial(table.owners, after=after, limit=limit))
+        )
 
     async def scrub(self) -> tuple[str, ...]:
         """Leave no trace of deleted records in any file of the store.
@@ -184,10 +189,15 @@ class SqliteStore:
             table = self._tables[collection] = self._table_of(collection)
         return table
 
-    async def _made(self, collection: Collection[Any]) -> Table:
+    async def _readable(self, collection: Collection[Any]) -> Table | None:
+        """The table; None before anything was kept in it: who only reads waits for no other writer."""
         table = self._table(collection)
         if not table.is_made:
-            await self._writer.alone(partial(_make, table))
+            columns = await self._readers.run(table.look)
+            if not columns:
+                return None
+            if not columns.issuperset(collection.keys):
+                await self._writer.alone(partial(_make, table))
         return table
 
     def _prepare(self, owner: str, changes: tuple[Change, ...], unmade: Sequence[Table]) -> Step:

@@ -217,6 +217,12 @@ class Table:
             layout.indexes.values()
         )
 
+    def look(self, connection: sqlite3.Connection) -> set[str]:
+        """The columns that the file has of it now: another process may have made it."""
+        layout = layout_of(connection, self.collection.name).get(self.collection.name, Layout())
+        self.is_made = self._is_in(layout, self.collection.keys)
+        return layout.columns
+
     def make(self, connection: sqlite3.Connection) -> None:
         """Have the file hold what the collection declares; a key that is new is filled from the records.
 
