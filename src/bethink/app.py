@@ -20,12 +20,12 @@ from bethink.agent.audit import TOOL_USES, Audit
 from bethink.agent.commands import Commands
 from bethink.agent.context import Context
 from bethink.agent.extraction import Extraction
+from bethink.agent.forgettable_runs import ForgettableRuns
 from bethink.agent.policy import Policy, ToolRules
 from bethink.agent.post_turn import PostTurnJobs, PostTurnQueue, Titles
 from bethink.agent.removal import TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
-from bethink.agent.spoken import Spoken
 from bethink.agent.start import LoopFactory
 from bethink.agent.subagent import MemoryQuestions, SubagentRunner
 from bethink.agent.summaries import Summaries
@@ -54,11 +54,11 @@ from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
+from bethink.personal_numbers import NumberMask
 from bethink.ports import Ports, open_ports
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
-from bethink.redacting import NumberMask
 from bethink.redis_mirror.service import sharing, sharing_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
@@ -260,7 +260,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         importing=importing,
         health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
         statistics=Statistics(memory, base.recall, settings.data_dir),
-        housekeeping=_housekeeping(base, retention, forgetting, runs=runs),
+        housekeeping=_housekeeping(base, retention, forgetting, runs=agent.runs),
         sharing=base.sharing,
         toolbox=agent.toolbox,
         rules=base.rules,
@@ -367,7 +367,7 @@ def _forgetting(base: _Base, runs: _RunsLater) -> Forgetting:
         choosing=Selector(ports.store, base.recall, base.settings.recall_min_score, base.features.of(Vault)),
         traces=occurrences,
         announcements=Announcements(ports.store, occurrences),
-        spoken=Spoken(
+        spoken=ForgettableRuns(
             runs=runs,
             interpreters=ports.interpreters,
             passages=base.passages,
@@ -384,9 +384,7 @@ def _forgetting(base: _Base, runs: _RunsLater) -> Forgetting:
     )
 
 
-def _housekeeping(
-    base: _Base, retention: Retention, forgetting: Forgetting, *, runs: _RunsLater
-) -> Housekeeping:
+def _housekeeping(base: _Base, retention: Retention, forgetting: Forgetting, *, runs: Runs) -> Housekeeping:
     return Housekeeping(
         memory=base.features.of(Memory),
         retention=retention,

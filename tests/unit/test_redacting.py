@@ -18,7 +18,7 @@ from bethink.events import ToolFinished
 from bethink.llm.script import ScriptedCall
 from bethink.llm.scripted import ScriptedLlm
 from bethink.mcp_server.server import Door
-from bethink.redacting import NumberMask, redacted, redacted_value
+from bethink.personal_numbers import NumberMask, redacted, redacted_value
 from bethink.settings import Settings, load_settings
 from bethink.settings_shapes import Redacted
 from bethink.tool import ToolContext, ToolOutput, tool

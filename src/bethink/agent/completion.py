@@ -44,7 +44,7 @@ _WITHOUT_TOOLS = "The message leaves no room for tools in the model's window: it
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Asks one model, with the tools of a toolbox; `first_call` is the tool to begin with (`choosing`)."""
+    """Asks one model, with a toolbox's tools; `first_call` is the tool to begin with (`client_tools`)."""
 
     llm: Llm
     toolbox: Toolbox

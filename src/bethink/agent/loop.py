@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class Loop:
     """The loop, wired to the parts that it drives.
 
-    `first_call` is the tool to begin with (`choosing`), `job` what its usage is counted under.
+    `first_call` is the tool to begin with (`client_tools`), `job` what its usage is counted under.
     """
 
     llm: Llm

@@ -23,7 +23,6 @@ from bethink.store.reading import records_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bethink.agent.runs import Runs
@@ -45,9 +44,9 @@ _log = log("removal")
 
 @dataclass(frozen=True, slots=True)
 class TemporaryExpiry:
-    """Lets go of what has passed; runs are made after what calls it."""
+    """Removes what is kept for a time only."""
 
-    runs: Callable[[], Runs]
+    runs: Runs
     keeper: SecretBox
 
     async def __call__(self, principal: Principal) -> None:
@@ -55,7 +54,7 @@ class TemporaryExpiry:
 
         Events of runs, uses of tools and requests that nobody repeats any more are let go, too.
         """
-        runs = self.runs()
+        runs = self.runs
         for _ in range(_STEPS):
             if not await runs.purge(principal):
                 break

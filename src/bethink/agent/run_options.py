@@ -33,7 +33,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Bethink's own system prompt. Without `tools` the model is offered none of
     Bethink's, without `memory` nothing is recalled, kept or found again.
     `client_tools` are made by the caller: a call of one ends the run. `first_call` is the
-    tool with which the answer has to begin (`choosing`). The others are the model's, as in `LlmRequest`.
+    tool with which the answer has to begin (`client_tools`). The others are the model's, as in `LlmRequest`.
     """
 
     model: str | None = None

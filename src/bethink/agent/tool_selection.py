@@ -211,7 +211,7 @@ class ToolSnapshot:
     schemas: Mapping[str, ToolOffer]
 
 
-def known(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = None) -> ToolSnapshot:
+def snapshot_of(given: tuple[Sequence[Tool], ...], last: ToolSnapshot | None = None) -> ToolSnapshot:
     """All tools; what was worked out in `last` for one that is still there is not worked out again."""
     by_name: dict[str, Tool] = {}
     for one in (one for tools in given for one in tools):

@@ -29,16 +29,16 @@ from bethink.agent.tool_selection import (
     ToolRoom,
     ToolSnapshot,
     brief,
-    known,
     reads,
     select_tools,
+    snapshot_of,
 )
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
 from bethink.events import ApprovalNeeded, ToolFinished, ToolProgress
 from bethink.masking import masked
 from bethink.messages import ToolCall, ToolMessage
 from bethink.per_key import PerKey, Recent
-from bethink.redacting import NumberMask
+from bethink.personal_numbers import NumberMask
 from bethink.telemetry import log
 from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
 from bethink.visibility.history import Shades, filter_output, no_shade
@@ -123,7 +123,7 @@ class Toolbox:
     redacting: NumberMask = field(default_factory=NumberMask)
     shades: Shades = field(default=no_shade, repr=False)
     delegate: Delegate | None = field(default=None, repr=False)
-    snapshot: ToolSnapshot = field(default_factory=lambda: known(()), repr=False)
+    snapshot: ToolSnapshot = field(default_factory=lambda: snapshot_of(()), repr=False)
     limits: Limits = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class Toolbox:
         given = (self.tools, *(source() for source in self.sources))
         last = self.snapshot.given
         if len(last) != len(given) or any(one is not other for one, other in zip(last, given, strict=True)):
-            self.snapshot = known(given, self.snapshot)
+            self.snapshot = snapshot_of(given, self.snapshot)
         return self.snapshot
 
     def get(self, name: str) -> Tool | None:

@@ -80,7 +80,7 @@ _log = log("forgetting")
 
 
 class RunRecords(Protocol):
-    """What is being said now, and what is kept of runs; `app` wires `agent/spoken`."""
+    """What is being said now, and what is kept of runs; `app` wires `agent/forgettable_runs`."""
 
     async def write(self, owner: str) -> None:
         """Have all that was said so far kept, so that it is found."""

@@ -39,7 +39,7 @@ _WORDS: Final = {"title": "title", "project": "project", "system": "system promp
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ForgettableRuns:
     """Runs and their files as forgetting wants to know them; runs are made after it."""
 
     runs: Callable[[], Runs]
