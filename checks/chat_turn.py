@@ -1,8 +1,8 @@
 """Counts the files of the package that one chat turn enters: recall, one tool call, an answer.
 
-The second turn of a conversation is traced with the scripted model over SQLite, without filters, so that
-what is only imported or made once does not count. `python -m checks.chat_turn` prints the files, or with
-a number fails if there are more of them.
+Turns of one conversation are traced with the scripted model over SQLite, without filters. What every one of
+them enters counts, so that neither what is made once does nor what other tasks happen to do meanwhile.
+`python -m checks.chat_turn` prints the files, or with a number fails if there are more of them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import FrameType
 
+_TRACED = 3
+"""Turns behind the first, which makes what is made once."""
 PACKAGE = Path(__file__).parent.parent / "src" / "bethink"
 _CALL = ScriptedCall(
     "store_memory", {"content": "The user's cat is called Ada.", "category": "personal_info"}
@@ -36,7 +38,7 @@ _CALL = ScriptedCall(
 
 @asynccontextmanager
 async def _app() -> AsyncGenerator[App]:
-    llm = ScriptedLlm([_CALL, "I have noted it.", _CALL, "I have noted it."])
+    llm = ScriptedLlm([_CALL, "I have noted it."] * (_TRACED + 1))
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         async with open_database(folder) as database, open_bus(folder) as bus:
@@ -47,25 +49,23 @@ async def _app() -> AsyncGenerator[App]:
 
 def chat_turn() -> Counter[str]:
     """How many functions of each file are called in a turn, by the file's path in the package."""
-    entered: set[tuple[str, str]] = set()
-    is_traced = False
+    traced: list[set[tuple[str, str]]] = []
 
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if is_traced and event == "call" and code.co_name != "<module>":
-            entered.add((code.co_filename, code.co_qualname))
+        if traced and event == "call" and code.co_name != "<module>":
+            traced[-1].add((code.co_filename, code.co_qualname))
 
     async def turns() -> None:
-        nonlocal is_traced
         async with _app() as app:
             me = await app.accounts.authenticate(audience="check")
             conversation = (await app.conversations.create(me)).id
-            for number in range(2):
-                is_traced = number == 1
+            for number in range(_TRACED + 1):
+                if number:
+                    traced.append(set())
                 run = await app.runs.start(me, conversation, "My cat is called Ada.")
                 async for _ in app.runs.follow(me, run):
                     pass
-            is_traced = False
 
     threading.setprofile(profile)
     sys.setprofile(profile)
@@ -75,6 +75,7 @@ def chat_turn() -> Counter[str]:
         sys.setprofile(None)
         threading.setprofile(None)
     prefix = f"{PACKAGE}/"
+    entered = traced[0].intersection(*traced[1:])
     return Counter(file.removeprefix(prefix) for file, _ in entered if file.startswith(prefix))
 
 
