@@ -11,9 +11,8 @@ from blockbuster import BlockBuster
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from benchmarks.stand_ins.scripted_process import scripted_process
-from tests.ui.running import COMMAND, FLAGS, SCRIPT, Served, bethink, chromium
+from tests.ui.running import FLAGS, SCRIPT, Served, bethink, chromium
 from tests.ui.vaulted import Vaulted
-from tests.warm import cold
 
 NewPage = Callable[..., Page]
 _PATIENCE_MS = 60_000
@@ -43,7 +42,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     """A Bethink whose model plays tests/ui/script.json."""
     with (
         scripted_process(["--script", str(SCRIPT)]) as model,
-        bethink(tmp_path_factory.mktemp("data"), model.base_url, command=cold(COMMAND)) as served,
+        bethink(tmp_path_factory.mktemp("data"), model.base_url) as served,
     ):
         yield served
 
