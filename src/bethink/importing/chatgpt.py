@@ -300,7 +300,7 @@ def _talk(found: dict[str, object], assets: Assets, *, number: int) -> ExportedC
     return ExportedConversation(
         key=key or f"nameless:{turns[0].key}",
         title="" if title == _NEW else title,
-        turns=tuple(turns),
+        messages=tuple(turns),
         created_at=moment(found.get("create_time")),
         updated_at=moment(found.get("update_time")),
         current=tree.became.get(current),

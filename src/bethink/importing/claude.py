@@ -8,13 +8,12 @@ public parsers know of it up to 2026; whatever is new is passed over or told.
 from __future__ import annotations
 
 import mimetypes
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.importing.conversations import parents_first
 from bethink.importing.items import (
     ExportedConversation,
     ExportedFile,
@@ -171,7 +170,7 @@ def _talk(found: dict[str, object], number: int) -> ExportedConversation | Skipp
     return ExportedConversation(
         key=text(found.get("uuid")) or text(found.get("id")) or f"nameless:{turns[0].key}",
         title=title,
-        turns=tuple(turns),
+        messages=tuple(turns),
         created_at=moment(found.get("created_at")),
         updated_at=moment(found.get("updated_at")),
         current=current if any(turn.key == current for turn in turns) else turns[-1].key,
@@ -209,11 +208,30 @@ def _in_order(
         keys = [None, *(turn.key for turn in turns)]
         return [replace(turn, parent=key) for turn, key in zip(turns, keys, strict=False)]
     saying = {turn.key for turn in turns}
-    ordered = parents_first(
+    ordered = _parents_first(
         [replace(turn, parent=_saying_before(turn.key, parents, saying)) for turn in turns]
     )
     if missing := len(turns) - len(ordered):
         lost["message that hangs on no other"] += missing
+    return ordered
+
+
+def _parents_first(turns: Sequence[ExportedMessage]) -> list[ExportedMessage]:
+    """The turns in their order, none before its parent; those in a circle are left out."""
+    children: defaultdict[str | None, list[ExportedMessage]] = defaultdict(list)
+    keys = {turn.key for turn in turns}
+    for turn in turns:
+        children[turn.parent if turn.parent in keys else None].append(turn)
+    ordered: list[ExportedMessage] = []
+    taken: set[str] = set()
+    waiting = children[None][::-1]
+    while waiting:
+        turn = waiting.pop()
+        if turn.key in taken:
+            continue
+        taken.add(turn.key)
+        ordered.append(turn)
+        waiting += children[turn.key][::-1]
     return ordered
 
 

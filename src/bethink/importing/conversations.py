@@ -7,7 +7,6 @@ here keeps what was said here; what forgetting took out of a message stays out.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from bethink.conversations import (
     title_from,
     turn_of,
 )
+from bethink.importing.context import ImportOutcome
 from bethink.importing.items import Skipped, one_line
 from bethink.importing.messages import AttachedFiles, ids_of, said_in, stored
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, stable_id
@@ -34,13 +34,11 @@ from bethink.store.retry import retry_conflicts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.blobs import Blobs
-    from bethink.clock import Clock
     from bethink.conversations import StoredMessage
     from bethink.importing.archive import Archive
+    from bethink.importing.context import ImportContext
     from bethink.importing.items import ExportedConversation, ExportedMessage
-    from bethink.importing.records import KeyedDigest
-    from bethink.store import Change, Store, Versioned
+    from bethink.store import Change, Versioned
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +47,6 @@ class BranchPosition:
 
     branch: int
     end: int
-
-
-def parents_first(turns: Sequence[ExportedMessage]) -> list[ExportedMessage]:
-    """The turns in their order, but none before its parent; those that hang on themselves are left out."""
-    children: defaultdict[str | None, list[ExportedMessage]] = defaultdict(list)
-    keys = {turn.key for turn in turns}
-    for turn in turns:
-        children[turn.parent if turn.parent in keys else None].append(turn)
-    ordered: list[ExportedMessage] = []
-    taken: set[str] = set()
-    waiting = children[None][::-1]
-    while waiting:
-        turn = waiting.pop()
-        if turn.key in taken:
-            continue
-        taken.add(turn.key)
-        ordered.append(turn)
-        waiting += children[turn.key][::-1]
-    return ordered
 
 
 @dataclass(slots=True)
@@ -117,31 +96,11 @@ ORIGINS = {"chatgpt": "ChatGPT", "claude": "Claude"}
 _READ_AT_ONCE = 500
 
 
-@dataclass(slots=True)
-class ImportOutcome:
-    """What became of some things: counted by the names of `ImportTally`, and what is to be told of them."""
-
-    counts: Counter[str] = field(default_factory=Counter[str])
-    messages: int = 0
-    files: int = 0
-    left: list[Skipped] = field(default_factory=list[Skipped])
-    places: dict[str, str] = field(default_factory=dict[str, str])
-    """By the things' keys, where they are."""
-
-
 @dataclass(frozen=True, slots=True)
 class ConversationImporter:
-    """Takes conversations in for one owner, as one import; with `preview` it only says what it would."""
+    """Takes conversations in, as one import."""
 
-    store: Store
-    blobs: Blobs
-    clock: Clock
-    owner: str
-    batch: str
-    source: str
-    marks: KeyedDigest
-    max_file_bytes: int
-    preview: bool = False
+    context: ImportContext
 
     @retry_conflicts
     async def take(self, talks: Sequence[ExportedConversation], archive: Archive) -> ImportOutcome:
@@ -151,13 +110,16 @@ class ConversationImporter:
             Conflict: others keep changing the same conversations.
             StorageError: they cannot be kept.
         """
-        draft = _ConversationDraft(self, archive)
+        context = self.context
+        draft = _ConversationDraft(
+            context, AttachedFiles(context.blobs, context.owner, archive, context.max_file_bytes)
+        )
         await draft.read(talks)
         for talk in talks:
             await draft.add(talk)
-        if not self.preview and draft.changes:
-            await self.store.commit(self.owner, draft.changes)
-        if not self.preview:
+        if not context.preview:
+            if draft.changes:
+                await context.store.commit(context.owner, draft.changes)
             await draft.attached.write()
         return draft.outcome
 
@@ -167,27 +129,28 @@ def total_of(held: Conversation) -> int:
     return sum(one.count - one.start for one in held.branches) if held.branches else held.count
 
 
+@dataclass(slots=True)
 class _ConversationDraft:
     """One commit being made."""
 
-    def __init__(self, taking: ConversationImporter, archive: Archive) -> None:
-        self.taking = taking
-        self.outcome = ImportOutcome()
-        self.changes: list[Change] = []
-        self.attached = AttachedFiles(taking.blobs, taking.owner, archive, taking.max_file_bytes)
-        self._rows: dict[str, Versioned[ImportedItem]] = {}
-        self._same: dict[str, str] = {}
-        self._held: dict[str, Versioned[Conversation]] = {}
-        self._seen: set[str] = set()
-        self._said: dict[int, str] = {}
+    context: ImportContext
+    attached: AttachedFiles
+    outcome: ImportOutcome = field(default_factory=ImportOutcome)
+    changes: list[Change] = field(default_factory=list["Change"])
+    _rows: dict[str, Versioned[ImportedItem]] = field(default_factory=dict[str, "Versioned[ImportedItem]"])
+    _same: dict[str, str] = field(default_factory=dict[str, str])
+    """By the digest of what is said, the conversation that says it."""
+    _held: dict[str, Versioned[Conversation]] = field(default_factory=dict[str, "Versioned[Conversation]"])
+    _seen: set[str] = field(default_factory=set[str])
+    _digests: dict[int, str] = field(default_factory=dict[int, str])
 
     async def read(self, talks: Sequence[ExportedConversation]) -> None:
         """What is here of these conversations already."""
-        store, owner = self.taking.store, self.taking.owner
+        store, owner = self.context.store, self.context.owner
         ids = [self._row_id(talk) for talk in talks]
         rows = await store.get(TAKEN, owner, ids)
         self._rows = {row.record.id: row for row in rows if row is not None}
-        new = [self._says(talk) for talk, id in zip(talks, ids, strict=True) if id not in self._rows]
+        new = [self._said_digest(talk) for talk, id in zip(talks, ids, strict=True) if id not in self._rows]
         pages = await store.scan(owner, *[Scan(TAKEN, {"same": same}, limit=1) for same in new])
         self._same = {
             same: page.items[0].record.place for same, page in zip(new, pages, strict=True) if page.items
@@ -205,15 +168,15 @@ class _ConversationDraft:
         self._seen.add(id)
         row, held = self._rows.get(id), self._held.get(self._place(talk))
         self.outcome.places[talk.key] = self._place(talk)
-        same = self._same.get(self._says(talk))
+        same = self._same.get(self._said_digest(talk))
         if row is None and same is not None and (same in self._held or same in self._seen):
             self.outcome.counts["duplicates"] += 1
             self.outcome.places[talk.key] = same
             return
-        if row is not None and held is not None and row.record.digest == self._holds(talk):
+        if row is not None and held is not None and row.record.digest == self._digest(talk):
             self.outcome.counts["known"] += 1
-            if not self.taking.preview:
-                await self.attached.mend(self.taking.store, held.record.id, talk.turns)
+            if not self.context.preview:
+                await self.attached.mend(self.context.store, held.record.id, talk.messages)
             return
         self.outcome.left += [Skipped(name, f"Of it was not taken: {lost}.") for lost in talk.lost]
         if held is None:
@@ -223,18 +186,18 @@ class _ConversationDraft:
 
     async def _begin(self, talk: ExportedConversation, row: Versioned[ImportedItem] | None) -> None:
         place = self._place(talk)
-        now = self.taking.clock.now_us()
-        created = min(talk.created_at or talk.turns[0].at or now, now)
+        now = self.context.clock.now_us()
+        created = min(talk.created_at or talk.messages[0].at or now, now)
         empty = Conversation(
             id=place,
-            title=one_line(talk.title) or title_from(_first_words(talk.turns)),
+            title=one_line(talk.title) or title_from(_first_words(talk.messages)),
             titled=True,
             named_by="person" if talk.title else "words",
             created_at=created,
             updated_at=created,
             archived=int(talk.archived),
             outside=True,
-            origin=ORIGINS.get(self.taking.source, self.taking.source),
+            origin=ORIGINS.get(self.context.source, self.context.source),
         )
         grown, messages = self._placed(talk, empty, {})
         self.changes += [
@@ -242,7 +205,7 @@ class _ConversationDraft:
             Put(TAKEN, self._row(talk, grown), row.version if row else 0),
             *(Put(MESSAGES, one, 0, turn_of(grown, one)) for one in messages),
         ]
-        self._same[self._says(talk)] = place
+        self._same[self._said_digest(talk)] = place
         self._seen.add(place)
         self.outcome.counts["new"] += 1
         self.outcome.messages += len(messages)
@@ -256,7 +219,7 @@ class _ConversationDraft:
         if not messages:
             self.outcome.counts["known"] += 1
             if row is not None:
-                changed = msgspec.structs.replace(row.record, digest=self._holds(talk))
+                changed = msgspec.structs.replace(row.record, digest=self._digest(talk))
                 self.changes.append(Put(TAKEN, changed, row.version))
             return
         if was.active_run is not None:
@@ -278,8 +241,8 @@ class _ConversationDraft:
         self, before: ImportedItem, was: Conversation, messages: Sequence[StoredMessage]
     ) -> ImportedUpdate:
         return ImportedUpdate(
-            id=f"{self.taking.batch}:{before.id}",
-            batch=self.taking.batch,
+            id=f"{self.context.batch}:{before.id}",
+            batch=self.context.batch,
             before=before,
             messages=tuple(one.id for one in messages),
             branches=was.branches,
@@ -290,11 +253,11 @@ class _ConversationDraft:
     async def _known(self, talk: ExportedConversation) -> dict[str, BranchPosition]:
         """Where the turns stand that are here."""
         place = self._place(talk)
-        by_id = {id: turn.key for turn in talk.turns for id in ids_of(turn, place)}
+        by_id = {id: turn.key for turn in talk.messages for id in ids_of(turn, place)}
         ids, spots = list(by_id), dict[str, BranchPosition]()
         for begin in range(0, len(ids), _READ_AT_ONCE):
             some = ids[begin : begin + _READ_AT_ONCE]
-            for found in await self.taking.store.get(MESSAGES, self.taking.owner, some):
+            for found in await self.context.store.get(MESSAGES, self.context.owner, some):
                 if found is not None and found.record.conversation == place:
                     message = found.record
                     spot = BranchPosition(message.branch, message.position + 1)
@@ -314,8 +277,8 @@ class _ConversationDraft:
         """The record with the turns that are new, and their messages."""
         growing, spots = BranchBuilder(held), dict[str | None, BranchPosition | None]({None: None})
         messages: list[StoredMessage] = []
-        latest, at = self.taking.clock.now_us(), talk.created_at or 0
-        for turn in talk.turns:
+        latest, at = self.context.clock.now_us(), talk.created_at or 0
+        for turn in talk.messages:
             at = min(turn.at or at or latest, latest)
             if turn.key in known:
                 spots[turn.key] = known[turn.key]
@@ -341,31 +304,31 @@ class _ConversationDraft:
         return msgspec.structs.replace(now, updated_at=max(held.updated_at, last)), messages
 
     def _row_id(self, talk: ExportedConversation) -> str:
-        return self.taking.marks.id(self.taking.source, "talk", talk.key)
+        return self.context.marks.id(self.context.source, "talk", talk.key)
 
-    def _says(self, talk: ExportedConversation) -> str:
+    def _said_digest(self, talk: ExportedConversation) -> str:
         """Equal for two that say the same."""
-        if (mark := self._said.get(id(talk))) is None:
-            mark = self._said[id(talk)] = self.taking.marks.of(talk.words)
+        if (mark := self._digests.get(id(talk))) is None:
+            mark = self._digests[id(talk)] = self.context.marks.of(talk.words)
         return mark
 
-    def _holds(self, talk: ExportedConversation) -> str:
-        return self.taking.marks.of(talk.substance)
+    def _digest(self, talk: ExportedConversation) -> str:
+        return self.context.marks.of(talk.substance)
 
     def _place(self, talk: ExportedConversation) -> str:
         row = self._rows.get(self._row_id(talk))
         if row is not None:
             return row.record.place
-        return stable_id(talk.created_at or 0, self.taking.owner, self.taking.source, talk.key)
+        return stable_id(talk.created_at or 0, self.context.owner, self.context.source, talk.key)
 
     def _row(self, talk: ExportedConversation, held: Conversation) -> ImportedItem:
         return ImportedItem(
             id=self._row_id(talk),
-            batch=self.taking.batch,
+            batch=self.context.batch,
             kind="talk",
             place=held.id,
-            digest=self._holds(talk),
-            same=self._says(talk),
+            digest=self._digest(talk),
+            same=self._said_digest(talk),
             written=str(total_of(held)),
         )
 

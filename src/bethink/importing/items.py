@@ -110,7 +110,7 @@ class ExportedConversation:
 
     key: str
     title: str
-    turns: tuple[ExportedMessage, ...]
+    messages: tuple[ExportedMessage, ...]
     created_at: int | None = None
     updated_at: int | None = None
     current: str | None = None
@@ -120,18 +120,18 @@ class ExportedConversation:
     @property
     def substance(self) -> object:
         """Equal for two that hold the same messages, whatever they are called."""
-        return [(turn.key, turn.parent, turn.role, turn.pieces) for turn in self.turns]
+        return [(turn.key, turn.parent, turn.role, turn.pieces) for turn in self.messages]
 
     @property
     def words(self) -> object:
         """Equal for two that say the same, though their ids differ."""
-        return [(turn.role, turn.at, turn.pieces) for turn in self.turns]
+        return [(turn.role, turn.at, turn.pieces) for turn in self.messages]
 
     def line(self) -> list[ExportedMessage]:
         """The turns that were looked at last, first to last; all of them where nothing names the last."""
-        by_key = {turn.key: turn for turn in self.turns}
+        by_key = {turn.key: turn for turn in self.messages}
         found: list[ExportedMessage] = []
-        here = self.current if self.current in by_key else (self.turns[-1].key if self.turns else None)
+        here = self.current if self.current in by_key else (self.messages[-1].key if self.messages else None)
         while here is not None and len(found) < len(by_key):
             found.append(by_key[here])
             here = by_key[here].parent

@@ -15,7 +15,8 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge
-from bethink.importing.conversations import ORIGINS, ImportOutcome
+from bethink.importing.context import ImportOutcome
+from bethink.importing.conversations import ORIGINS
 from bethink.importing.items import ExportedPage, Skipped, TextPart
 from bethink.importing.names import snake
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate
@@ -26,12 +27,12 @@ from bethink.vault.files.paths import twin_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from bethink.importing.context import ImportContext
     from bethink.importing.items import ExportedConversation, ExportedMessage
-    from bethink.importing.records import ImportTopic, KeyedDigest
-    from bethink.principal import Principal
+    from bethink.importing.records import ImportTopic
     from bethink.store import Change as StoreChange
-    from bethink.store import Store, Versioned
-    from bethink.vault import Change, Page, Vault
+    from bethink.store import Versioned
+    from bethink.vault import Change, Page
 
 
 _MOST_BYTES = 900_000
@@ -39,25 +40,17 @@ _MOST_BYTES = 900_000
 _CUT = "\n\n[The message goes on; a page holds no more.]"
 
 
-@dataclass(frozen=True, slots=True)
-class TopicLink:
-    """A topic's name and the page that lists its members."""
-
-    name: str
-    path: str
-
-
 def topic_path(source: str, name: str) -> str:
     """Where the page of a topic is."""
     return f"imported/{source}/topics/{snake(name)}.md"
 
 
-def sheets_of(
-    talk: ExportedConversation, source: str, topics: Sequence[TopicLink], *, conversation: str | None = None
+def conversation_pages(
+    talk: ExportedConversation, source: str, topics: Sequence[ImportTopic], *, conversation: str | None = None
 ) -> list[ExportedPage]:
     """The pages of a conversation: what was looked at last of it, with its topics."""
     title = talk.title or "Untitled conversation"
-    began = talk.created_at or next((turn.at for turn in talk.turns if turn.at), None)
+    began = talk.created_at or next((turn.at for turn in talk.messages if turn.at), None)
     day = f"{to_datetime(began):%Y-%m-%d}" if began else ""
     stem = "_".join(filter(None, (day.replace("-", "_"), snake(title))))
     # The pages of one folder have a bound together: a folder for each month stays below it.
@@ -73,7 +66,7 @@ def sheets_of(
                 key=f"talk:{talk.key}{more}",
                 path=f"imported/{source}/{month}/{stem}{more}.md",
                 title=name,
-                text=f"{head}# {name}\n\n{_links(topics)}{part}\n",
+                text=f"{head}# {name}\n\n{_links(source, topics)}{part}\n",
                 at=talk.updated_at,
                 untrusted=True,
             )
@@ -81,7 +74,7 @@ def sheets_of(
     return sheets
 
 
-def topic_sheet(source: str, topic: ImportTopic, members: Sequence[tuple[str, str]]) -> ExportedPage:
+def topic_page(source: str, topic: ImportTopic, members: Sequence[tuple[str, str]]) -> ExportedPage:
     """The page of a topic, with links to its members, pairs of path and title."""
     lines = [f"- [[{path}|{_label(title)}]]" for path, title in sorted(set(members))]
     told, size = list[str](), 0
@@ -96,7 +89,9 @@ def topic_sheet(source: str, topic: ImportTopic, members: Sequence[tuple[str, st
     return ExportedPage(f"topic:{name}", topic_path(source, name), name, text)
 
 
-def _head(title: str, source: str, day: str, *, topics: Sequence[TopicLink], conversation: str | None) -> str:
+def _head(
+    title: str, source: str, day: str, *, topics: Sequence[ImportTopic], conversation: str | None
+) -> str:
     """The front matter: JSON's texts are YAML's, too."""
     fields = {
         "title": json.dumps(title, ensure_ascii=False),
@@ -108,10 +103,9 @@ def _head(title: str, source: str, day: str, *, topics: Sequence[TopicLink], con
     return "---\n" + "".join(f"{name}: {value}\n" for name, value in fields.items() if value) + "---\n"
 
 
-def _links(topics: Sequence[TopicLink]) -> str:
-    if not topics:
-        return ""
-    return "Topics: " + ", ".join(f"[[{topic.path}|{_label(topic.name)}]]" for topic in topics) + "\n\n"
+def _links(source: str, topics: Sequence[ImportTopic]) -> str:
+    links = [f"[[{topic_path(source, topic.name)}|{_label(topic.name)}]]" for topic in topics]
+    return f"Topics: {', '.join(links)}\n\n" if links else ""
 
 
 def _label(text: str) -> str:
@@ -167,15 +161,9 @@ class _PagePlan:
 
 @dataclass(frozen=True, slots=True)
 class PageImporter:
-    """Takes pages in for one owner, as one import; with `preview` it only says what it would."""
+    """Takes pages in, as one import."""
 
-    store: Store
-    vault: Vault
-    principal: Principal
-    batch: str
-    source: str
-    marks: KeyedDigest
-    preview: bool = False
+    context: ImportContext
 
     async def take(self, sheets: Sequence[ExportedPage]) -> ImportOutcome:
         """Take them in, all that may be; durable when it returns.
@@ -183,15 +171,15 @@ class PageImporter:
         Raises:
             StorageError: they cannot be kept.
         """
-        owner, outcome = self.principal.owner, ImportOutcome()
+        owner, outcome = self.context.owner, ImportOutcome()
         ids = [self._row_id(sheet) for sheet in sheets]
-        rows = await self.store.get(TAKEN, owner, ids)
-        pages = await self.store.scan(
-            owner, *[Scan(TAKEN, {"same": self.marks.of(sheet.text)}, limit=2) for sheet in sheets]
+        rows = await self.context.store.get(TAKEN, owner, ids)
+        pages = await self.context.store.scan(
+            owner, *[Scan(TAKEN, {"same": self.context.marks.of(sheet.text)}, limit=2) for sheet in sheets]
         )
         plans: dict[str, _PagePlan] = {}
         for id, sheet, row, page in zip(ids, sheets, rows, pages, strict=True):
-            others = [item.record for item in page.items if item.record.batch != self.batch]
+            others = [item.record for item in page.items if item.record.batch != self.context.batch]
             if id in plans:
                 outcome.counts["duplicates"] += 1
                 continue
@@ -202,7 +190,7 @@ class PageImporter:
                 continue
             if plan is not None:
                 plans[id] = plan
-        if not self.preview:
+        if not self.context.preview:
             await self._write([*plans.values()], outcome)
         for plan in plans.values():
             if not plan.is_refused:
@@ -230,10 +218,10 @@ class PageImporter:
         outcome.places[sheet.key] = row.record.place
         if page is None:
             return await self._begin(sheet, row, outcome=outcome, taken=taken)
-        if row.record.digest == self.marks.of(sheet.text) or page.text == sheet.text:
+        if row.record.digest == self.context.marks.of(sheet.text) or page.text == sheet.text:
             outcome.counts["known"] += 1
             return None
-        if self.marks.of(page.version) != row.record.written:
+        if self.context.marks.of(page.version) != row.record.written:
             outcome.counts["kept"] += 1
             outcome.left.append(
                 Skipped(row.record.place, "It was changed here since, and stays so.", is_fault=False)
@@ -258,7 +246,9 @@ class PageImporter:
         """Note what is about to be written, then write it: all in one go."""
         await self._note([plan for plan in plans if plan.becomes != "grown"])
         writes = [plan for plan in plans if plan.becomes != "known" and not plan.is_refused]
-        became = await self.vault.write_many(self.principal, [self._wanted(plan) for plan in writes])
+        became = await self.context.vault.write_many(
+            self.context.principal, [self._wanted(plan) for plan in writes]
+        )
         grown: list[StoreChange] = []
         for plan, change in zip(writes, became, strict=True):
             if isinstance(change, StorageError):
@@ -269,18 +259,18 @@ class PageImporter:
             elif plan.becomes == "grown" and plan.row is not None:
                 grown += self._grown(plan.sheet, plan.row, change)
         if grown:
-            await self.store.commit(self.principal.owner, grown)
+            await self.context.store.commit(self.context.owner, grown)
 
     async def _note(self, plans: Sequence[_PagePlan]) -> None:
-        owner, rows = self.principal.owner, [self._noted(plan) for plan in plans]
+        owner, rows = self.context.owner, [self._noted(plan) for plan in plans]
         try:
             if rows:
-                await self.store.commit(owner, rows)
+                await self.context.store.commit(owner, rows)
         except Conflict:
             # One of them was forgotten meanwhile, say: the others are noted all the same.
             for plan, row in zip(plans, rows, strict=True):
                 try:
-                    await self.store.commit(owner, [row])
+                    await self.context.store.commit(owner, [row])
                 except Conflict:
                     plan.is_refused = True
 
@@ -293,8 +283,8 @@ class PageImporter:
     def _wanted(self, plan: _PagePlan) -> Wanted:
         again = " again" if plan.becomes == "grown" else ""
         # Notes of another program may hold what it clipped from anywhere.
-        untrusted = plan.sheet.untrusted or self.vault.settings.trust == "untrusted"
-        how = How("import", f"Imported{again} from {self.source}", untrusted or None)
+        untrusted = plan.sheet.untrusted or self.context.vault.settings.trust == "untrusted"
+        how = How("import", f"Imported{again} from {self.context.source}", untrusted or None)
         return Wanted(plan.path, plan.sheet.text, how, plan.if_version)
 
     def _grown(self, sheet: ExportedPage, row: Versioned[ImportedItem], change: Change) -> list[StoreChange]:
@@ -302,7 +292,10 @@ class PageImporter:
             self._row(sheet, row.record.place, self._version(sheet.text)), batch=row.record.batch
         )
         grown = ImportedUpdate(
-            id=f"{self.batch}:{now.id}", batch=self.batch, before=row.record, undo=change.undo or ""
+            id=f"{self.context.batch}:{now.id}",
+            batch=self.context.batch,
+            before=row.record,
+            undo=change.undo or "",
         )
         return [Put(TAKEN, now, row.version), Put(GROWN, grown)]
 
@@ -321,7 +314,7 @@ class PageImporter:
 
     async def _page(self, path: str) -> Page | None:
         try:
-            return await self.vault.read(self.principal.owner, path)
+            return await self.context.vault.read(self.context.owner, path)
         except NoSuchPage:
             return None
         except TooLarge:
@@ -330,19 +323,19 @@ class PageImporter:
             raise Conflict(error.message) from error
 
     def _row_id(self, sheet: ExportedPage) -> str:
-        return self.marks.id(self.source, "page", sheet.key)
+        return self.context.marks.id(self.context.source, "page", sheet.key)
 
     def _version(self, text: str) -> str:
         """The mark of what the vault calls the version of a page with this text."""
-        return self.marks.of(hashlib.sha256(text.encode()).hexdigest())
+        return self.context.marks.of(hashlib.sha256(text.encode()).hexdigest())
 
     def _row(self, sheet: ExportedPage, path: str, written: str) -> ImportedItem:
         return ImportedItem(
             id=self._row_id(sheet),
-            batch=self.batch,
+            batch=self.context.batch,
             kind="page",
             place=path,
-            digest=self.marks.of(sheet.text),
-            same=self.marks.of(sheet.text),
+            digest=self.context.marks.of(sheet.text),
+            same=self.context.marks.of(sheet.text),
             written=written,
         )

@@ -1,8 +1,7 @@
-"""Bringing a life along: exports of other programs, taken into conversations and the vault, and taken back.
+"""Imports: exports of other programs taken into conversations and the vault, and taken back.
 
-The command line and the web door call `Imports`. One import of an owner is at
-work at a time; each is durable as far as it came, and goes on where it stopped
-when it is begun again.
+The command line and `jobs` call `Imports`. One import of an owner is at work at a time; each is
+durable as far as it came, and goes on where it stopped when it is begun again.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BethinkError, Busy, UnknownId
-from bethink.importing.conversations import ConversationImporter
+from bethink.importing.context import ImportContext, ReportBuilder
 from bethink.importing.job import ImportRun
-from bethink.importing.pages import PageImporter
-from bethink.importing.records import IMPORTS, WORKING, Import, ImportReport, KeyedDigest
+from bethink.importing.records import IMPORTS, WORKING, Import, KeyedDigest
 from bethink.importing.undo import ImportUndo, forgotten
 from bethink.store import Delete, Put, Scan
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
     from bethink.importing.jobs import UploadFolder
-    from bethink.importing.records import Into, SourceName, TopicMethod
+    from bethink.importing.records import ImportReport, Into, SourceName, TopicMethod
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
@@ -43,6 +41,7 @@ _LEASE_S = 86_400.0
 _BUSY = "An import of yours is at work already: wait for its end."
 _LISTED = 50
 _STOPPED = "Bethink was stopped meanwhile. Go on, and nothing is taken twice."
+_CUT_SHORT = "It was stopped; begin it again to go on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,11 @@ class ImportOptions:
     topics: TopicMethod = "keywords"
 
 
-def nothing_told(report: ImportReport) -> None:
-    """For who does not watch."""
+def _unwatched(report: ImportReport) -> None:
     del report
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Imports:
     """Imports for all owners; every call acts for one principal.
 
@@ -86,9 +84,9 @@ class Imports:
         self,
         principal: Principal,
         path: Path,
-        choice: ImportOptions,
+        options: ImportOptions,
         *,
-        tell: Callable[[ImportReport], None] = nothing_told,
+        tell: Callable[[ImportReport], None] = _unwatched,
     ) -> Import:
         """What an export holds and what would become of it; nothing is written.
 
@@ -96,18 +94,18 @@ class Imports:
             BadInput: it is no export that can be read.
             TooLarge: it unpacks to more than any export would.
         """
-        running = await self._running(principal, path, choice, batch="", tell=tell, preview=True)
-        report = await running.run()
-        record = self._record("", path.name, running)
-        return msgspec.structs.replace(record, state="ready", preview=report)
+        context = await self._context(principal, "", preview=True)
+        run = self._run(context, path, options, tell=tell)
+        report = await run.run()
+        return msgspec.structs.replace(self._record("", path.name, run), state="ready", preview=report)
 
     async def run(
         self,
         principal: Principal,
         path: Path,
-        choice: ImportOptions,
+        options: ImportOptions,
         *,
-        tell: Callable[[ImportReport], None] = nothing_told,
+        tell: Callable[[ImportReport], None] = _unwatched,
         begun: Import | None = None,
     ) -> Import:
         """Take an export in; its record, which is kept as far as it came whatever happens.
@@ -122,22 +120,30 @@ class Imports:
             StorageError: what it holds cannot be kept.
         """
         async with self._alone(principal):
-            begun = begun or await self._unfinished(principal, path.name, choice)
+            begun = begun or await self._unfinished(principal, path.name, options)
             id = begun.id if begun else self.new_id()
-            running = await self._running(principal, path, choice, batch=id, tell=tell)
-            kept = begun or self._record(id, path.name, running)
+            run = self._run(await self._context(principal, id), path, options, tell=tell)
+            kept = begun or self._record(id, path.name, run)
             with self.working(id):
                 # Written first: what is taken can be taken back, whatever becomes of this process.
-                await self.keep(
-                    principal, msgspec.structs.replace(kept, state="applying", process=self.bus.process)
-                )
+                applying = msgspec.structs.replace(kept, state="applying", process=self.bus.process)
+                await self.keep(principal, applying)
                 try:
-                    report = await running.run()
+                    report = await run.run()
                 except BaseException as error:
-                    await self._ended(principal, kept, running, error=error)
+                    stopped = msgspec.structs.replace(
+                        kept,
+                        state="stopped",
+                        source=run.source or kept.source,
+                        into=run.into or kept.into,
+                        report=run.report.report,
+                        error=error.message if isinstance(error, BethinkError) else _CUT_SHORT,
+                    )
+                    with anyio.CancelScope(shield=True):
+                        await self.keep(principal, stopped)
                     raise
                 now = msgspec.structs.replace(
-                    self._record(id, kept.name, running),
+                    self._record(id, kept.name, run),
                     state="done",
                     report=report,
                     preview=kept.preview,
@@ -149,7 +155,7 @@ class Imports:
             return now
 
     async def undo(
-        self, principal: Principal, id: str, tell: Callable[[ImportReport], None] = nothing_told
+        self, principal: Principal, id: str, tell: Callable[[ImportReport], None] = _unwatched
     ) -> Import:
         """Take back a whole import; what was changed since stays, and the report names it.
 
@@ -159,12 +165,8 @@ class Imports:
         """
         async with self._alone(principal):
             held = await self.get(principal, id)
-            undoing = ImportUndo(
-                *(self.store, self.vault, principal, id, await self._marks(principal.owner)),
-                remove=self.remove(),
-                tell=tell,
-            )
-            report = await undoing.run()
+            undo = ImportUndo(await self._context(principal, id), self.remove(), ReportBuilder(tell))
+            report = await undo.run()
             now = msgspec.structs.replace(held, state="undone", report=report, error=None)
             await self.keep(principal, now)
             return now
@@ -183,10 +185,17 @@ class Imports:
 
     async def list(self, principal: Principal) -> Sequence[Import]:
         """The owner's imports, the newest first."""
-        (page,) = await self.store.scan(
-            principal.owner, Scan(IMPORTS, order="at", reverse=True, limit=_LISTED)
-        )
+        scan = Scan(IMPORTS, order="at", reverse=True, limit=_LISTED)
+        (page,) = await self.store.scan(principal.owner, scan)
         return [await self._settled(item.record) for item in page.items]
+
+    async def keep(self, principal: Principal, record: Import) -> None:
+        """Keep an import's record as it is now."""
+        await self.store.commit(principal.owner, [Put(IMPORTS, record)])
+
+    async def drop(self, principal: Principal, id: str) -> None:
+        """Remove the record of an import that took nothing."""
+        await self.store.commit(principal.owner, [Delete(IMPORTS, id)])
 
     @contextmanager
     def working(self, id: str) -> Generator[None]:
@@ -199,8 +208,16 @@ class Imports:
             if not self._working[id]:
                 del self._working[id]
 
+    async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
+        """The changes after which nothing that is kept of imports says what is forgotten."""
+        return await forgotten(self.store, owner, gone)
+
+    async def scrub(self, owner: str) -> None:
+        """Remove uploads that are not being read: nobody can say what is in them."""
+        await anyio.to_thread.run_sync(self.staging.remove_all, owner, {*self._working})
+
     async def _settled(self, held: Import) -> Import:
-        """The record, told as stopped where whoever worked on it is gone."""
+        """The record, as stopped if the process that worked on it is gone."""
         if held.state not in WORKING or held.id in self._working:
             return held
         if held.process != self.bus.process and await self.bus.is_alive(held.process):
@@ -208,91 +225,54 @@ class Imports:
         state = "failed" if held.state == "reading" else "stopped"
         return msgspec.structs.replace(held, state=state, error=_STOPPED)
 
-    async def _unfinished(self, principal: Principal, name: str, choice: ImportOptions) -> Import | None:
-        """The import of a file of this name that was cut short, to be gone on with."""
-        return next(
-            (
-                one
-                for one in await self.list(principal)
-                if one.state == "stopped" and one.name == name[:200] and one.into == (choice.into or one.into)
-            ),
-            None,
+    async def _unfinished(self, principal: Principal, name: str, options: ImportOptions) -> Import | None:
+        """The import of a file of this name that was cut short, to go on with."""
+        for one in await self.list(principal):
+            if one.state == "stopped" and one.name == name[:200] and one.into == (options.into or one.into):
+                return one
+        return None
+
+    async def _context(self, principal: Principal, batch: str, *, preview: bool = False) -> ImportContext:
+        return ImportContext(
+            principal=principal,
+            store=self.store,
+            blobs=self.blobs,
+            vault=self.vault,
+            clock=self.clock,
+            marks=KeyedDigest(bytes.fromhex(await self.digest(f"imports\0{principal.owner}"))),
+            max_file_bytes=self.max_file_bytes,
+            batch=batch,
+            preview=preview,
         )
 
-    async def drop(self, principal: Principal, id: str) -> None:
-        """Remove the record of an import that took nothing."""
-        await self.store.commit(principal.owner, [Delete(IMPORTS, id)])
-
-    async def forget(self, owner: str, gone: Redaction) -> Sequence[Change]:
-        """The changes by which no report and no place says what is forgotten any more."""
-        return await forgotten(self.store, owner, gone)
-
-    async def scrub(self, owner: str) -> None:
-        """Remove uploads that nobody reads just now: nobody can say what is in them."""
-        await anyio.to_thread.run_sync(self.staging.remove_all, owner, {*self._working})
-
-    async def keep(self, principal: Principal, record: Import) -> None:
-        """Have an import's record kept as it is now."""
-        await self.store.commit(principal.owner, [Put(IMPORTS, record)])
-
-    async def _running(
+    def _run(
         self,
-        principal: Principal,
+        context: ImportContext,
         path: Path,
-        choice: ImportOptions,
+        options: ImportOptions,
         *,
-        batch: str,
         tell: Callable[[ImportReport], None],
-        preview: bool = False,
     ) -> ImportRun:
-        marks = await self._marks(principal.owner)
-
-        def talks(source: SourceName) -> ConversationImporter:
-            return ConversationImporter(
-                *(self.store, self.blobs, self.clock, principal.owner, batch, source, marks),
-                max_file_bytes=self.max_file_bytes,
-                preview=preview,
-            )
-
-        def sheets(source: SourceName) -> PageImporter:
-            return PageImporter(self.store, self.vault, principal, batch, source, marks, preview=preview)
-
         return ImportRun(
-            *(path, choice.source, choice.into, choice.topics, talks),
-            sheets=sheets,
+            context,
+            path,
+            source=options.source,
+            into=options.into,
+            topics=options.topics,
             embeddings=self.embeddings,
-            tell=tell,
+            report=ReportBuilder(tell),
         )
 
-    async def _marks(self, owner: str) -> KeyedDigest:
-        return KeyedDigest(bytes.fromhex(await self.digest(f"imports\0{owner}")))
-
-    def _record(self, id: str, name: str, running: ImportRun) -> Import:
+    def _record(self, id: str, name: str, run: ImportRun) -> Import:
         return Import(
             id=id,
             at=self.clock.now_us(),
             state="applying",
-            source=running.source or "",
+            source=run.source or "",
             name=name[:200],
-            into=running.into or "conversations",
-            topics=running.topics,
+            into=run.into or "conversations",
+            topics=run.topics,
         )
-
-    async def _ended(
-        self, principal: Principal, kept: Import, running: ImportRun, *, error: BaseException
-    ) -> None:
-        """Keep how far an import came that did not come to its end."""
-        why = error.message if isinstance(error, BethinkError) else "It was stopped; begin it again to go on."
-        now = msgspec.structs.replace(
-            kept,
-            state="stopped",
-            source=running.source or kept.source,
-            into=running.into or kept.into,
-            report=running.telling.report,
-            error=why,
-        )
-        with anyio.CancelScope(shield=True):
-            await self.keep(principal, now)
 
     @asynccontextmanager
     async def _alone(self, principal: Principal) -> AsyncGenerator[None]:

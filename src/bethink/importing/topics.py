@@ -1,7 +1,7 @@
-"""What an import is about: topics by the words that set its parts apart. Always the same, without a model.
+"""What an import is about: topics by words or by meaning, always the same for the same export. `job` asks.
 
-A sample is looked through first (`TopicLearner`); from it come topics, each with
-keywords, and by those anything is given its topics (`TopicMatcher.of`).
+A sample teaches the topics (`TopicLearner`); their keywords then give anything its topics (`TopicMatcher`).
+Groups by meaning are found by spherical k-means that starts from points far apart (Gonzalez 1985).
 """
 
 from __future__ import annotations
@@ -13,96 +13,41 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from bethink.importing.items import ExportedPage, TextPart
 from bethink.importing.records import ImportTopic
 from bethink.search.analysis import STOP_WORDS, Analyzer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from bethink.importing.items import ExportedConversation, ExportedPage
-
-
-_ROUNDS = 25
-_MOST = 24
-_LEAST_LIKE = 0.15
-"""The cosine below which a vector belongs to no group: its nearest is by accident."""
-
-
-def clusters(vectors: NDArray[np.float32]) -> list[list[int]]:
-    """The rows of each group, the largest group first; those that belong nowhere are in none.
-
-    `vectors` is float32, shape (n, d), L2-normalised. As many groups as half of
-    n's square root or so, 24 at most.
-    """
-    count = len(vectors)
-    if count < 2:  # noqa: PLR2004 - one thing is no group
-        return []
-    centres = _first(vectors, min(_MOST, max(2, round(math.sqrt(count / 2)))))
-    nearest = np.full(count, -1)
-    for _ in range(_ROUNDS):
-        found = np.argmax(vectors @ centres.T, axis=1)
-        if np.array_equal(found, nearest):
-            break
-        nearest = found
-        centres = _centres(vectors, nearest, centres)
-    likeness = np.take_along_axis(vectors @ centres.T, nearest[:, None], axis=1)[:, 0]
-    groups = [
-        [int(row) for row in np.flatnonzero((nearest == group) & (likeness >= _LEAST_LIKE))]
-        for group in range(len(centres))
-    ]
-    return sorted((group for group in groups if len(group) > 1), key=lambda group: (-len(group), group[0]))
-
-
-def _first(vectors: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    mean = vectors.mean(axis=0)
-    chosen = [int(np.argmax(vectors @ mean))]
-    likest = vectors @ vectors[chosen[0]]
-    while len(chosen) < k:
-        farthest = int(np.argmin(likest))
-        if likest[farthest] > 1 - 1e-6:
-            break
-        chosen.append(farthest)
-        likest = np.maximum(likest, vectors @ vectors[farthest])
-    return vectors[chosen]
-
-
-def _centres(
-    vectors: NDArray[np.float32], nearest: NDArray[np.int64], before: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """The mean direction of each group; that of an empty one stays."""
-    centres = before.copy()
-    for group in range(len(before)):
-        members = vectors[nearest == group]
-        total = members.sum(axis=0)
-        length = float(np.linalg.norm(total))
-        if length > 0:
-            centres[group] = total / length
-    return centres
-
+    from bethink.importing.items import ExportedConversation
 
 MAX_SAMPLE = 20_000
-"""Things from which topics are learnt; what comes behind is given topics by them."""
+"""Items from which topics are learnt; later ones are only matched."""
 _MAX_CHARS = 6_000
-"""Of one thing: what it is about is said at its beginning."""
+"""Of one item: its beginning says what it is about."""
 _MAX_TERMS = 60
-"""Of one thing, the most frequent."""
+"""Of one item, the most frequent."""
 _TITLE_WEIGHT = 3
 _MOST_TOPICS = 40
 _LEAST_MEMBERS = 2
 _LARGEST_SHARE = 0.4
-"""A word that so many of the things have sets none of them apart."""
+"""A word in more of the items sets none of them apart."""
 _FEW = 6
-"""With fewer things the share says nothing."""
+"""Below so many items the share says nothing."""
 _KEYWORDS = 6
 _COVERED = 0.25
-"""What a thing that has a topic already counts for another one."""
+"""What an item that has a topic already counts for another one."""
 _MAX_OF_ONE = 3
 _STRONG = 2
-"""So often a word stands in what is about it; once in a title counts `_TITLE_WEIGHT` times."""
+"""A word is what an item is about if it occurs so often; in a title it counts `_TITLE_WEIGHT` times."""
+_ROUNDS = 25
+_MOST_GROUPS = 24
+_LEAST_COSINE = 0.15
+"""Below it a vector belongs to no group."""
 _WORD = re.compile(r"[^\W\d_]{3,30}")
 _WORDS = """
     one two three use used using like get make need want know think look good new way thing things please
@@ -111,91 +56,83 @@ _WORDS = """
     may let see back first last say said tell time day today work works working set put take ask asked
     """
 _EVERYDAY = frozenset(_WORDS.split())
-"""Words of every talk, beside those that the index leaves out."""
+"""Words of every conversation, beside the stop words of search."""
 
 
 @dataclass(slots=True)
 class TopicLearner:
-    """Things are added one by one; `topics` tells what they are about."""
+    """Items are added one by one; `topics` says what they are about."""
 
+    items: list[array[int]] = field(default_factory=list["array[int]"])
+    """Of each item its terms, each followed by its count."""
     _analyzer: Analyzer = field(default_factory=Analyzer)
     _stems: dict[str, str] = field(default_factory=dict[str, str])
     _ids: dict[str, int] = field(default_factory=dict[str, int])
-    _surfaces: dict[int, Counter[str]] = field(default_factory=dict[int, "Counter[str]"])
+    _surfaces: defaultdict[int, Counter[str]] = field(
+        default_factory=lambda: defaultdict[int, "Counter[str]"](Counter)
+    )
     _frequency: Counter[int] = field(default_factory=Counter[int])
-    items: list[array[int]] = field(default_factory=list["array[int]"])
-    """Of each thing its terms, and behind each how often it stands there."""
 
     def add(self, title: str, text: str) -> None:
-        """Look at one more thing; beyond `MAX_SAMPLE` nothing is learnt."""
+        """Learn from one more item, up to `MAX_SAMPLE`."""
         if len(self.items) >= MAX_SAMPLE:
             return
-        counted = self.counted(title, text)
         row = array("l")
-        for stem, count in counted.most_common(_MAX_TERMS):
-            id = self._ids.setdefault(stem, len(self._ids))
+        for stem, count in self.counted(title, text).most_common(_MAX_TERMS):
+            id = self._ids[stem]
             self._frequency[id] += 1
             row.extend((id, count))
         self.items.append(row)
 
-    def topics(self) -> list[ImportTopic]:
-        """The topics, that of the most things first."""
-        strong = self._strong()
-        chosen: list[int] = []
-        weights = [1.0] * len(self.items)
-        most = min(_MOST_TOPICS, max(3, round(2 * math.sqrt(len(self.items)))))
-        scores = {id: self._idf(id) * len(rows) for id, rows in strong.items()}
-        while scores and len(chosen) < most:
-            best = min(scores, key=lambda id: (-scores[id], self._name(id)))
-            if scores[best] < self._idf(best) * _LEAST_MEMBERS * _COVERED * 2:
-                break
-            chosen.append(best)
-            del scores[best]
-            touched = Counter[int]()
-            for row in strong[best]:
-                if weights[row] > _COVERED:
-                    weights[row] = _COVERED
-                    touched.update(id for id, _ in _pairs(self.items[row]) if id in scores)
-            for id in touched:
-                scores[id] = self._idf(id) * sum(weights[row] for row in strong[id])
-        return self._named([strong[id] for id in chosen], [[id] for id in chosen])
-
-    def topics_of(self, groups: Sequence[Sequence[int]]) -> list[tuple[ImportTopic, Sequence[int]]]:
-        """A topic for each group of things, given by their places, named by what sets it apart."""
-        found: dict[str, tuple[ImportTopic, Sequence[int]]] = {}
-        for rows in groups:
-            for topic in self._named([rows], [[]]):
-                found.setdefault(topic.name, (topic, rows))
-        return list(found.values())
-
     def counted(self, title: str, text: str) -> Counter[str]:
-        """How often its words stand in a thing, by their stems; its title counts more."""
+        """How often an item has each stem; its title counts more."""
         counted: Counter[str] = Counter()
-        for said, weight in ((title, _TITLE_WEIGHT), (text[:_MAX_CHARS], 1)):
-            for word in _WORD.findall(said.casefold()):
-                if word in STOP_WORDS or word in _EVERYDAY:
-                    continue
-                stem = self.stem(word)
-                counted[stem] += weight
-                id = self._ids.setdefault(stem, len(self._ids))
-                self._surfaces.setdefault(id, Counter())[word] += 1
+        for part, weight in ((title, _TITLE_WEIGHT), (text[:_MAX_CHARS], 1)):
+            for word in _WORD.findall(part.casefold()):
+                if word not in STOP_WORDS and word not in _EVERYDAY:
+                    stem = self.stem(word)
+                    counted[stem] += weight
+                    self._surfaces[self._ids.setdefault(stem, len(self._ids))][word] += 1
         return counted
 
     def stem(self, word: str) -> str:
         """What a word shares with its other forms."""
         if word not in self._stems:
-            terms = self._analyzer.document(word)
-            self._stems[word] = terms[0] if terms else word
+            self._stems[word] = next(iter(self._analyzer.document(word)), word)
         return self._stems[word]
 
-    def _strong(self) -> dict[int, list[int]]:
-        """By terms the things that are about them: not too few, and not nearly all."""
+    def topics(self) -> list[ImportTopic]:
+        """Topics by words, the one of most items first: each word covers what no chosen one does yet."""
+        rows = self._rows_by_term()
+        weights = [1.0] * len(self.items)
+        scores = {id: self._idf(id) * len(found) for id, found in rows.items()}
+        chosen: list[int] = []
+        most = min(_MOST_TOPICS, max(3, round(2 * math.sqrt(len(self.items)))))
+        while scores and len(chosen) < most:
+            best = min(scores, key=lambda id: (-scores[id], self._name(id)))
+            if scores.pop(best) < self._idf(best) * _LEAST_MEMBERS * _COVERED * 2:
+                break
+            chosen.append(best)
+            touched = set[int]()
+            for row in rows[best]:
+                weights[row] = _COVERED
+                touched.update(self.items[row][::2])
+            for id in touched & scores.keys():
+                scores[id] = self._idf(id) * sum(weights[row] for row in rows[id])
+        return self._named([(rows[id], id) for id in chosen])[0]
+
+    def topics_of(self, groups: Iterable[Sequence[int]]) -> tuple[list[ImportTopic], dict[int, str]]:
+        """A topic for each group of items, and by an item's place the name of its topic."""
+        return self._named([(rows, None) for rows in groups])
+
+    def _rows_by_term(self) -> dict[int, list[int]]:
+        """By term the items that are about it: not too few, and not nearly all."""
         rows: defaultdict[int, list[int]] = defaultdict(list)
         for place, row in enumerate(self.items):
             for id, count in _pairs(row):
                 if count >= _STRONG:
                     rows[id].append(place)
-        most = _LARGEST_SHARE * len(self.items) if len(self.items) > _FEW else len(self.items)
+        most = len(self.items) * (_LARGEST_SHARE if len(self.items) > _FEW else 1)
         return {id: found for id, found in rows.items() if _LEAST_MEMBERS <= len(found) <= most}
 
     def _idf(self, id: int) -> float:
@@ -205,71 +142,108 @@ class TopicLearner:
         surfaces = self._surfaces[id]
         return min(surfaces, key=lambda word: (-surfaces[word], word))
 
-    def _named(self, groups: Sequence[Sequence[int]], heads: Sequence[Sequence[int]]) -> list[ImportTopic]:
+    def _named(
+        self, groups: Iterable[tuple[Sequence[int], int | None]]
+    ) -> tuple[list[ImportTopic], dict[int, str]]:
+        """Groups as topics, each named once: by the term that leads it, if one does, and its keywords."""
         topics: dict[str, ImportTopic] = {}
-        for rows, head in zip(groups, heads, strict=True):
+        names: dict[int, str] = {}
+        for rows, head in groups:
             words = self._keywords(rows, head)
-            if not words:
-                continue
             name = ", ".join(word.capitalize() if word.islower() else word for word in words[:2])
-            if name not in topics:
+            if words and name not in topics:
                 topics[name] = ImportTopic(name=name, keywords=tuple(words), count=len(rows))
-        return sorted(topics.values(), key=lambda topic: (-topic.count, topic.name))
+                names.update(dict.fromkeys(rows, name))
+        return sorted(topics.values(), key=lambda topic: (-topic.count, topic.name)), names
 
-    def _keywords(self, rows: Sequence[int], head: Sequence[int]) -> list[str]:
-        """The words that things of a group have and others have not, the most telling first."""
+    def _keywords(self, rows: Sequence[int], head: int | None) -> list[str]:
+        """The words by which a group's items differ most from the others (TF-IDF), behind its head."""
         inside: Counter[int] = Counter()
         for row in rows:
             inside.update({id: min(count, _STRONG * 2) for id, count in _pairs(self.items[row])})
         scored = {
             id: count * self._idf(id)
             for id, count in inside.items()
-            if id not in head and (count >= len(rows) / 3 or len(rows) <= _FEW)
+            if id != head and (count >= len(rows) / 3 or len(rows) <= _FEW)
         }
         best = sorted(scored, key=lambda id: (-scored[id], self._name(id)))
-        return [self._name(id) for id in (*head, *best[: _KEYWORDS - len(head)])]
+        heads = [] if head is None else [head]
+        return [self._name(id) for id in [*heads, *best][:_KEYWORDS]]
 
 
 @dataclass(frozen=True, slots=True)
 class TopicMatcher:
-    """Topics by their keywords. `placed` are things whose topics were found in another way, by their keys."""
+    """Finds the topics of items by keywords; `placed` names those already known, by the items' keys."""
 
-    topics: Sequence[ImportTopic]
+    topics: Sequence[ImportTopic] = ()
     placed: Mapping[str, str] = field(default_factory=dict[str, str])
-    _learning: TopicLearner = field(default_factory=TopicLearner, repr=False)
+    _learner: TopicLearner = field(default_factory=TopicLearner, repr=False)
 
-    def of(self, key: str, title: str, text: str) -> list[ImportTopic]:
-        """What one thing is about, the nearest first; at most three."""
-        by_name = {topic.name: topic for topic in self.topics}
-        if (name := self.placed.get(key)) in by_name:
-            return [by_name[name]]
-        counted = self._learning.counted(title, text)
-        scored: dict[str, float] = {}
+    def of(self, item: ExportedConversation | ExportedPage) -> list[ImportTopic]:
+        """The topics of one item, the nearest first; at most three."""
+        if not self.topics:
+            return []
+        if (name := self.placed.get(item.key)) is not None:
+            return [topic for topic in self.topics if topic.name == name]
+        counted = self._learner.counted(*title_and_text(item))
+        scored: list[tuple[float, str, ImportTopic]] = []
         for topic in self.topics:
-            first, *others = [self._learning.stem(word.casefold()) for word in topic.keywords]
-            score = min(counted[first], 5) + 0.5 * sum(bool(counted[word]) for word in others)
+            first, *others = [self._learner.stem(word.casefold()) for word in topic.keywords]
             if counted[first] >= _STRONG:
-                scored[topic.name] = score
-        best = sorted(scored, key=lambda name: (-scored[name], name))
-        return [by_name[name] for name in best[:_MAX_OF_ONE]]
+                score = min(counted[first], 5) + 0.5 * sum(bool(counted[word]) for word in others)
+                scored.append((-score, topic.name, topic))
+        return [topic for _, _, topic in sorted(scored, key=lambda one: one[:2])[:_MAX_OF_ONE]]
 
 
-def told_of(item: ExportedConversation | ExportedPage) -> tuple[str, str]:
-    """A thing's title and the beginning of what it says."""
-    from bethink.importing.items import ExportedPage, TextPart
-
+def title_and_text(item: ExportedConversation | ExportedPage) -> tuple[str, str]:
+    """An item's title and the beginning of its text."""
     if isinstance(item, ExportedPage):
         return item.title, item.text
-    said: list[str] = []
+    parts: list[str] = []
     size = 0
-    for turn in item.line():
-        for piece in turn.pieces:
+    for message in item.line():
+        for piece in message.pieces:
             if isinstance(piece, TextPart):
-                said.append(piece.text[: _MAX_CHARS - size])
-                size += len(said[-1])
+                parts.append(piece.text[: _MAX_CHARS - size])
+                size += len(parts[-1])
         if size >= _MAX_CHARS:
             break
-    return item.title, "\n".join(said)
+    return item.title, "\n".join(parts)
+
+
+def clusters(vectors: NDArray[np.float32]) -> list[list[int]]:
+    """The rows of each group of vectors, the largest group first; rows near no group are left out.
+
+    `vectors` is float32, shape (n, d), L2-normalised. There are about sqrt(n / 2) groups, at most 24.
+    """
+    import numpy as np
+
+    count = len(vectors)
+    if count <= 1:
+        return []
+    centres = _far_apart(vectors, min(_MOST_GROUPS, max(2, round(math.sqrt(count / 2)))))
+    nearest = np.full(count, -1)
+    for _ in range(_ROUNDS):
+        found = np.argmax(vectors @ centres.T, axis=1)
+        if np.array_equal(found, nearest):
+            break
+        nearest, totals = found, np.zeros_like(centres)
+        np.add.at(totals, nearest, vectors)
+        lengths = np.linalg.norm(totals, axis=1, keepdims=True)
+        centres = np.where(lengths > 0, totals / np.maximum(lengths, 1e-12), centres)
+    near = (vectors @ centres.T)[np.arange(count), nearest] >= _LEAST_COSINE
+    groups = [np.flatnonzero((nearest == group) & near).tolist() for group in range(len(centres))]
+    return sorted((group for group in groups if len(group) > 1), key=lambda group: (-len(group), group[0]))
+
+
+def _far_apart(vectors: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+    """Up to `k` of the vectors, each the farthest from those before it."""
+    chosen = [int((vectors @ vectors.mean(axis=0)).argmax())]
+    nearness = vectors @ vectors[chosen[0]]
+    while len(chosen) < k and nearness.min() <= 1 - 1e-6:
+        chosen.append(int(nearness.argmin()))
+        nearness = nearness.clip(min=vectors @ vectors[chosen[-1]])
+    return vectors[chosen]
 
 
 def _pairs(row: array[int]) -> Iterable[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,9 +11,9 @@ import msgspec
 
 from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.errors import BethinkError, Busy, Conflict, NoSuchPage, StorageError, UnknownId
-from bethink.importing.conversations import ImportOutcome, total_of
+from bethink.importing.context import ImportOutcome
+from bethink.importing.conversations import total_of
 from bethink.importing.items import Skipped
-from bethink.importing.job import ReportBuilder
 from bethink.importing.records import GROWN, IMPORTS, TAKEN, ImportReport
 from bethink.redaction import FORGOTTEN
 from bethink.store import Delete, Put, Scan
@@ -23,26 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from bethink.conversations import Conversation
+    from bethink.importing.context import ImportContext, ReportBuilder
     from bethink.importing.records import (
         ImportedItem,
         ImportedUpdate,
         ImportProblem,
         ImportTopic,
-        KeyedDigest,
     )
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store, Versioned
-    from bethink.vault import Vault
-
-
-_SCAN_PAGE = 500
 
 
 async def forgotten(store: Store, owner: str, gone: Redaction) -> Sequence[Change]:
     """The changes by which nothing that is kept of imports says it any more."""
     changes: list[Change] = []
-    async for held in items_of(store, owner, Scan(IMPORTS, limit=_SCAN_PAGE)):
+    async for held in items_of(store, owner, Scan(IMPORTS, limit=_PAGE)):
         record = held.record
         now = msgspec.structs.replace(
             record,
@@ -55,12 +52,12 @@ async def forgotten(store: Store, owner: str, gone: Redaction) -> Sequence[Chang
     # A page whose name says it is not known again: its name here must not stay.
     changes += [
         Delete(TAKEN, taken.record.id, taken.version)
-        async for taken in items_of(store, owner, Scan(TAKEN, limit=_SCAN_PAGE))
+        async for taken in items_of(store, owner, Scan(TAKEN, limit=_PAGE))
         if _is_named(taken.record, gone)
     ]
     changes += [
         Delete(GROWN, grown.record.id, grown.version)
-        async for grown in items_of(store, owner, Scan(GROWN, limit=_SCAN_PAGE))
+        async for grown in items_of(store, owner, Scan(GROWN, limit=_PAGE))
         if _is_named(grown.record.before, gone)
     ]
     return changes
@@ -105,35 +102,31 @@ _CHANGED = "It was changed here since, so it stays."
 class ImportUndo:
     """Takes one import back. `remove` deletes a conversation with all that belongs to it."""
 
-    store: Store
-    vault: Vault
-    principal: Principal
-    batch: str
-    marks: KeyedDigest
+    context: ImportContext
     remove: Callable[[Principal, str], Awaitable[None]]
-    tell: Callable[[ImportReport], None]
+    report: ReportBuilder
 
     async def run(self) -> ImportReport:
         """Do it; the report counts what went (`new`), what is as before (`grown`) and what stays (`kept`).
 
         Safe to repeat: what has gone is not looked for.
         """
-        telling, owner = ReportBuilder(), self.principal.owner
-        async for grown in records_of(self.store, owner, Scan(GROWN, {"batch": self.batch}, limit=_PAGE)):
-            outcome = await self._shrunk(grown)
-            telling.became(outcome, pages=grown.before.kind == "page")
-            self.tell(telling.report)
+        store, owner, batch = self.context.store, self.context.owner, {"batch": self.context.batch}
+        async for grown in records_of(store, owner, Scan(GROWN, batch, limit=_PAGE)):
+            self.report.became(await self._shrunk(grown), pages=grown.before.kind == "page")
+            self.report.show()
         folders: set[str] = set()
-        async for page in pages_of(self.store, owner, Scan(TAKEN, {"batch": self.batch}, limit=_PAGE)):
+        async for page in pages_of(store, owner, Scan(TAKEN, batch, limit=_PAGE)):
             taken = [one.record for one in page]
-            for outcome in await self._sheets_gone([one for one in taken if one.kind == "page"], folders):
-                telling.became(outcome, pages=True)
+            self.report.became(
+                await self._pages_gone([one for one in taken if one.kind == "page"], folders), pages=True
+            )
             for talk in [one for one in taken if one.kind != "page"]:
-                telling.became(await self._gone(talk, await self._talk_gone(talk)), pages=False)
-                self.tell(telling.report)
-            self.tell(telling.report)
+                self.report.became(await self._conversation_gone(talk), pages=False)
+                self.report.show()
+            self.report.show()
         await self._remove_empty(folders)
-        return telling.report
+        return self.report.report
 
     async def _remove_empty(self, folders: set[str]) -> None:
         """Remove the folders that held pages of the import, and those above, where nothing is left."""
@@ -141,57 +134,49 @@ class ImportUndo:
         every = {"/".join(part[: count + 1]) for part in parts for count in range(len(part))}
         for folder in sorted(every, key=lambda name: (-name.count("/"), name)):
             with suppress(Conflict, NoSuchPage):
-                await self.vault.delete_folder(self.principal, folder)
+                await self.context.vault.delete_folder(self.context.principal, folder)
 
-    async def _gone(self, taken: ImportedItem, stays: Skipped | None) -> ImportOutcome:
-        outcome = ImportOutcome()
+    async def _conversation_gone(self, taken: ImportedItem) -> ImportOutcome:
+        stays = await self._removed(taken)
         if stays is None:
-            outcome.counts["new"] += 1
-            await self.store.commit(self.principal.owner, [Delete(TAKEN, taken.id)])
-        else:
-            outcome.counts["kept"] += 1
-            outcome.left.append(stays)
-        return outcome
+            await self.context.store.commit(self.context.owner, [Delete(TAKEN, taken.id)])
+        return _outcome("new", stays)
 
-    async def _talk_gone(self, taken: ImportedItem) -> Skipped | None:
+    async def _removed(self, taken: ImportedItem) -> Skipped | None:
+        """Remove a conversation; why it stays, if it does."""
         held = await self._held(taken.place)
         if held is None:
             return None
+        stays = Skipped(held.record.title[:80], _WENT_ON, is_fault=False)
         if held.record.active_run is not None or taken.written != str(total_of(held.record)):
-            return Skipped(held.record.title[:80], _WENT_ON, is_fault=False)
+            return stays
         try:
-            await self.remove(self.principal, taken.place)
+            await self.remove(self.context.principal, taken.place)
         except Busy:
-            return Skipped(held.record.title[:80], _WENT_ON, is_fault=False)
+            return stays
         except UnknownId:
             pass
         return None
 
-    async def _sheets_gone(self, sheets: Sequence[ImportedItem], folders: set[str]) -> list[ImportOutcome]:
+    async def _pages_gone(self, pages: Sequence[ImportedItem], folders: set[str]) -> ImportOutcome:
         """Delete these pages in one go, but those that were changed; `folders` gathers where they were."""
-        outcomes: list[ImportOutcome] = []
-        for taken, stays in zip(sheets, await self._staying(sheets), strict=True):
-            outcomes.append(outcome := ImportOutcome())
-            outcome.counts["kept" if stays else "new"] += 1
-            if stays is None:
-                folders.add(taken.place.rpartition("/")[0])
-            else:
-                outcome.left.append(stays)
-        gone = [one for one, outcome in zip(sheets, outcomes, strict=True) if not outcome.left]
+        left = await self._staying(pages)
+        gone = [one for one, stays in zip(pages, left, strict=True) if stays is None]
+        folders |= {one.place.rpartition("/")[0] for one in gone}
         if gone:
-            await self.store.commit(self.principal.owner, [Delete(TAKEN, one.id) for one in gone])
-        return outcomes
+            await self.context.store.commit(self.context.owner, [Delete(TAKEN, one.id) for one in gone])
+        return _outcome("new", *left)
 
     async def _staying(self, sheets: Sequence[ImportedItem]) -> list[Skipped | None]:
         """Which of these pages stay, and why; the others are gone."""
         written = [one for one in sheets if one.written]
         unwanted = [
-            Unwanted(one.place, lambda version, one=one: self.marks.of(version) == one.written)
+            Unwanted(one.place, lambda version, one=one: self.context.marks.of(version) == one.written)
             for one in written
         ]
         try:
-            became = await self.vault.delete_many(
-                self.principal, unwanted, by="import", note="Import taken back"
+            became = await self.context.vault.delete_many(
+                self.context.principal, unwanted, by="import", note="Import taken back"
             )
         except NoSuchPage:
             return [None] * len(sheets)
@@ -204,15 +189,9 @@ class ImportUndo:
         return [left.get(one.id) for one in sheets]
 
     async def _shrunk(self, grown: ImportedUpdate) -> ImportOutcome:
-        outcome = ImportOutcome()
         stays = await (self._page_back(grown) if grown.before.kind == "page" else self._talk_back(grown))
-        if stays is None:
-            outcome.counts["grown"] += 1
-        else:
-            outcome.counts["kept"] += 1
-            outcome.left.append(stays)
-        await self.store.commit(self.principal.owner, [Delete(GROWN, grown.id)])
-        return outcome
+        await self.context.store.commit(self.context.owner, [Delete(GROWN, grown.id)])
+        return _outcome("grown", stays)
 
     async def _talk_back(self, grown: ImportedUpdate) -> Skipped | None:
         held = await self._held(grown.before.place)
@@ -223,8 +202,8 @@ class ImportUndo:
         if was.active_run is not None or total_of(was) != total_of(before) + len(grown.messages):
             return Skipped(was.title[:80], _WENT_ON, is_fault=False)
         try:
-            await self.store.commit(
-                self.principal.owner,
+            await self.context.store.commit(
+                self.context.owner,
                 [
                     Put(CONVERSATIONS, before, held.version),
                     Put(TAKEN, grown.before),
@@ -239,12 +218,18 @@ class ImportUndo:
         if not grown.undo:
             return None
         try:
-            await self.vault.undo(self.principal, grown.undo)
+            await self.context.vault.undo(self.context.principal, grown.undo)
         except (Conflict, UnknownId):
             return Skipped(grown.before.place, _CHANGED, is_fault=False)
-        await self.store.commit(self.principal.owner, [Put(TAKEN, grown.before)])
+        await self.context.store.commit(self.context.owner, [Put(TAKEN, grown.before)])
         return None
 
     async def _held(self, conversation: str) -> Versioned[Conversation] | None:
-        (held,) = await self.store.get(CONVERSATIONS, self.principal.owner, [conversation])
+        (held,) = await self.context.store.get(CONVERSATIONS, self.context.owner, [conversation])
         return held
+
+
+def _outcome(done: str, *stays: Skipped | None) -> ImportOutcome:
+    """Counted as `done`, but those that stay."""
+    left = [one for one in stays if one is not None]
+    return ImportOutcome(Counter({done: len(stays) - len(left), "kept": len(left)}), left=left)
