@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from bethink.importing.json_stream import Readable
 
-
 MAX_TOTAL = 20_000_000_000
 """Bytes that an export may unpack to, all readings together."""
 MAX_RATIO = 250
@@ -51,6 +50,20 @@ _END, _END_BYTES, _LONGEST_COMMENT = b"PK\x05\x06", 22, 65_535
 _END64, _LOCATOR64, _LOCATOR64_BYTES = b"PK\x06\x06", b"PK\x06\x07", 20
 _END64_BYTES = 56
 _UNSAID16, _UNSAID32 = 0xFFFF, 0xFFFFFFFF
+MAX_MEMBERS = 100_000
+"""Of an export; a folder or zip with more is no export of notes."""
+_NESTED = 2
+"""Zips in zips, as Notion makes them."""
+_MAX_NAME_BYTES = 1_000
+CONVERSATIONS = r"conversations(-\d+)?\.json"
+"""What the files are called that hold conversations."""
+_DRIVE = re.compile(r"[A-Za-z]:")
+_ENCRYPTED = 0x1
+_UNIX = 16
+"""Bits before the file's mode in a zip's attributes."""
+_JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)")
+_FIRST_YEAR = 1980
+"""What zips say that have no date."""
 
 
 @dataclass(slots=True)
@@ -91,64 +104,6 @@ class CountedReader:
         part = self.file.read(size if size >= 0 else 1 << 16)
         self.budget.take(len(part))
         return part
-
-
-@contextmanager
-def opened_zip(file: IO[bytes], name: str, members: int) -> Generator[zipfile.ZipFile]:
-    """A zip whose directory is of a bearable size.
-
-    Raises:
-        BadInput: it is damaged, or has more than so many members.
-    """
-    try:
-        count, directory = _directory(file)
-    except (struct.error, OSError, ValueError):
-        # It names a place that no file has: whoever reads the archive finds that, too.
-        count, directory = 0, 0
-    if count > members or directory > _MAX_DIRECTORY:
-        message = f"{name} holds more than {members:,} files: split it, or import a part of it."
-        raise BadInput(message)
-    file.seek(0)
-    try:
-        packed = zipfile.ZipFile(file)
-    except (*DAMAGED, ValueError) as error:
-        message = f"{name} is no whole zip: it breaks off, or was changed. Download it again."
-        raise BadInput(message) from error
-    with packed:
-        yield packed
-
-
-def _directory(file: IO[bytes]) -> tuple[int, int]:
-    """How many members the archive says it has, and its directory's bytes (APPNOTE.TXT 4.3.14 and 4.3.16)."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT - _LOCATOR64_BYTES))
-    tail = file.read()
-    place = tail.rfind(_END)
-    if place < 0:
-        return 0, 0
-    count, directory = struct.unpack("<HI", tail[place + 10 : place + 16])
-    locator = tail[max(0, place - _LOCATOR64_BYTES) : place]
-    if (count == _UNSAID16 or directory == _UNSAID32) and locator.startswith(_LOCATOR64):
-        (offset,) = struct.unpack("<Q", locator[8:16])
-        file.seek(offset)
-        end = file.read(_END64_BYTES)
-        if end.startswith(_END64):
-            count, directory = struct.unpack("<QQ", end[32:48])
-    return count, directory
-
-
-MAX_MEMBERS = 100_000
-"""Of an export; a folder or zip with more is no export of notes."""
-_NESTED = 2
-"""Zips in zips, as Notion makes them."""
-_MAX_NAME_BYTES = 1_000
-CONVERSATIONS = r"conversations(-\d+)?\.json"
-"""What the files are called that hold conversations."""
-_DRIVE = re.compile(r"[A-Za-z]:")
-_ENCRYPTED = 0x1
-_UNIX = 16
-"""Bits before the file's mode in a zip's attributes."""
-_JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)")
 
 
 class Opener(Protocol):
@@ -386,9 +341,49 @@ def _zipped(info: zipfile.ZipInfo) -> int | None:
     return to_us(moment) if moment.year > _FIRST_YEAR else None
 
 
-_FIRST_YEAR = 1980
-"""What zips say that have no date."""
-
-
 def _us(seconds: float) -> int:
     return int(seconds * 1_000_000)
+
+
+@contextmanager
+def opened_zip(file: IO[bytes], name: str, members: int) -> Generator[zipfile.ZipFile]:
+    """A zip whose directory is of a bearable size.
+
+    Raises:
+        BadInput: it is damaged, or has more than so many members.
+    """
+    try:
+        count, directory = _directory(file)
+    except (struct.error, OSError, ValueError):
+        # It names a place that no file has: whoever reads the archive finds that, too.
+        count, directory = 0, 0
+    if count > members or directory > _MAX_DIRECTORY:
+        message = f"{name} holds more than {members:,} files: split it, or import a part of it."
+        raise BadInput(message)
+    file.seek(0)
+    try:
+        packed = zipfile.ZipFile(file)
+    except (*DAMAGED, ValueError) as error:
+        message = f"{name} is no whole zip: it breaks off, or was changed. Download it again."
+        raise BadInput(message) from error
+    with packed:
+        yield packed
+
+
+def _directory(file: IO[bytes]) -> tuple[int, int]:
+    """How many members the archive says it has, and its directory's bytes (APPNOTE.TXT 4.3.14 and 4.3.16)."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT - _LOCATOR64_BYTES))
+    tail = file.read()
+    place = tail.rfind(_END)
+    if place < 0:
+        return 0, 0
+    count, directory = struct.unpack("<HI", tail[place + 10 : place + 16])
+    locator = tail[max(0, place - _LOCATOR64_BYTES) : place]
+    if (count == _UNSAID16 or directory == _UNSAID32) and locator.startswith(_LOCATOR64):
+        (offset,) = struct.unpack("<Q", locator[8:16])
+        file.seek(offset)
+        end = file.read(_END64_BYTES)
+        if end.startswith(_END64):
+            count, directory = struct.unpack("<QQ", end[32:48])
+    return count, directory

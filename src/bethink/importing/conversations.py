@@ -40,57 +40,6 @@ if TYPE_CHECKING:
     from bethink.importing.items import ExportedConversation, ExportedMessage
     from bethink.store import Change, Versioned
 
-
-@dataclass(frozen=True, slots=True)
-class BranchPosition:
-    """Where a turn ends: its branch, and the position behind its last message."""
-
-    branch: int
-    end: int
-
-
-@dataclass(slots=True)
-class BranchBuilder:
-    """A conversation's branches while turns are placed on them; `left` counts those that found none free."""
-
-    held: Conversation
-    left: int = 0
-    _branches: list[Branch] = field(default_factory=list[Branch])
-
-    def __post_init__(self) -> None:
-        self._branches = list(self.held.branches) or [branch_of(self.held, 0)]
-
-    def place(self, after: BranchPosition | None, messages: int) -> BranchPosition | None:
-        """Room for so many messages behind a spot, None being the beginning; None where no branch is left.
-
-        The spot is where they end: the first stands `messages` before it.
-        """
-        number = self._branch(after)
-        if number is None:
-            self.left += 1
-            return None
-        end = self._branches[number].count + messages
-        self._branches[number] = msgspec.structs.replace(self._branches[number], count=end)
-        return BranchPosition(number, end)
-
-    def _branch(self, after: BranchPosition | None) -> int | None:
-        parent, start = (None, 0) if after is None else (after.branch, after.end)
-        here = 0 if parent is None else parent
-        if self._branches[here].count == start:
-            return here
-        if len(self._branches) >= MAX_BRANCHES:
-            return None
-        self._branches.append(Branch(parent=parent, start=start, count=start))
-        return len(self._branches) - 1
-
-    def grown(self, active: int | None = None) -> Conversation:
-        """The record as it is now, with the given branch active; the one that was, where none is given."""
-        branches = tuple(self._branches) if len(self._branches) > 1 else ()
-        count = self._branches[self.held.branch].count
-        now = msgspec.structs.replace(self.held, branches=branches, count=count)
-        return now if active is None else switched(now, active)
-
-
 ORIGINS = {"chatgpt": "ChatGPT", "claude": "Claude"}
 """What a conversation says of where it was held."""
 _READ_AT_ONCE = 500
@@ -344,3 +293,53 @@ def _first_words(turns: Sequence[ExportedMessage]) -> str:
             if isinstance(said.message, UserMessage) and said.message.content.strip():
                 return said.message.content
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPosition:
+    """Where a turn ends: its branch, and the position behind its last message."""
+
+    branch: int
+    end: int
+
+
+@dataclass(slots=True)
+class BranchBuilder:
+    """A conversation's branches while turns are placed on them; `left` counts those that found none free."""
+
+    held: Conversation
+    left: int = 0
+    _branches: list[Branch] = field(default_factory=list[Branch])
+
+    def __post_init__(self) -> None:
+        self._branches = list(self.held.branches) or [branch_of(self.held, 0)]
+
+    def place(self, after: BranchPosition | None, messages: int) -> BranchPosition | None:
+        """Room for so many messages behind a spot, None being the beginning; None where no branch is left.
+
+        The spot is where they end: the first stands `messages` before it.
+        """
+        number = self._branch(after)
+        if number is None:
+            self.left += 1
+            return None
+        end = self._branches[number].count + messages
+        self._branches[number] = msgspec.structs.replace(self._branches[number], count=end)
+        return BranchPosition(number, end)
+
+    def _branch(self, after: BranchPosition | None) -> int | None:
+        parent, start = (None, 0) if after is None else (after.branch, after.end)
+        here = 0 if parent is None else parent
+        if self._branches[here].count == start:
+            return here
+        if len(self._branches) >= MAX_BRANCHES:
+            return None
+        self._branches.append(Branch(parent=parent, start=start, count=start))
+        return len(self._branches) - 1
+
+    def grown(self, active: int | None = None) -> Conversation:
+        """The record as it is now, with the given branch active; the one that was, where none is given."""
+        branches = tuple(self._branches) if len(self._branches) > 1 else ()
+        count = self._branches[self.held.branch].count
+        now = msgspec.structs.replace(self.held, branches=branches, count=count)
+        return now if active is None else switched(now, active)

@@ -30,6 +30,96 @@ if TYPE_CHECKING:
     from bethink.messages import Message
     from bethink.store import Change, Store
 
+NO_RESULT = "The export does not say what came of this."
+_NO_TOOL = "unknown_outcome"
+_SHOWN = "files"
+"""The name under which a model's own pictures are shown: only tools have files."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDraft:
+    """A message of a turn, not yet at its place."""
+
+    id: str
+    message: Message
+    untrusted: bool
+
+
+def said_in(turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]) -> list[MessageDraft]:
+    """The messages of a turn; `files` are those of its files that are taken, by their keys."""
+    drafts = _owners(turn, files) if turn.role == "user" else _models(turn, conversation, files)
+    return [
+        MessageDraft(stable_id(turn.at or 0, conversation, turn.key, str(place)), message, untrusted)
+        for place, (message, untrusted) in enumerate(drafts)
+    ]
+
+
+def ids_of(turn: ExportedMessage, conversation: str) -> list[str]:
+    """The ids that a turn's messages have, whatever files they have."""
+    return [said.id for said in said_in(turn, conversation, {})]
+
+
+def stored(
+    said: Sequence[MessageDraft], *, conversation: str, branch: int, end: int, at: int
+) -> list[StoredMessage]:
+    """The messages at their places, the last one before position `end`."""
+    begin = end - len(said)
+    return [
+        StoredMessage(
+            id=one.id,
+            conversation=conversation,
+            position=begin + place,
+            branch=branch,
+            at=at,
+            run="",
+            message=one.message,
+            untrusted=one.untrusted,
+        )
+        for place, one in enumerate(said)
+    ]
+
+
+def _owners(turn: ExportedMessage, files: Mapping[str, Attachment]) -> list[tuple[Message, bool]]:
+    words = [piece for piece in turn.pieces if isinstance(piece, TextPart)]
+    text = "\n\n".join(filter(None, (one.text.strip("\n") for one in words)))
+    return [(UserMessage(text, _attached(turn.files, files)), any(one.foreign for one in words))]
+
+
+def _models(
+    turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]
+) -> list[tuple[Message, bool]]:
+    drafts: list[tuple[Message, bool]] = []
+    reasoning = ""
+    pieces = (
+        turn.pieces if not turn.files else (*turn.pieces, ToolExchange(_SHOWN, "{}", "", files=turn.files))
+    )
+    for place, piece in enumerate(pieces):
+        if isinstance(piece, TextPart):
+            thought = "\n\n".join(filter(None, (reasoning, piece.reasoning)))
+            reasoning = "" if piece.text.strip() else thought
+            if piece.text.strip():
+                drafts.append((AssistantMessage(piece.text.strip("\n"), reasoning=thought), True))
+            continue
+        call = stable_id(turn.at or 0, conversation, turn.key, "call", str(place))
+        asked = AssistantMessage("", (ToolCall(call, piece.name, piece.arguments),), reasoning)
+        answer = ToolMessage(
+            call,
+            piece.name,
+            NO_RESULT if piece.result is None else piece.result,
+            error=_NO_TOOL if piece.result is None else "tool_failed" if piece.failed else None,
+            attachments=_attached(piece.files, files),
+            untrusted=True,
+        )
+        drafts += [(asked, True), (answer, True)]
+        reasoning = ""
+    if reasoning or not drafts:
+        drafts.append((AssistantMessage("", reasoning=reasoning), True))
+    return drafts
+
+
+def _attached(given: Sequence[ExportedFile], files: Mapping[str, Attachment]) -> tuple[Attachment, ...]:
+    return tuple(files[one.key] for one in given if one.key in files)
+
 
 _UNKNOWN = "application/octet-stream"
 
@@ -138,97 +228,3 @@ class AttachedFiles:
             raise
         except (BadInput, KeyError):
             return None
-
-
-NO_RESULT = "The export does not say what came of this."
-_NO_TOOL = "unknown_outcome"
-_SHOWN = "files"
-"""The name under which a model's own pictures are shown: only tools have files."""
-
-
-@dataclass(frozen=True, slots=True)
-class MessageDraft:
-    """A message of a turn, not yet at its place."""
-
-    id: str
-    message: Message
-    untrusted: bool
-
-
-def said_in(turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]) -> list[MessageDraft]:
-    """The messages of a turn; `files` are those of its files that are taken, by their keys."""
-    drafts = _owners(turn, files) if turn.role == "user" else _models(turn, conversation, files)
-    return [
-        MessageDraft(stable_id(turn.at or 0, conversation, turn.key, str(place)), message, untrusted)
-        for place, (message, untrusted) in enumerate(drafts)
-    ]
-
-
-def ids_of(turn: ExportedMessage, conversation: str) -> list[str]:
-    """The ids that a turn's messages have, whatever files they have."""
-    return [said.id for said in said_in(turn, conversation, {})]
-
-
-def stored(
-    said: Sequence[MessageDraft], *, conversation: str, branch: int, end: int, at: int
-) -> list[StoredMessage]:
-    """The messages at their places, the last one before position `end`."""
-    begin = end - len(said)
-    return [
-        StoredMessage(
-            id=one.id,
-            conversation=conversation,
-            position=begin + place,
-            branch=branch,
-            at=at,
-            run="",
-            message=one.message,
-            untrusted=one.untrusted,
-        )
-        for place, one in enumerate(said)
-    ]
-
-
-_ConversationDraft = tuple["Message", bool]
-
-
-def _owners(turn: ExportedMessage, files: Mapping[str, Attachment]) -> list[_ConversationDraft]:
-    words = [piece for piece in turn.pieces if isinstance(piece, TextPart)]
-    text = "\n\n".join(filter(None, (one.text.strip("\n") for one in words)))
-    return [(UserMessage(text, _attached(turn.files, files)), any(one.foreign for one in words))]
-
-
-def _models(
-    turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]
-) -> list[_ConversationDraft]:
-    drafts: list[_ConversationDraft] = []
-    reasoning = ""
-    pieces = (
-        turn.pieces if not turn.files else (*turn.pieces, ToolExchange(_SHOWN, "{}", "", files=turn.files))
-    )
-    for place, piece in enumerate(pieces):
-        if isinstance(piece, TextPart):
-            thought = "\n\n".join(filter(None, (reasoning, piece.reasoning)))
-            reasoning = "" if piece.text.strip() else thought
-            if piece.text.strip():
-                drafts.append((AssistantMessage(piece.text.strip("\n"), reasoning=thought), True))
-            continue
-        call = stable_id(turn.at or 0, conversation, turn.key, "call", str(place))
-        asked = AssistantMessage("", (ToolCall(call, piece.name, piece.arguments),), reasoning)
-        answer = ToolMessage(
-            call,
-            piece.name,
-            NO_RESULT if piece.result is None else piece.result,
-            error=_NO_TOOL if piece.result is None else "tool_failed" if piece.failed else None,
-            attachments=_attached(piece.files, files),
-            untrusted=True,
-        )
-        drafts += [(asked, True), (answer, True)]
-        reasoning = ""
-    if reasoning or not drafts:
-        drafts.append((AssistantMessage("", reasoning=reasoning), True))
-    return drafts
-
-
-def _attached(given: Sequence[ExportedFile], files: Mapping[str, Attachment]) -> tuple[Attachment, ...]:
-    return tuple(files[one.key] for one in given if one.key in files)

@@ -28,176 +28,8 @@ if TYPE_CHECKING:
     from bethink.mirror.fact_changes import FactEditor
     from bethink.mirror.render import PassState
 
-
-Arrival = tuple[PageSnapshot, LineItem, MirrorLine | None]
 _SAME: Final = "Another memory says this already, and has a line of its own: delete one of the two."
 _TAKEN_BACK: Final = "This was taken back before; store it as a memory if it is so after all."
-
-
-@dataclass(frozen=True, slots=True)
-class NewLines:
-    """Has new lines of an owner become facts, through the same gate as anything that is told."""
-
-    looking: ChangeReader
-    facing: FactEditor
-    ledger: PassState
-
-    async def run(self, arrived: Sequence[Arrival]) -> None:
-        """Take in these lines, and those that the pages have beside them.
-
-        Raises:
-            Conflict: facts were changed meanwhile.
-            StorageError: they cannot be kept.
-        """
-        pages: defaultdict[str, list[Arrival]] = defaultdict(list)
-        for one in (*arrived, *self._unknown()):
-            pages[one[0].path].append(one)
-        for path, seen in self.ledger.look.pages.items():
-            pages[path] += [(seen, shown, None) for shown in seen.unmarked]
-        for path, news in pages.items():
-            if not self.ledger.look.pages[path].odd:
-                await self._take(path, news)
-        await self.ledger.commit()
-
-    def _unknown(self) -> list[Arrival]:
-        """Lines with an id that no record has; what forgetting left of one is removed."""
-        news: list[Arrival] = []
-        for found in self.ledger.look.marked.values():
-            for seen, shown in found:
-                if shown.is_note or FORGOTTEN in shown.content or not shown.content:
-                    self.ledger.sheet(seen).remove(shown)
-                else:
-                    news.append((seen, shown, None))
-        self.ledger.look.marked.clear()
-        return news
-
-    async def _take(self, path: str, news: Sequence[Arrival]) -> None:
-        owner = self.ledger.owner
-        known = {one.record.id for one in await self.looking.refusals(owner, path)}
-        stays = {refusal_id(path, shown.content) for _, shown, _ in news}
-        self.ledger.changes += [Delete(REFUSALS, id) for id in sorted(known - stays)]
-        if self.ledger.look.is_anew:
-            # What stood against it then may be gone.
-            known = set[str]()
-        fresh = [one for one in news if refusal_id(path, one[1].content) not in known]
-        if not fresh:
-            return
-        hand = await self.looking.hand(owner, self.ledger.look.pages[path], self.ledger.look.now.looked)
-        contents = [shown.content for _, shown, _ in fresh]
-        told = await self.facing.add(contents, path=path, category=category_of(path), hand=hand)
-        facts = [fact for fact in told if not isinstance(fact, str)]
-        self.ledger.look.facts |= {fact.id: fact for fact in facts}
-        self.ledger.know(await self.looking.lines_of(owner, [fact.id for fact in facts]))
-        marks = dict(zip((fact.id for fact in facts), await self.ledger.marks(facts), strict=True))
-        for one, fact in zip(fresh, told, strict=True):
-            why = fact if isinstance(fact, str) else self._bound(one, fact, mark=marks[fact.id])
-            if why is not None:
-                id = refusal_id(path, one[1].content)
-                self.ledger.changes.append(Put(REFUSALS, RefusedLine(id=id, path=path, why=why)))
-
-    def _bound(self, one: Arrival, fact: Fact, *, mark: str) -> str | None:
-        """Have the line show its fact; why it cannot, if it cannot."""
-        seen, shown, line = one
-        if fact.state not in {"active", "suggested"}:
-            return _TAKEN_BACK
-        if self.ledger.shows(fact.id, but=line.id if line else ""):
-            return _SAME
-        line = (
-            line or self.ledger.spare(fact.id) or MirrorLine(id=mark, fact=fact.id, path=seen.path, said="")
-        )
-        sheet = self.ledger.sheet(seen)
-        if fact.content != shown.content:
-            sheet.say(shown, fact.content, line.id)
-        elif shown.id != line.id:
-            sheet.mark(shown, line.id)
-        self.ledger.later(seen, agreed(line, fact, seen.path))
-        return None
-
-
-Verdict = Literal[
-    "nothing",  # both say what they said
-    "settled",  # both were changed to the same
-    "edit",  # the line was changed: it supersedes the fact
-    "rewrite",  # the fact was changed: the line says so
-    "conflict",  # both were changed
-    "retract",  # the line was deleted: the fact is retracted
-    "place",  # the fact has to have a line again
-    "remove",  # the fact is gone: the line goes
-    "vanished",  # both are gone
-    "restore",  # the line is back: so is the fact
-    "new",  # the line was changed, and its fact is gone: it is a fact of its own
-    "waiting",  # nothing is done before its owner has decided
-]
-
-
-def judged(
-    line: MirrorLine, shown: LineItem | None, note: LineItem | None, *, fact: Fact | None, known: bool
-) -> Verdict:
-    """What is to be done.
-
-    `shown` is the line as it is now, `note` what stands below it in a conflict;
-    `fact` is what is in use of the fact and what became of it, None where nothing
-    is; `known` says whether any of it is kept, or it was forgotten.
-    """
-    text = None if shown is None or not shown.content else said(shown.content)
-    now = None if fact is None else said(fact.content)
-    if line.state == "conflict" and note is not None:
-        return _in_conflict(line, text, now, known=known)
-    if line.state == "gone":
-        return _of_a_pair_that_went(text, now, known=known)
-    if text is None:
-        return _of_none(line, now)
-    if text == line.said:
-        return _of_the_same(line, now)
-    return _of_a_changed_line(line, text, now, known=known)
-
-
-def _of_none(line: MirrorLine, now: str | None) -> Verdict:
-    if now is None:
-        return "vanished"
-    if line.state == "held":
-        return "waiting"
-    return "retract" if now == line.said else "place"
-
-
-def _of_the_same(line: MirrorLine, now: str | None) -> Verdict:
-    if now is None:
-        return "remove"
-    if now != line.said:
-        return "rewrite"
-    return "nothing" if line.state == "kept" and not line.refused else "settled"
-
-
-def _of_a_changed_line(line: MirrorLine, text: str, now: str | None, *, known: bool) -> Verdict:
-    if now is None:
-        return "new" if known else "remove"
-    if text == now:
-        return "settled"
-    if now != line.said:
-        return "conflict"
-    return "nothing" if text == line.refused else "edit"
-
-
-def _of_a_pair_that_went(text: str | None, now: str | None, *, known: bool) -> Verdict:
-    if text is None:
-        return "nothing" if now is None else "place"
-    if now is None:
-        return "restore" if known else "remove"
-    return "settled" if text == now else "conflict"
-
-
-def _in_conflict(line: MirrorLine, text: str | None, now: str | None, *, known: bool) -> Verdict:
-    """While the note is there, its owner has not decided."""
-    if now is None:
-        return "new" if known and text is not None else "remove"
-    if text is None:
-        # The line was deleted, and what the memory says was left.
-        return "rewrite"
-    if text == now:
-        return "settled"
-    return "waiting" if now == line.said else "conflict"
-
-
 MOST_LOST: Final = 20
 """So many lines may be deleted within `WINDOW_US` before their owner is asked."""
 WINDOW_US: Final = 600_000_000
@@ -207,6 +39,9 @@ STRANGE: Final = (
 )
 _FEW: Final = 2
 """More are asked about where none is left, or where an old page came back."""
+
+
+Arrival = tuple[PageSnapshot, LineItem, MirrorLine | None]
 
 
 @dataclass(slots=True)
@@ -446,3 +281,167 @@ _DOING: Final[dict[Verdict, Callable[[Reconciler, LineCase], Awaitable[None]]]] 
     "new": Reconciler.renew,
     "waiting": Reconciler.wait,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class NewLines:
+    """Has new lines of an owner become facts, through the same gate as anything that is told."""
+
+    looking: ChangeReader
+    facing: FactEditor
+    ledger: PassState
+
+    async def run(self, arrived: Sequence[Arrival]) -> None:
+        """Take in these lines, and those that the pages have beside them.
+
+        Raises:
+            Conflict: facts were changed meanwhile.
+            StorageError: they cannot be kept.
+        """
+        pages: defaultdict[str, list[Arrival]] = defaultdict(list)
+        for one in (*arrived, *self._unknown()):
+            pages[one[0].path].append(one)
+        for path, seen in self.ledger.look.pages.items():
+            pages[path] += [(seen, shown, None) for shown in seen.unmarked]
+        for path, news in pages.items():
+            if not self.ledger.look.pages[path].odd:
+                await self._take(path, news)
+        await self.ledger.commit()
+
+    def _unknown(self) -> list[Arrival]:
+        """Lines with an id that no record has; what forgetting left of one is removed."""
+        news: list[Arrival] = []
+        for found in self.ledger.look.marked.values():
+            for seen, shown in found:
+                if shown.is_note or FORGOTTEN in shown.content or not shown.content:
+                    self.ledger.sheet(seen).remove(shown)
+                else:
+                    news.append((seen, shown, None))
+        self.ledger.look.marked.clear()
+        return news
+
+    async def _take(self, path: str, news: Sequence[Arrival]) -> None:
+        owner = self.ledger.owner
+        known = {one.record.id for one in await self.looking.refusals(owner, path)}
+        stays = {refusal_id(path, shown.content) for _, shown, _ in news}
+        self.ledger.changes += [Delete(REFUSALS, id) for id in sorted(known - stays)]
+        if self.ledger.look.is_anew:
+            # What stood against it then may be gone.
+            known = set[str]()
+        fresh = [one for one in news if refusal_id(path, one[1].content) not in known]
+        if not fresh:
+            return
+        hand = await self.looking.hand(owner, self.ledger.look.pages[path], self.ledger.look.now.looked)
+        contents = [shown.content for _, shown, _ in fresh]
+        told = await self.facing.add(contents, path=path, category=category_of(path), hand=hand)
+        facts = [fact for fact in told if not isinstance(fact, str)]
+        self.ledger.look.facts |= {fact.id: fact for fact in facts}
+        self.ledger.know(await self.looking.lines_of(owner, [fact.id for fact in facts]))
+        marks = dict(zip((fact.id for fact in facts), await self.ledger.marks(facts), strict=True))
+        for one, fact in zip(fresh, told, strict=True):
+            why = fact if isinstance(fact, str) else self._bound(one, fact, mark=marks[fact.id])
+            if why is not None:
+                id = refusal_id(path, one[1].content)
+                self.ledger.changes.append(Put(REFUSALS, RefusedLine(id=id, path=path, why=why)))
+
+    def _bound(self, one: Arrival, fact: Fact, *, mark: str) -> str | None:
+        """Have the line show its fact; why it cannot, if it cannot."""
+        seen, shown, line = one
+        if fact.state not in {"active", "suggested"}:
+            return _TAKEN_BACK
+        if self.ledger.shows(fact.id, but=line.id if line else ""):
+            return _SAME
+        line = (
+            line or self.ledger.spare(fact.id) or MirrorLine(id=mark, fact=fact.id, path=seen.path, said="")
+        )
+        sheet = self.ledger.sheet(seen)
+        if fact.content != shown.content:
+            sheet.say(shown, fact.content, line.id)
+        elif shown.id != line.id:
+            sheet.mark(shown, line.id)
+        self.ledger.later(seen, agreed(line, fact, seen.path))
+        return None
+
+
+Verdict = Literal[
+    "nothing",  # both say what they said
+    "settled",  # both were changed to the same
+    "edit",  # the line was changed: it supersedes the fact
+    "rewrite",  # the fact was changed: the line says so
+    "conflict",  # both were changed
+    "retract",  # the line was deleted: the fact is retracted
+    "place",  # the fact has to have a line again
+    "remove",  # the fact is gone: the line goes
+    "vanished",  # both are gone
+    "restore",  # the line is back: so is the fact
+    "new",  # the line was changed, and its fact is gone: it is a fact of its own
+    "waiting",  # nothing is done before its owner has decided
+]
+
+
+def judged(
+    line: MirrorLine, shown: LineItem | None, note: LineItem | None, *, fact: Fact | None, known: bool
+) -> Verdict:
+    """What is to be done.
+
+    `shown` is the line as it is now, `note` what stands below it in a conflict;
+    `fact` is what is in use of the fact and what became of it, None where nothing
+    is; `known` says whether any of it is kept, or it was forgotten.
+    """
+    text = None if shown is None or not shown.content else said(shown.content)
+    now = None if fact is None else said(fact.content)
+    if line.state == "conflict" and note is not None:
+        return _in_conflict(line, text, now, known=known)
+    if line.state == "gone":
+        return _of_a_pair_that_went(text, now, known=known)
+    if text is None:
+        return _of_none(line, now)
+    if text == line.said:
+        return _of_the_same(line, now)
+    return _of_a_changed_line(line, text, now, known=known)
+
+
+def _of_none(line: MirrorLine, now: str | None) -> Verdict:
+    if now is None:
+        return "vanished"
+    if line.state == "held":
+        return "waiting"
+    return "retract" if now == line.said else "place"
+
+
+def _of_the_same(line: MirrorLine, now: str | None) -> Verdict:
+    if now is None:
+        return "remove"
+    if now != line.said:
+        return "rewrite"
+    return "nothing" if line.state == "kept" and not line.refused else "settled"
+
+
+def _of_a_changed_line(line: MirrorLine, text: str, now: str | None, *, known: bool) -> Verdict:
+    if now is None:
+        return "new" if known else "remove"
+    if text == now:
+        return "settled"
+    if now != line.said:
+        return "conflict"
+    return "nothing" if text == line.refused else "edit"
+
+
+def _of_a_pair_that_went(text: str | None, now: str | None, *, known: bool) -> Verdict:
+    if text is None:
+        return "nothing" if now is None else "place"
+    if now is None:
+        return "restore" if known else "remove"
+    return "settled" if text == now else "conflict"
+
+
+def _in_conflict(line: MirrorLine, text: str | None, now: str | None, *, known: bool) -> Verdict:
+    """While the note is there, its owner has not decided."""
+    if now is None:
+        return "new" if known and text is not None else "remove"
+    if text is None:
+        # The line was deleted, and what the memory says was left.
+        return "rewrite"
+    if text == now:
+        return "settled"
+    return "waiting" if now == line.said else "conflict"

@@ -40,26 +40,6 @@ if TYPE_CHECKING:
     from bethink.vault import Change as PageChange
     from bethink.vault import Vault
 
-
-@dataclass(frozen=True, slots=True)
-class MirrorLines:
-    """The lines of pages that show facts, or showed them last."""
-
-    store: Store
-
-    async def of(self, owner: str, facts: Collection[str]) -> Sequence[str]:
-        """The ids of the lines of these facts, also of lines that nobody noted."""
-        pages = await self.store.scan(owner, *[Scan(LINES, {"fact": fact}) for fact in facts])
-        own = {item.record.id for page in pages for item in page.items}
-        marks = [mark_of(fact) for fact in facts]
-        noted = await self.store.get(LINES, owner, marks)
-        return sorted(own | {mark for mark, line in zip(marks, noted, strict=True) if line is None})
-
-    def without(self, lines: Sequence[str]) -> list[Change]:
-        """The changes by which nothing is known of these lines, nor of what was no fact."""
-        return [*(Delete(LINES, line) for line in lines), DeleteAll(REFUSALS)]
-
-
 _LEASE_S: Final = 86_400.0
 """However long a comparison takes; the bus knows at once of a process that died."""
 _WAIT_S: Final = 10.0
@@ -321,3 +301,22 @@ def _problem(line: MirrorLine) -> MirrorProblem | None:
     if line.refused and line.state == "kept":
         return MirrorProblem("refused", line.path, line.id, line.fact, line.why)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorLines:
+    """The lines of pages that show facts, or showed them last."""
+
+    store: Store
+
+    async def of(self, owner: str, facts: Collection[str]) -> Sequence[str]:
+        """The ids of the lines of these facts, also of lines that nobody noted."""
+        pages = await self.store.scan(owner, *[Scan(LINES, {"fact": fact}) for fact in facts])
+        own = {item.record.id for page in pages for item in page.items}
+        marks = [mark_of(fact) for fact in facts]
+        noted = await self.store.get(LINES, owner, marks)
+        return sorted(own | {mark for mark, line in zip(marks, noted, strict=True) if line is None})
+
+    def without(self, lines: Sequence[str]) -> list[Change]:
+        """The changes by which nothing is known of these lines, nor of what was no fact."""
+        return [*(Delete(LINES, line) for line in lines), DeleteAll(REFUSALS)]
