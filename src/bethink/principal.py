@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 LOCAL_OWNER = "local"
 """The owner of a Bethink that has no users: whoever sits at the machine."""
@@ -45,3 +45,11 @@ class Principal:
     def reading(self, agent: str = _AGENT) -> Principal:
         """The same owner, read for by an agent at the same door."""
         return replace(self, audience=f"{self.door}/{agent}")
+
+
+class OnBehalfOf(Protocol):
+    """Gives the principal of work that this process does for an owner; `app` wires `accounts`."""
+
+    def __call__(self, owner: str, *, audience: str) -> Principal:
+        """The principal."""
+        ...

@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.document_fields import time_of
 from bethink.errors import BadInput, TooLarge
-from bethink.export.records import Bad, KeptFact
+from bethink.export.records import BadLine, KeptFact
 from bethink.memory import Fact, NewFact, Source
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _EARLIEST_S = 946_684_800
 _IDS = range(-(2**63), 2**63)
 
 
-class _Data(msgspec.Struct, frozen=True):
+class _FactData(msgspec.Struct, frozen=True):
     id: int
     content: str
     importance: float = 0.5
@@ -41,20 +41,20 @@ class _Data(msgspec.Struct, frozen=True):
     topics: tuple[str, ...] = ()
 
 
-class _Memory(msgspec.Struct, frozen=True):
-    data: _Data
+class _StoredMemory(msgspec.Struct, frozen=True):
+    data: _FactData
 
 
-class _File(msgspec.Struct, frozen=True):
+class _DataFile(msgspec.Struct, frozen=True):
     memories: list[msgspec.Raw]
     updated_at: str | None = None
 
 
-_memory = msgspec.json.Decoder(_Memory)
-_file = msgspec.json.Decoder(_File)
+_memory = msgspec.json.Decoder(_StoredMemory)
+_file = msgspec.json.Decoder(_DataFile)
 
 
-class Writer:
+class DataFileWriter:
     """Writes one file; facts come with their vectors, oldest first."""
 
     def __init__(self) -> None:
@@ -125,11 +125,11 @@ def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> ImportLin
         data = _memory.decode(raw).data
         said = NewFact(data.content, data.category, data.importance, data.topics).checked()
     except BadInput as error:
-        return Bad(number, error.message)
+        return BadLine(number, error.message)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Bad(number, f"{error}.")
+        return BadLine(number, f"{error}.")
     if data.id not in _IDS:
-        return Bad(number, "its id does not fit into 64 bits.")
+        return BadLine(number, "its id does not fit into 64 bits.")
     at = data.id * _S if _EARLIEST_S <= data.id < 10 * _EARLIEST_S else updated_at or 0
     return KeptFact(
         number,
@@ -149,7 +149,7 @@ def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> ImportLin
     )
 
 
-def _id(at: int, data: _Data) -> str:
+def _id(at: int, data: _FactData) -> str:
     """A UUIDv7 whose random bits are a hash of the memory (RFC 9562, 5.7 and 6.9)."""
     said = msgspec.json.encode((data.id, data.content))
     hashed = int.from_bytes(hashlib.blake2b(said, digest_size=10).digest())

@@ -28,7 +28,7 @@ from bethink.conversations import (
 )
 from bethink.document_fields import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput, UnknownId
-from bethink.export.records import Bad, KeptConversation, KeptMessage, checked_project
+from bethink.export.records import BadLine, KeptConversation, KeptMessage, checked_project
 from bethink.store import Put, Scan
 from bethink.store.reading import pages_of, records_of
 from bethink.store.retry import retry_conflicts
@@ -49,7 +49,7 @@ _LEFT = ("active_run", "count")
 _OWN_LINE = range(MAX_BRANCHES)
 """Numbers of the branches that people see; what is kept on others is made anew from these."""
 
-KeptFact = KeptConversation | KeptMessage
+ConversationLine = KeptConversation | KeptMessage
 
 
 async def documents(store: Store, principal: Principal) -> AsyncGenerator[list[dict[str, Any]]]:
@@ -80,7 +80,7 @@ def conversation_from(line: int, document: Mapping[str, Any]) -> ImportLine:
         title = checked_title(found.title.replace("\0", " "))
         system = checked_system(found.system)
     except (BadInput, UnknownId, msgspec.ValidationError) as error:
-        return Bad(line, f"{error}")
+        return BadLine(line, f"{error}")
     return KeptConversation(line, msgspec.structs.replace(found, title=title, system=system), shown)
 
 
@@ -91,11 +91,11 @@ def message_from(line: int, document: Mapping[str, Any]) -> ImportLine:
         for id in (found.id, found.conversation):
             checked_id(id)
         if not 0 <= found.position <= _MAX_POSITION:
-            return Bad(line, f"position is {found.position}: give a number from 0 to {_MAX_POSITION:,}.")
+            return BadLine(line, f"position is {found.position}: give a number from 0 to {_MAX_POSITION:,}.")
         if found.branch not in _OWN_LINE:
-            return Bad(line, f"branch is {found.branch}: give a number from 0 to {MAX_BRANCHES - 1}.")
+            return BadLine(line, f"branch is {found.branch}: give a number from 0 to {MAX_BRANCHES - 1}.")
     except (BadInput, msgspec.ValidationError) as error:
-        return Bad(line, f"{error}")
+        return BadLine(line, f"{error}")
     return KeptMessage(line, found)
 
 
@@ -109,7 +109,7 @@ class ConversationRestore:
     _last: Conversation | None = None
 
     @retry_conflicts
-    async def take(self, lines: Sequence[KeptFact]) -> tuple[list[str], list[Bad]]:
+    async def take(self, lines: Sequence[ConversationLine]) -> tuple[list[str], list[BadLine]]:
         """Put back what is not here, in one commit; what became of each line.
 
         A conversation that goes on in the file goes on here. One that went on
@@ -121,10 +121,10 @@ class ConversationRestore:
         if not self.preview and draft.changes:
             await self.store.commit(self.owner, draft.commit())
         return [one for one in outcomes if isinstance(one, str)], [
-            one for one in outcomes if isinstance(one, Bad)
+            one for one in outcomes if isinstance(one, BadLine)
         ]
 
-    async def _draft(self, lines: Sequence[KeptFact]) -> _RestoreDraft:
+    async def _draft(self, lines: Sequence[ConversationLine]) -> _RestoreDraft:
         places = list(dict.fromkeys(line.place for line in lines))
         held = await self.store.get(CONVERSATIONS, self.owner, places)
         messages = [line.message.id for line in lines if isinstance(line, KeptMessage)]
@@ -150,7 +150,7 @@ class _RestoreDraft:
     changes: list[Change] = field(default_factory=list["Change"])
     _changed: dict[str, None] = field(default_factory=dict[str, None])
 
-    def outcome(self, line: KeptFact) -> str | Bad:
+    def outcome(self, line: ConversationLine) -> str | BadLine:
         """What becomes of a line: "said" for what is put back."""
         match line:
             case KeptConversation():
@@ -173,18 +173,18 @@ class _RestoreDraft:
         self.changes += [sighting(fact, line.place) for fact in line.shown]
         return "said"
 
-    def _message(self, line: KeptMessage) -> str | Bad:
+    def _message(self, line: KeptMessage) -> str | BadLine:
         here, held = self.said.get(line.message.id), self.held.get(line.place)
         if here is not None:
             return "known" if here == line.message else "differing"
         if held is None:
-            return Bad(line.line, "its conversation is not here, and on no line before it.")
+            return BadLine(line.line, "its conversation is not here, and on no line before it.")
         try:
             count = branch_of(held, line.message.branch).count
         except UnknownId as error:
-            return Bad(line.line, str(error))
+            return BadLine(line.line, str(error))
         if line.message.position > count + _MAX_GAP:
-            return Bad(line.line, f"position is {line.message.position:,}, behind {count:,} messages.")
+            return BadLine(line.line, f"position is {line.message.position:,}, behind {count:,} messages.")
         if line.message.position < count or held.active_run is not None:
             return "differing"
         now = msgspec.structs.replace(

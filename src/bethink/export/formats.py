@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
-class Writer(Protocol):
+class ExportWriter(Protocol):
     """Writes one file, in parts that follow one another."""
 
     def head(self, about: ExportHeader) -> str:
@@ -44,7 +44,7 @@ class ExportFormat:
 
     suffix: str
     media_type: str
-    writer: Callable[[], Writer]
+    writer: Callable[[], ExportWriter]
     read: Callable[[BinaryIO], Iterator[ImportLine]]
     by_category: bool = False
     only_active: bool = False
@@ -52,15 +52,15 @@ class ExportFormat:
 
 
 FORMATS: dict[str, ExportFormat] = {
-    "jsonl": ExportFormat(".jsonl", "application/x-ndjson", jsonl.Writer, jsonl.read),
+    "jsonl": ExportFormat(".jsonl", "application/x-ndjson", jsonl.JsonLinesWriter, jsonl.read),
     "md": ExportFormat(
-        ".md", "text/markdown; charset=utf-8", markdown.Writer, markdown.read, by_category=True
+        ".md", "text/markdown; charset=utf-8", markdown.MarkdownWriter, markdown.read, by_category=True
     ),
-    "csv": ExportFormat(".csv", "text/csv; charset=utf-8; header=present", table.Writer, table.read),
+    "csv": ExportFormat(".csv", "text/csv; charset=utf-8; header=present", table.CsvWriter, table.read),
     "data.json": ExportFormat(
         ".json",
         "application/json",
-        collection.Writer,
+        collection.DataFileWriter,
         collection.read,
         only_active=True,
         with_vectors=True,

@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.errors import NewerSchema
 from bethink.export.conversations import conversation_from, message_from
-from bethink.export.records import SCHEMA, Bad, document_of, kept_from, record_from, stated_from
+from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, record_from, stated_from
 from bethink.export.text_lines import lines
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _HEADER = "bethink_memory"
 
 
-class Writer:
+class JsonLinesWriter:
     """Writes one file."""
 
     def head(self, about: ExportHeader) -> str:
@@ -56,14 +56,14 @@ def read(file: BinaryIO, forms: Mapping[str, DocumentForm] | None = None) -> Ite
     """
     is_ours = False
     for found in lines(file):
-        if isinstance(found, Bad):
+        if isinstance(found, BadLine):
             yield found
             continue
         number, text = found
         if not text.strip():
             continue
         document = _object(number, text)
-        if isinstance(document, Bad):
+        if isinstance(document, BadLine):
             yield document
         elif document.get("kind") == _HEADER:
             check_schema(document.get("schema"))
@@ -102,15 +102,15 @@ def check_schema(schema: object) -> None:
         raise NewerSchema(message)
 
 
-def _object(number: int, text: str) -> dict[str, Any] | Bad:
+def _object(number: int, text: str) -> dict[str, Any] | BadLine:
     try:
         document = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        return Bad(number, f"this is not JSON: {error}.")
+        return BadLine(number, f"this is not JSON: {error}.")
     except RecursionError:
-        return Bad(number, "this is nested too deeply.")
+        return BadLine(number, "this is nested too deeply.")
     if not isinstance(document, dict):
-        return Bad(number, "this is not a JSON object: each line is one, in braces.")
+        return BadLine(number, "this is not a JSON object: each line is one, in braces.")
     return cast("dict[str, Any]", document)
 
 

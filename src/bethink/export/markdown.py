@@ -13,7 +13,7 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.export.jsonl import check_schema
-from bethink.export.records import SCHEMA, Bad, document_of, kept_from, stated_from
+from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, stated_from
 from bethink.export.text_lines import lines
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _SPECIAL = re.compile(r"[\\`*<\[~&]|(?<!\w)_|_(?!\w)|^(?:[#>+=-]|\d{1,9}(?=[.)])
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-class Writer:
+class MarkdownWriter:
     """Writes one file; facts come category by category."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ def read(file: BinaryIO) -> Iterator[ImportLine]:
     """
     reader = _MarkdownReader()
     for found in lines(file):
-        if isinstance(found, Bad):
+        if isinstance(found, BadLine):
             yield from reader.end_item()
             yield found
         else:
@@ -111,7 +111,7 @@ class _MarkdownReader:
             reason = (
                 "this is neither a heading nor an item of a list: put a dash before what is to be remembered."
             )
-            yield Bad(number, reason)
+            yield BadLine(number, reason)
 
     def end_item(self) -> Iterator[ImportLine]:
         if self._item is not None:
@@ -127,7 +127,7 @@ class _MarkdownReader:
         try:
             more: dict[str, Any] = msgspec.json.decode(comment[1], type=dict[str, Any])
         except msgspec.DecodeError as error:
-            yield Bad(number, f"its comment is not as Bethink wrote it: {error}.")
+            yield BadLine(number, f"its comment is not as Bethink wrote it: {error}.")
             return
         content = text[: comment.start()]
         if more.get("state", "active") != "active" and (past := _PAST.fullmatch(content)):

@@ -90,15 +90,14 @@ class StatedFact:
     fact: NewFact
 
 
-@dataclass(frozen=True, slots=True)
-class Bad:
+class BadLine(msgspec.Struct, frozen=True):
     """A line that cannot be taken; `reason` says why and what would do."""
 
     line: int
     reason: str
 
 
-ImportLine = KeptFact | KeptConversation | KeptMessage | KeptRecord | StatedFact | Bad
+ImportLine = KeptFact | KeptConversation | KeptMessage | KeptRecord | StatedFact | BadLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +137,9 @@ def kept_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     try:
         return KeptFact(line, _fact(document))
     except BadInput as error:
-        return Bad(line, error.message)
+        return BadLine(line, error.message)
     except msgspec.ValidationError as error:
-        return Bad(line, f"{error}.")
+        return BadLine(line, f"{error}.")
 
 
 def record_from(line: int, document: Mapping[str, Any], form: DocumentForm) -> ImportLine:
@@ -148,14 +147,14 @@ def record_from(line: int, document: Mapping[str, Any], form: DocumentForm) -> I
     try:
         return KeptRecord(line, form.kind, form.parse(document))
     except (BadInput, msgspec.ValidationError) as error:
-        return Bad(line, f"{error}")
+        return BadLine(line, f"{error}")
 
 
 def stated_from(line: int, document: Mapping[str, Any]) -> ImportLine:
     """What a foreign document states; names of fields are taken as other programs write them."""
     content = next((document[name] for name in _CONTENT if document.get(name)), None)
     if not isinstance(content, str):
-        return Bad(line, "there is no `content`: give the fact's sentence under that name.")
+        return BadLine(line, "there is no `content`: give the fact's sentence under that name.")
     try:
         said_at = next((time_of(document[name]) for name in _SAID_AT if document.get(name)), None)
         stated = NewFact(
@@ -172,7 +171,7 @@ def stated_from(line: int, document: Mapping[str, Any]) -> ImportLine:
         )
         return StatedFact(line, stated.checked())
     except BadInput as error:
-        return Bad(line, error.message)
+        return BadLine(line, error.message)
 
 
 def checked_project(project: str | None) -> None:

@@ -18,7 +18,7 @@ from bethink.export import jsonl
 from bethink.export.conversations import ConversationRestore, documents
 from bethink.export.formats import AUTO, format_named, recognised
 from bethink.export.records import (
-    Bad,
+    BadLine,
     ExportHeader,
     FactBatch,
     KeptConversation,
@@ -40,19 +40,13 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.store import Key, Store
 
+_OUTCOMES = ("restored", "said", "added", "merged", "known", "differing")
 _BATCH = 512
 """As many as the memory keeps in one step: what an interrupted import has reported is on the disk."""
 _SHOWN_BAD = 100
 _HASHED = 1_000_000
 _CLOCKS_DIFFER_US = 86_400_000_000
 """A day: what was learnt on another machine may seem to come from the future by less than this."""
-
-
-class BadLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that was not taken, and why."""
-
-    line: int
-    reason: str
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +103,7 @@ class Portability:
         if chosen.with_vectors:
             await self.embeddings.load()
         writer = chosen.writer()
-        if conversations and not isinstance(writer, jsonl.Writer):
+        if conversations and not isinstance(writer, jsonl.JsonLinesWriter):
             message = f"Conversations go into jsonl only: leave them out of {format}, or choose jsonl."
             raise BadInput(message)
         where: dict[str, Key] = {"state": "active"} if chosen.only_active else {}
@@ -128,11 +122,11 @@ class Portability:
             if chosen.with_vectors:
                 vectors = await self.embeddings.embed([fact.content for fact in page])
             yield writer.facts(FactBatch(page, vectors))
-        if isinstance(writer, jsonl.Writer):
+        if isinstance(writer, jsonl.JsonLinesWriter):
             for form in self.features.documents.values():
                 async for some in form.export(principal.owner):
                     yield writer.talk(some)
-        if conversations and isinstance(writer, jsonl.Writer):
+        if conversations and isinstance(writer, jsonl.JsonLinesWriter):
             async for some in documents(self.store, principal):
                 yield writer.talk(some)
         yield writer.tail()
@@ -182,8 +176,11 @@ class Portability:
     ) -> RestoreReport:
         latest = self.clock.now_us() + _CLOCKS_DIFFER_US
         batch = [self._in_time(line, latest) for line in batch]
-        outcomes = await self._restore(
-            principal, [line for line in batch if isinstance(line, KeptFact)], report
+        kept = [line.fact for line in batch if isinstance(line, KeptFact)]
+        outcomes = list(
+            await self.memory.restore_many(principal, kept, source=report.id, preview=report.preview)
+            if kept
+            else ()
         )
         said, refused = await self._state(
             principal, [line for line in batch if isinstance(line, StatedFact)], report
@@ -198,20 +195,14 @@ class Portability:
             ]
             if records:
                 outcomes += await form.restore(principal.owner, records, report.preview)
-        bad = [*(line for line in batch if isinstance(line, Bad)), *refused, *unfit]
+        bad = [*(line for line in batch if isinstance(line, BadLine)), *refused, *unfit]
         room = _SHOWN_BAD - len(report.bad)
-        shown = [BadLine(line=one.line, reason=one.reason) for one in sorted(bad, key=lambda one: one.line)]
         return msgspec.structs.replace(
             report,
             lines=report.lines + len(batch),
-            restored=report.restored + outcomes.count("restored"),
-            said=report.said + outcomes.count("said"),
-            added=report.added + outcomes.count("added"),
-            merged=report.merged + outcomes.count("merged"),
-            known=report.known + outcomes.count("known"),
-            differing=report.differing + outcomes.count("differing"),
+            **{name: getattr(report, name) + outcomes.count(name) for name in _OUTCOMES},
             refused=report.refused + len(bad),
-            bad=(*report.bad, *shown[:room]),
+            bad=(*report.bad, *sorted(bad, key=lambda one: one.line)[:room]),
         )
 
     def _in_time(self, line: ImportLine, latest: int) -> ImportLine:
@@ -219,21 +210,13 @@ class Portability:
             case KeptRecord(kind=kind, record=record) if (
                 self.features.documents[kind].made_at(record) > latest
             ):
-                return Bad(line.line, "it was made in the future, as it says.")
+                return BadLine(line.line, "it was made in the future, as it says.")
             case _:
                 return _in_time(line, latest)
 
-    async def _restore(
-        self, principal: Principal, kept: Sequence[KeptFact], report: RestoreReport
-    ) -> list[str]:
-        if not kept:
-            return []
-        facts = [one.fact for one in kept]
-        return [*await self.memory.restore_many(principal, facts, source=report.id, preview=report.preview)]
-
     async def _state(
         self, principal: Principal, stated: Sequence[StatedFact], report: RestoreReport
-    ) -> tuple[list[str], list[Bad]]:
+    ) -> tuple[list[str], list[BadLine]]:
         outcomes: list[str] = []
         new: list[StatedFact] = []
         said = await self.memory.said(principal, [one.fact.content for one in stated])
@@ -251,15 +234,15 @@ class Portability:
 
     async def _add(
         self, principal: Principal, stated: Sequence[StatedFact]
-    ) -> tuple[list[FactChange], list[Bad]]:
+    ) -> tuple[list[FactChange], list[BadLine]]:
         """Add them; where one is refused, one by one, so that only that one is left out."""
         try:
             return await self.memory.add_many(principal, [one.fact for one in stated]), []
         except BadInput as error:
             if len(stated) == 1:
-                return [], [Bad(stated[0].line, error.message)]
+                return [], [BadLine(stated[0].line, error.message)]
         added: list[FactChange] = []
-        bad: list[Bad] = []
+        bad: list[BadLine] = []
         for one in stated:
             changed, refused = await self._add(principal, [one])
             added += changed
@@ -282,13 +265,13 @@ class Portability:
 def _in_time(line: ImportLine, latest: int) -> ImportLine:
     match line:
         case KeptFact(fact=fact) if max([fact.created_at, *(one.at for one in fact.sources)]) > latest:
-            return Bad(line.line, "it was learnt in the future, as it says.")
+            return BadLine(line.line, "it was learnt in the future, as it says.")
         case KeptConversation(conversation=talk) if max(talk.created_at, talk.updated_at) > latest:
-            return Bad(line.line, "it was held in the future, as it says.")
+            return BadLine(line.line, "it was held in the future, as it says.")
         case KeptMessage(message=message) if message.at > latest:
-            return Bad(line.line, "it was said in the future, as it says.")
+            return BadLine(line.line, "it was said in the future, as it says.")
         case StatedFact(fact=fact) if fact.at is not None and fact.at > latest:
-            return Bad(line.line, "it was said in the future, as it says.")
+            return BadLine(line.line, "it was said in the future, as it says.")
         case _:
             return line
 

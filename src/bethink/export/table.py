@@ -17,7 +17,7 @@ import msgspec
 
 from bethink.errors import BadInput
 from bethink.export.jsonl import check_schema
-from bethink.export.records import SCHEMA, Bad, document_of, kept_from, stated_from
+from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, stated_from
 from bethink.export.text_lines import lines
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _GUARDED = re.compile(f"'{_FORMULA.pattern}")
 _DELIMITERS = ",;\t"
 
 
-class Writer:
+class CsvWriter:
     """Writes one file."""
 
     def head(self, about: ExportHeader) -> str:
@@ -85,7 +85,7 @@ def read(file: BinaryIO) -> Iterator[ImportLine]:
         schema = more.removeprefix(_MORE)
         check_schema(int(schema) if schema.isdecimal() else None)
     for number, row in rows:
-        if isinstance(row, Bad):
+        if isinstance(row, BadLine):
             yield row
         elif any(row):
             yield _line(number, columns, row, more=more)
@@ -98,11 +98,11 @@ class _CsvLines:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.number = 0
-        self.bad: list[Bad] = []
+        self.bad: list[BadLine] = []
 
     def __iter__(self) -> Iterator[str]:
         for found in lines(self._file):
-            if isinstance(found, Bad):
+            if isinstance(found, BadLine):
                 self.number = found.line
                 self.bad.append(found)
             else:
@@ -123,7 +123,7 @@ def delimiter_of(first_line: str) -> str | None:
     return None
 
 
-def _rows(feed: _CsvLines) -> Iterator[tuple[int, list[str] | Bad]]:
+def _rows(feed: _CsvLines) -> Iterator[tuple[int, list[str] | BadLine]]:
     texts = iter(feed)
     first = next(texts, "")
     before = [first]
@@ -141,7 +141,7 @@ def _rows(feed: _CsvLines) -> Iterator[tuple[int, list[str] | Bad]]:
             return
         except csv.Error as error:
             reason = f"{error}; lines {last + 1:,} to {feed.number:,} make no row. Is a quote not closed?"
-            yield last + 1, Bad(last + 1, reason)
+            yield last + 1, BadLine(last + 1, reason)
         else:
             yield last + 1, row
         while feed.bad:
@@ -152,7 +152,7 @@ def _rows(feed: _CsvLines) -> Iterator[tuple[int, list[str] | Bad]]:
 
 def _line(number: int, columns: list[str], row: list[str], *, more: str | None) -> ImportLine:
     if len(row) > len(columns):
-        return Bad(number, f"the row has {len(row)} cells, and the table {len(columns)} columns.")
+        return BadLine(number, f"the row has {len(row)} cells, and the table {len(columns)} columns.")
     # A spreadsheet leaves out empty cells at the end of a row.
     cells = {name: _unguarded(cell) for name, cell in zip(columns, row, strict=False) if cell != ""}
     if more is None:
@@ -167,7 +167,7 @@ def _line(number: int, columns: list[str], row: list[str], *, more: str | None) 
             "topics": _split(cells.get("topics", "")),
         }
     except (msgspec.DecodeError, ValueError) as error:
-        return Bad(number, f"a cell is not as Bethink wrote it: {error}.")
+        return BadLine(number, f"a cell is not as Bethink wrote it: {error}.")
     return kept_from(number, {**rest, **typed})
 
 

@@ -6,7 +6,7 @@ import codecs
 from typing import TYPE_CHECKING, BinaryIO
 
 from bethink.errors import BadInput
-from bethink.export.records import Bad
+from bethink.export.records import BadLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def opening(file: BinaryIO) -> str:
     return codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head).lstrip()
 
 
-def lines(file: BinaryIO) -> Iterator[tuple[int, str] | Bad]:
+def lines(file: BinaryIO) -> Iterator[tuple[int, str] | BadLine]:
     """Each line with its number from 1 and without its end; or why it cannot be read.
 
     A line that is too long is skipped without being held.
@@ -47,14 +47,14 @@ def lines(file: BinaryIO) -> Iterator[tuple[int, str] | Bad]:
         if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
             while (more := file.readline(MAX_LINE_BYTES)) and not more.endswith(b"\n"):
                 pass
-            yield Bad(number, f"the line is longer than {MAX_LINE_BYTES // 1_000_000} MB.")
+            yield BadLine(number, f"the line is longer than {MAX_LINE_BYTES // 1_000_000} MB.")
             continue
         if number == 1:
             raw = raw.removeprefix(codecs.BOM_UTF8)
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:
-            yield Bad(number, f"this is not UTF-8 (at byte {error.start + 1:,} of the line).")
+            yield BadLine(number, f"this is not UTF-8 (at byte {error.start + 1:,} of the line).")
             continue
         yield number, text.removesuffix("\n").removesuffix("\r")
 

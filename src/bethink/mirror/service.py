@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 import msgspec
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.memory import Memory
-    from bethink.principal import Principal
+    from bethink.principal import OnBehalfOf, Principal
     from bethink.store import Change, Store
     from bethink.supervision import Supervise
     from bethink.vault import Change as PageChange
@@ -59,14 +59,6 @@ _CONFLICT: Final = (
 )
 _HELD: Final = "The line vanished with others: bring its file back, or say what is meant."
 _log = log("mirror")
-
-
-class Acting(Protocol):
-    """Gives the principal of work that is done for an owner; `app` wires `accounts`."""
-
-    def __call__(self, owner: str, *, audience: str) -> Principal:
-        """The principal."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +92,7 @@ class Mirror:
     memory: Memory
     vault: Vault
     bus: Bus
-    acting: Acting
+    acting: OnBehalfOf
     _looking: ChangeReader = field(init=False, repr=False)
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.conversations import Conversation, Conversations
-    from bethink.principal import Principal
+    from bethink.principal import OnBehalfOf
     from bethink.redis_mirror.client import ConversationRedis
     from bethink.redis_mirror.inbound import InboundReader
     from bethink.redis_mirror.outbox import OutboxNote
@@ -46,14 +46,6 @@ _log = log("sharing")
 _PAGE = 200
 
 
-class Acting(Protocol):
-    """Gives the principal in whose name an owner's messages are read."""
-
-    def __call__(self, owner: str, *, audience: str) -> Principal:
-        """The principal of work that this process does for an owner by itself."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class OutboundWriter:
     """Writes conversations; `files` hear of it before something is overwritten there."""
@@ -61,7 +53,7 @@ class OutboundWriter:
     conversations: Conversations
     redis: ConversationRedis
     taking: InboundReader
-    acting: Acting
+    acting: OnBehalfOf
     files: RedisFiles
 
     async def write(self, owner: str, root: str, notes: Sequence[OutboxNote]) -> None:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.conversations import Conversations
+    from bethink.principal import OnBehalfOf
     from bethink.redis_mirror.client import RedisState
-    from bethink.redis_mirror.outbound import Acting
     from bethink.settings import Settings
     from bethink.store import Store
     from bethink.supervision import Supervise
@@ -430,7 +430,7 @@ def sharing_of(
     conversations: Conversations,
     bus: Bus,
     *,
-    acting: Acting,
+    acting: OnBehalfOf,
     on_taken: Callable[[str], None],
 ) -> RedisMirror | None:
     """Who shares the conversations of this store; None without a Redis."""
