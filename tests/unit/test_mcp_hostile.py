@@ -13,7 +13,7 @@ import pytest
 
 from bethink.errors import Conflict, McpError, McpLost, McpTimeout, McpUnreachable, UnknownId
 from bethink.mcp_client import File, Hooks, Link, ServerConfig, Text
-from bethink.mcp_client.masking import Hidden
+from bethink.mcp_client.masking import SecretMask
 from bethink.mcp_client.processes import Guard
 from bethink.mcp_client.stdio import stdio_transport
 from tests.fake_mcp import MemoryKeeping
@@ -161,7 +161,7 @@ async def test_a_flood_of_notifications_ends_the_session_and_it_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A busy machine reads fewer than a thousand a second, which are no flood then.
-    monkeypatch.setattr("bethink.mcp_client.options.PER_S", 10)
+    monkeypatch.setattr("bethink.mcp_client.setup.PER_S", 10)
     async with open_servers(hostile()) as servers:
         with pytest.raises(McpLost, match="far more messages"):
             await called(servers, "hostile", "flood")
@@ -307,4 +307,4 @@ def test_what_is_configured_is_hidden(said: str, shown: str) -> None:
         url="http://h/sse?token=tok%2Fen99",
         headers={"Authorization": "Bearer abcdef123456"},
     )
-    assert Hidden(config)(said) == shown
+    assert SecretMask(config)(said) == shown

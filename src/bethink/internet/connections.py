@@ -1,4 +1,4 @@
-"""Connections that lead nowhere else than where they were judged to lead. `visit` opens them.
+"""Connections that lead nowhere else than where they were judged to lead. `http_get` opens them.
 
 A host's name is looked up once, every address of it is judged, and the connection
 goes to one of these very addresses: a name that answers differently a moment

@@ -19,15 +19,15 @@ from bethink.child_process import ChildProcess
 from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import checked_url
 from bethink.internet.decoding import decoded, decompressed
+from bethink.internet.http_get import http_get, ready
 from bethink.internet.reading import MAX_CHARS, Reading, Task
-from bethink.internet.visit import ready, visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from bethink.internet.addresses import Gate
+    from bethink.internet.http_get import HttpAnswer
     from bethink.internet.robots import RobotsCache
-    from bethink.internet.visit import Answer
 
 
 _MAX_ANSWER = 8 * MAX_CHARS
@@ -82,12 +82,12 @@ class Pages:
                 raise
             raise WebError(f"The page took longer than {self.timeout_s:g} s.") from error
 
-    async def _answer(self, address: str) -> Answer:
+    async def _answer(self, address: str) -> HttpAnswer:
         url = checked_url(address)
         for _ in range(_MAX_REDIRECTS + 1):
             if self.robots is not None:
                 await self.robots.check(url)
-            answer = await visit(self.gate, url, self.max_bytes)
+            answer = await http_get(self.gate, url, self.max_bytes)
             if answer.location is None:
                 return answer
             following = checked_url(str(url.join(answer.location)))
@@ -96,7 +96,7 @@ class Pages:
             url = following
         raise WebError(f"The address redirects more than {_MAX_REDIRECTS} times.")
 
-    async def _page(self, answer: Answer) -> Page:
+    async def _page(self, answer: HttpAnswer) -> Page:
         url, media_type = str(answer.url), answer.media_type
         content = await asyncio.to_thread(decompressed, answer.content, answer.encoding, self.max_bytes)
         kind = _kind(media_type, content)
@@ -170,7 +170,9 @@ async def opened_reader() -> AsyncGenerator[Reader]:
     """A reader, gone with the block whatever it is doing."""
     async with ChildProcess.opened(
         sys.executable,
-        *("-P", "-m", "bethink.internet.reading"),
+        "-P",
+        "-m",
+        "bethink.internet.reading",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from bethink.errors import AddressRefused, WebError
 from bethink.internet.addresses import checked_url, port_of
 from bethink.internet.decoding import decoded, decompressed
-from bethink.internet.visit import PRODUCT, BadStatus, visit
+from bethink.internet.http_get import PRODUCT, BadStatus, http_get
 
 if TYPE_CHECKING:
     import httpx2
@@ -143,7 +143,7 @@ class RobotsCache:
     async def _read(self, url: httpx2.URL) -> Robots:
         for _ in range(_MAX_REDIRECTS + 1):
             try:
-                answer = await visit(self.gate, url, MAX_BYTES)
+                answer = await http_get(self.gate, url, MAX_BYTES)
             except BadStatus as error:
                 if error.number in _UNAVAILABLE and error.number != _TOO_MANY:
                     return ALLOW_ALL

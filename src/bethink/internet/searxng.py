@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.errors import RateLimited, WebError
 from bethink.internet import Found
-from bethink.internet.visit import ready, user_agent
+from bethink.internet.http_get import ready, user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.errors import BethinkError, McpError, McpLost, McpTimeout, McpUnreachable
 from bethink.mcp_client import Hooks, ServerStatus
-from bethink.mcp_client.masking import Hidden
+from bethink.mcp_client.masking import SecretMask
 from bethink.mcp_client.sign_in import WAIT_S
 from bethink.telemetry import log
 
@@ -78,7 +78,7 @@ class Connection:
         on_tools: Callable[[str, list[RemoteTool]], Awaitable[None]],
     ) -> None:
         self.config = config
-        self.hidden = Hidden(config)
+        self.hidden = SecretMask(config)
         self._connector = connector
         self._clock = clock
         self._on_tools = on_tools

@@ -25,7 +25,7 @@ _USER = re.compile(r"(https?://)[^\s/@'\"<>]+@")
 _KEYLIKE = re.compile(r"token|key|secret|passw|auth|credential", re.IGNORECASE)
 
 
-class Hidden:
+class SecretMask:
     """Hides what is secret about one server."""
 
     def __init__(self, config: ServerConfig) -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 import anyio.to_thread
 
 from bethink.errors import McpError, McpUnreachable
-from bethink.mcp_client.options import Link
 from bethink.mcp_client.processes import Guard
+from bethink.mcp_client.setup import SessionSetup
 from bethink.mcp_client.sign_in import SignIns
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ class SdkConnector:
         is_older = config.origin in self._older
         # Asked for the new way again after a failure: the server may have been upgraded.
         self._older.discard(config.origin)
-        link = Link(config, hooks, self._guard, self._sign_ins, self._keeping)
+        setup = SessionSetup(config, hooks, self._guard, self._sign_ins, self._keeping)
         try:
-            async with sdk.opened(link, is_older=is_older) as session:
+            async with sdk.opened(setup, is_older=is_older) as session:
                 if not session.is_modern:
                     self._older.add(config.origin)
                 yield session
         except sdk.FAILURES as error:
-            raise _translated(error, link.refusal) from error
+            raise _translated(error, setup.refusal) from error
 
     def signed_in(self, state: str, code: str, issuer: str | None) -> bool:
         """Hand in what the sign-in page gave; False where nobody waits for this state."""

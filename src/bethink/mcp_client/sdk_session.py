@@ -42,8 +42,7 @@ from mcp_types.methods import validate_server_result
 from bethink import __version__
 from bethink.errors import BadInput, McpError, McpLost, McpUnreachable
 from bethink.json_bounds import JsonBounds
-from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, File, RemoteTool, ServerInfo, Text
-from bethink.mcp_client import Link as LinkPart
+from bethink.mcp_client import MAX_MESSAGE_VALUES, CallResult, File, Link, RemoteTool, ServerInfo, Text
 from bethink.mcp_client.schemas import plain
 from bethink.mcp_client.sign_in import signing_in
 from bethink.mcp_client.stdio import stdio_transport
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
     from bethink.mcp_client import Part, Progress
-    from bethink.mcp_client.options import Link
+    from bethink.mcp_client.setup import SessionSetup
 
 
 FAILURES = (
@@ -92,44 +91,44 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 @asynccontextmanager
-async def opened(link: Link, *, is_older: bool) -> AsyncGenerator[SdkSession]:
+async def opened(setup: SessionSetup, *, is_older: bool) -> AsyncGenerator[SdkSession]:
     """A session; the handshake of older revisions is made at once where `is_older`."""
     async with AsyncExitStack() as stack:
         client = Client(
-            cast("Transport", _filtered(await _transport(link, stack), link)),
-            read_timeout_seconds=min(_HANDSHAKE_S, link.config.connect_timeout_s),
-            message_handler=partial(_hear, link),
+            cast("Transport", _filtered(await _transport(setup, stack), setup)),
+            read_timeout_seconds=min(_HANDSHAKE_S, setup.config.connect_timeout_s),
+            message_handler=partial(_hear, setup),
             client_info=Implementation(name="bethink", version=__version__),
             mode="legacy" if is_older else "auto",
             cache=None,
         )
         await stack.enter_async_context(client)
-        session = SdkSession(client, link)
+        session = SdkSession(client, setup)
         # The SDK matches the server's own regular expressions, which can take for ever.
         client.session.validate_tool_result = session.validate
         if session.is_modern:
-            await stack.enter_async_context(_listening(client, link))
+            await stack.enter_async_context(_listening(client, setup))
         yield session
 
 
 @asynccontextmanager
-async def _filtered(transport: Transport, link: Link) -> AsyncGenerator[TransportStreams]:
+async def _filtered(transport: Transport, setup: SessionSetup) -> AsyncGenerator[TransportStreams]:
     async with transport as (messages, answers):
-        yield FilteredStream(messages, link), answers
+        yield FilteredStream(messages, setup), answers
 
 
-async def _hear(link: Link, message: IncomingMessage) -> None:
+async def _hear(setup: SessionSetup, message: IncomingMessage) -> None:
     """What the server says without being asked."""
     if isinstance(message, ToolListChangedNotification):
-        link.hooks.on_change()
+        setup.hooks.on_change()
 
 
-async def _transport(link: Link, stack: AsyncExitStack) -> Transport:
-    config = link.config
+async def _transport(setup: SessionSetup, stack: AsyncExitStack) -> Transport:
+    config = setup.config
     if config.transport == "stdio":
-        return cast("Transport", stdio_transport(config, link.hooks, link.guard))
+        return cast("Transport", stdio_transport(config, setup.hooks, setup.guard))
     # It reads certificates from the disk.
-    client = await anyio.to_thread.run_sync(http_client, link)
+    client = await anyio.to_thread.run_sync(http_client, setup)
     if config.transport == "sse":
         return sse_client(
             config.url,
@@ -141,9 +140,9 @@ async def _transport(link: Link, stack: AsyncExitStack) -> Transport:
 
 
 @asynccontextmanager
-async def _listening(client: Client, link: Link) -> AsyncGenerator[None]:
+async def _listening(client: Client, setup: SessionSetup) -> AsyncGenerator[None]:
     """Hear of changes from a server of 2026-07-28; older ones say so by themselves."""
-    task = asyncio.create_task(_listen(client, link), name=f"mcp-listen:{link.config.name}")
+    task = asyncio.create_task(_listen(client, setup), name=f"mcp-listen:{setup.config.name}")
     try:
         yield
     finally:
@@ -152,31 +151,31 @@ async def _listening(client: Client, link: Link) -> AsyncGenerator[None]:
             await asyncio.wait({task})
 
 
-async def _listen(client: Client, link: Link) -> None:
+async def _listen(client: Client, setup: SessionSetup) -> None:
     while True:
         with recorded(_log, "a server's stream of changes broke"):
             try:
-                await _heard(client, link)
+                await _heard(client, setup)
             except (ListenNotSupportedError, MCPError):
                 return
             except (SubscriptionLost, TimeoutError, RuntimeError):
-                _log.debug("%s ended its stream of changes", link.config.name)
+                _log.debug("%s ended its stream of changes", setup.config.name)
         await asyncio.sleep(_LISTEN_AGAIN_S)
-        link.hooks.on_change()
+        setup.hooks.on_change()
 
 
-async def _heard(client: Client, link: Link) -> None:
+async def _heard(client: Client, setup: SessionSetup) -> None:
     async with client.listen(tools_list_changed=True) as changes:
         async for _ in changes:
-            link.hooks.on_change()
+            setup.hooks.on_change()
 
 
 class SdkSession:
     """A session of the port."""
 
-    def __init__(self, client: Client, link: Link) -> None:
+    def __init__(self, client: Client, setup: SessionSetup) -> None:
         self._client = client
-        self._link = link
+        self._setup = setup
         known = client.server_info
         self.info = ServerInfo(
             client.protocol_version, known.name if known else "", known.version if known else ""
@@ -186,7 +185,7 @@ class SdkSession:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Names of what is no tool; see the port."""
-        return tuple(self._link.left_out)
+        return tuple(self._setup.left_out)
 
     @property
     def is_modern(self) -> bool:
@@ -200,7 +199,7 @@ class SdkSession:
         found: list[Tool] = []
         cursor: str | None = None
         seen: set[str] = set()
-        self._link.left_out.clear()
+        self._setup.left_out.clear()
         try:
             for _ in range(_PAGES):
                 page = await self._client.list_tools(cursor=cursor)
@@ -260,7 +259,7 @@ class SdkSession:
             raise McpUnreachable(f"It gave no sign of life: {_brief(error)}{self._refusal()}") from error
 
     def _refusal(self) -> str:
-        return f" ({self._link.refusal})" if self._link.refusal else ""
+        return f" ({self._setup.refusal})" if self._setup.refusal else ""
 
 
 def _fault(promised: dict[str, Any], given: Any) -> str | None:  # noqa: ANN401 - JSON
@@ -308,9 +307,7 @@ def _part(block: ContentBlock) -> Part:
         case ImageContent() | AudioContent():
             return _file("", block.mime_type, block.data)
         case ResourceLink():
-            return LinkPart(
-                block.uri, block.title or block.name, block.mime_type or "", block.description or ""
-            )
+            return Link(block.uri, block.title or block.name, block.mime_type or "", block.description or "")
         case EmbeddedResource():
             return _resource(block.resource)
 
@@ -334,16 +331,18 @@ _SILENCE_S = 600
 """Of a stream of changes; what else is too slow is bounded by whoever waits for it."""
 
 
-def http_client(link: Link) -> httpx2.AsyncClient:
+def http_client(setup: SessionSetup) -> httpx2.AsyncClient:
     """A client for one session; closed with it."""
-    config = link.config
+    config = setup.config
     auth = (
-        signing_in(config, link.hooks, sign_ins=link.sign_ins, keeping=link.keeping) if config.oauth else None
+        signing_in(config, setup.hooks, sign_ins=setup.sign_ins, keeping=setup.keeping)
+        if config.oauth
+        else None
     )
 
     async def note(response: httpx2.Response) -> None:
         is_refused = response.status_code >= _REFUSED and response.request.url == httpx2.URL(config.url)
-        link.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip() if is_refused else ""
+        setup.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip() if is_refused else ""
 
     return httpx2.AsyncClient(
         headers=dict(config.headers),
@@ -430,9 +429,9 @@ class FilteredStream:
     nobody's time, a flood the machine's.
     """
 
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], link: Link) -> None:
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], setup: SessionSetup) -> None:
         self._inner = inner
-        self._link = link
+        self._setup = setup
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message."""
@@ -465,8 +464,8 @@ class FilteredStream:
             return item
         message = item.message
         if isinstance(message, JSONRPCNotification | JSONRPCRequest):
-            if self._link.flow.is_flood():
-                self._link.hooks.on_lost("it sends far more messages than anybody asked for")
+            if self._setup.flow.is_flood():
+                self._setup.hooks.on_lost("it sends far more messages than anybody asked for")
         elif isinstance(message, JSONRPCResponse):
             await self._filter(message.result)
         return item
@@ -480,7 +479,7 @@ class FilteredStream:
         if isinstance(tools, list):
             good, bad = await anyio.to_thread.run_sync(_judged, cast("list[Any]", tools))
             result["tools"] = good
-            self._link.left_out += bad
+            self._setup.left_out += bad
 
 
 def _judged(tools: list[Any]) -> tuple[list[Any], list[str]]:

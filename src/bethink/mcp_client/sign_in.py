@@ -109,7 +109,6 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import (
         AuthorizationCodeResult,
-        OAuthClientInformationFull,
         OAuthClientMetadata,
         OAuthMetadata,
     )
@@ -149,17 +148,6 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
                 storage.kept.metadata = self.context.oauth_metadata.model_dump(mode="json", exclude_none=True)
             await super()._handle_token_response(response)
 
-    def _registered(oauth: OAuth) -> dict[str, Any]:
-        made = OAuthClientInformationFull.model_validate(
-            {
-                "client_id": oauth.client_id,
-                "client_secret": oauth.client_secret,
-                "redirect_uris": [oauth.redirect_uri],
-                "token_endpoint_auth_method": "client_secret_post" if oauth.client_secret else "none",
-            }
-        )
-        return made.model_dump(mode="json", exclude_none=True)
-
     metadata = OAuthClientMetadata.model_validate(
         {
             "client_name": "Bethink",
@@ -171,3 +159,18 @@ def signing_in(config: ServerConfig, hooks: Hooks, *, sign_ins: SignIns, keeping
         }
     )
     return Provider(config.url, metadata, storage, show, wait)
+
+
+def _registered(oauth: OAuth) -> dict[str, Any]:
+    """What the SDK keeps of a client, for one that was registered by hand."""
+    from mcp.shared.auth import OAuthClientInformationFull
+
+    made = OAuthClientInformationFull.model_validate(
+        {
+            "client_id": oauth.client_id,
+            "client_secret": oauth.client_secret,
+            "redirect_uris": [oauth.redirect_uri],
+            "token_endpoint_auth_method": "client_secret_post" if oauth.client_secret else "none",
+        }
+    )
+    return made.model_dump(mode="json", exclude_none=True)

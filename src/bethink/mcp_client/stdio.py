@@ -29,9 +29,9 @@ from bethink.child_process import ChildProcess
 from bethink.errors import BadInput, McpUnreachable
 from bethink.json_bounds import check_json
 from bethink.mcp_client import MAX_MESSAGE_VALUES
-from bethink.mcp_client.masking import Hidden
-from bethink.mcp_client.options import Flow
+from bethink.mcp_client.masking import SecretMask
 from bethink.mcp_client.processes import descendants, end_all
+from bethink.mcp_client.setup import MessageRate
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ class _Child:
         self._config = config
         self._hooks = hooks
         self._process = process
-        self._flow = Flow()
-        self._hidden = Hidden(config)
+        self._flow = MessageRate()
+        self._hidden = SecretMask(config)
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         self._heard = asyncio.Event()
         self.is_ending = False

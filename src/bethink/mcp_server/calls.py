@@ -50,7 +50,7 @@ class Asked:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Calls:
     """Makes calls. A confirmation is for one call, as long as this process runs, ten minutes at most."""
 
@@ -62,9 +62,7 @@ class Calls:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "_policy", Policy(self.app.rules, self.app.toolbox, self.app.settings.tool_policy)
-        )
+        self._policy = Policy(self.app.rules, self.app.toolbox, self.app.settings.tool_policy)
 
     async def begin(
         self, offer: Offer, arguments: dict[str, Any], principal: Principal, *, confirmed: str = ""

@@ -63,7 +63,7 @@ _DECLINED = "The user did not agree: nothing is done. Do not repeat it; ask what
 _log = log("mcp")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Door:
     """One app's server for one way in. `way` is `stdio` or `http`, `only` names the families offered."""
 
@@ -73,7 +73,7 @@ class Door:
     calls: Calls = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", Calls(self.app, Ids(self.app.ports.clock)))
+        self.calls = Calls(self.app, Ids(self.app.ports.clock))
 
     def server(self) -> Server[Any]:
         """The protocol's server; memory's resources and prompts come where memory is offered."""

@@ -68,6 +68,10 @@ def document_tools(passages: Passages | None) -> list[Tool]:
     if passages is None:
         return []
 
+    return [_extract_file_content_tool(passages), _rag_search_tool(passages)]
+
+
+def _extract_file_content_tool(passages: Passages) -> Tool:
     @tool(
         effect="read",
         trust="untrusted",
@@ -91,6 +95,10 @@ def document_tools(passages: Passages | None) -> list[Tool]:
         )
         return ToolOutput(_shown(file.name, page))
 
+    return extract_file_content
+
+
+def _rag_search_tool(passages: Passages) -> Tool:
     @tool(
         effect="read",
         trust="untrusted",
@@ -124,7 +132,7 @@ def document_tools(passages: Passages | None) -> list[Tool]:
         found = await passages.search(context.principal, context.conversation, files=files, question=question)
         return ToolOutput(_quoted(found.passages, found.notes))
 
-    return [extract_file_content, rag_search]
+    return rag_search
 
 
 async def _is_read(passages: Passages, file: HeldFile) -> bool:

@@ -55,7 +55,10 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
 
     What was said in conversations is found where its score is `least_score` or more.
     """
+    return [_store_memory_tool(memory), _search_memory_tool(memory, recall, least_score)]
 
+
+def _store_memory_tool(memory: Memory) -> Tool:
     @tool(
         effect="write", label="Remember: {content}", family="memory", needs_memory=True, echoes_arguments=True
     )
@@ -110,6 +113,10 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
             context.emit(event)
         return _reply(changed)
 
+    return store_memory
+
+
+def _search_memory_tool(memory: Memory, recall: Recall, least_score: float) -> Tool:
     @tool(
         effect="read",
         label="Look through memory: {query}",
@@ -165,7 +172,7 @@ def memory_tools(memory: Memory, recall: Recall, least_score: float) -> list[Too
             untrusted=any(hit.untrusted for hit, _ in found),
         )
 
-    return [store_memory, search_memory]
+    return search_memory
 
 
 def listed_memories(message: ToolMessage) -> list[str] | None:

@@ -137,7 +137,16 @@ def tools_of(at: Surroundings) -> list[Tool]:
 
 def people_tools(people: People) -> list[Tool]:
     """`create_user`, `get_user`, `search_users`, `update_user` and `delete_user`."""
+    return [
+        _create_user_tool(people),
+        _get_user_tool(people),
+        _search_users_tool(people),
+        _update_user_tool(people),
+        _delete_tool(people),
+    ]
 
+
+def _create_user_tool(people: People) -> Tool:
     @tool(
         effect="write",
         label="Add {name} {surname} to people",
@@ -173,6 +182,10 @@ def people_tools(people: People) -> list[Tool]:
         untrusted = context.is_untrusted
         return _told("User added:", await people.create(context.principal, given, untrusted=untrusted))
 
+    return create_user
+
+
+def _get_user_tool(people: People) -> Tool:
     @tool(
         effect="read",
         label="Look up user {id}",
@@ -186,6 +199,10 @@ def people_tools(people: People) -> list[Tool]:
         person = await people.get(context.principal, id)
         return replace(_told("User:", person), addresses=_addresses([person]))
 
+    return get_user
+
+
+def _search_users_tool(people: People) -> Tool:
     @tool(
         effect="read",
         label="Look for people",
@@ -210,6 +227,10 @@ def people_tools(people: People) -> list[Tool]:
         sought = PersonQuery(name, surname, email, gender)
         return _listed(await people.search(context.principal, sought, limit=limit, cursor=cursor))
 
+    return search_users
+
+
+def _update_user_tool(people: People) -> Tool:
     @tool(
         effect="write", label="Change user {id}", rare=True, critical=_critical, family="people", output=User
     )
@@ -237,6 +258,10 @@ def people_tools(people: People) -> list[Tool]:
         untrusted = context.is_untrusted
         return _told("User changed:", await people.update(context.principal, id, given, untrusted=untrusted))
 
+    return update_user
+
+
+def _delete_tool(people: People) -> Tool:
     async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
         try:
             person = await people.get(principal, arguments["id"])
@@ -259,7 +284,7 @@ def people_tools(people: People) -> list[Tool]:
         text = f"User deleted: {gone.name} {gone.surname}, id {gone.id}"
         return ToolOutput(text, structured={"deleted": gone.id}, untrusted=gone.untrusted)
 
-    return [create_user, get_user, search_users, update_user, delete_user]
+    return delete_user
 
 
 def _critical(arguments: dict[str, Any]) -> str:

@@ -43,6 +43,10 @@ def vault_tools(desk: Desk) -> list[Tool]:
 
 
 def _reading(desk: Desk) -> list[Tool]:
+    return [_read_file_tool(desk), _list_directory_tool(desk), _go_to_link_tool(desk)]
+
+
+def _read_file_tool(desk: Desk) -> Tool:
     @tool(
         effect="read",
         label="Read {file_path}",
@@ -63,6 +67,10 @@ def _reading(desk: Desk) -> list[Tool]:
         seen = await desk.read(context.principal, file_path)
         return ToolOutput(shown(seen.text, start_line), memories=(seen.path,), untrusted=seen.untrusted)
 
+    return read_file
+
+
+def _list_directory_tool(desk: Desk) -> Tool:
     @tool(
         effect="read",
         label="List {path}",
@@ -82,6 +90,10 @@ def _reading(desk: Desk) -> list[Tool]:
         untrusted = await desk.is_untrusted(context.principal, (entry.path for entry in entries))
         return ToolOutput(listing(entries, page), untrusted=untrusted)
 
+    return list_directory
+
+
+def _go_to_link_tool(desk: Desk) -> Tool:
     @tool(
         effect="read",
         label="Follow {link}",
@@ -110,10 +122,14 @@ def _reading(desk: Desk) -> list[Tool]:
         text = shown(seen.text, line_meant(seen.text, parse_link(link)))
         return ToolOutput(f"[{path}]\n{text}", memories=(path,), untrusted=seen.untrusted)
 
-    return [read_file, list_directory, go_to_link]
+    return go_to_link
 
 
 def _changing(desk: Desk) -> list[Tool]:
+    return [_write_file_tool(desk), _create_file_tool(desk), _update_file_tool(desk), _delete_file_tool(desk)]
+
+
+def _write_file_tool(desk: Desk) -> Tool:
     @tool(effect="write", label="Write {file_path}", timeout_s=10, family="vault", needs_memory=True)
     async def write_file(context: ToolContext, file_path: _Path, content: _Text) -> str:
         """Have a page of the vault hold exactly this text, whether it was there or not.
@@ -122,6 +138,10 @@ def _changing(desk: Desk) -> list[Tool]:
         """
         return told(await desk.write(context, file_path, content))
 
+    return write_file
+
+
+def _create_file_tool(desk: Desk) -> Tool:
     @tool(
         effect="write",
         label="Create {file_path}",
@@ -137,6 +157,10 @@ def _changing(desk: Desk) -> list[Tool]:
         except Conflict as error:
             raise Conflict(f"{error} To change a page that is there, use update_file.") from error
 
+    return create_file
+
+
+def _update_file_tool(desk: Desk) -> Tool:
     @tool(
         effect="write",
         label="Change {file_path}",
@@ -163,6 +187,10 @@ def _changing(desk: Desk) -> list[Tool]:
             raise BadInput("old_content and new_content are the same: nothing would change.")
         return told(await desk.replace(context, file_path, old_content, new_content))
 
+    return update_file
+
+
+def _delete_file_tool(desk: Desk) -> Tool:
     @tool(
         effect="write",
         label="Delete {file_path}",
@@ -176,7 +204,7 @@ def _changing(desk: Desk) -> list[Tool]:
         change = await desk.delete(context, file_path)
         return f"Deleted {change.path}."
 
-    return [write_file, create_file, update_file, delete_file]
+    return delete_file
 
 
 def code_tool(runner: VaultCode, timeout_s: float, *, effect: Literal["read", "write"] = "write") -> Tool:

@@ -67,7 +67,10 @@ def web_tools(internet: Internet | None, timeout_s: float, max_result_chars: int
     if internet is None:
         return []
     most = max(max_result_chars - _HEAD_CHARS, 1)
-    opened = _Open(internet)
+    return [_web_search_tool(internet, timeout_s), _fetch_url_tool(internet, timeout_s, most)]
+
+
+def _web_search_tool(internet: Internet, timeout_s: float) -> Tool:
 
     @tool(
         effect="egress",
@@ -99,6 +102,12 @@ def web_tools(internet: Internet | None, timeout_s: float, max_result_chars: int
         text = "\n\n".join(_entry(number, result) for number, result in enumerate(results, 1))
         return ToolOutput(text, addresses=tuple(result.url for result in results))
 
+    return web_search
+
+
+def _fetch_url_tool(internet: Internet, timeout_s: float, most: int) -> Tool:
+    opened = _Open(internet)
+
     @tool(
         effect="egress",
         trust="untrusted",
@@ -124,7 +133,7 @@ def web_tools(internet: Internet | None, timeout_s: float, max_result_chars: int
         page = await opened.page(context.conversation, _whole(url), is_begun=start > 0)
         return _shown(page, start, min(max_chars, most))
 
-    return [web_search, fetch_url]
+    return fetch_url
 
 
 def _query(arguments: dict[str, Any]) -> Sequence[str]:

@@ -117,7 +117,10 @@ class ForgetBody(Body):
 async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> ForgetPreview | Forgotten:
     """Show what would be forgotten; with its token as `confirm`, forget it for good."""
     wanted = ForgetRequest(
-        *(body.ids, body.query, body.since, body.until),
+        ids=body.ids,
+        query=body.query,
+        since=body.since,
+        until=body.until,
         everything=body.all,
         k=body.k,
         kinds=body.kinds,

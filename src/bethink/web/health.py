@@ -1,4 +1,4 @@
-"""`GET /health`: which part works, which is off, and why. Asked by people, browsers and supervisors.
+"""`GET /health`: which part works, which is off, and why; `GET /metrics`: counts for a Prometheus.
 
 It answers 200 as long as Bethink is of any use, 503 only when what is stored
 cannot be read, and never costs a request to the model: a probe of the model's
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -26,9 +26,10 @@ from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.store import Expect
 from bethink.vault.files.context import GONE, OFF
-from bethink.web.deps import Anybody, Served
+from bethink.web.deps import Anybody, Caller, Served
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from bethink.app import App
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
     from bethink.llm.capabilities import Learnt
     from bethink.principal import Principal
 
+router = APIRouter(tags=["health"])
+
+
+_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SHOWN: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Prometheus' text format", "content": {"text/plain": {}}}
+}
 _PROBE_EVERY_S = 30
 _WRITE_WITHIN_S = 2
 """A change that takes longer is held up by another process; the answer does not wait for its end."""
@@ -43,7 +51,6 @@ _ROOM_BYTES = 256 * 1024
 """A message with its run, its entry in the index and the database's log take less."""
 _MOST_TOLD = 3
 _UNHEARD = "Other processes on these data do not hear of this one."
-router = APIRouter(tags=["health"])
 
 
 class PartHealth(BaseModel):
@@ -344,3 +351,55 @@ async def _vault_of(app: App, caller: Principal) -> VaultPart:
         unread=len(state.troubles),
         watched=watched,
     )
+
+
+@router.get("/metrics", response_class=Response, responses=_SHOWN)
+async def get_metrics(app: Served, _: Caller) -> Response:
+    """Counters since the start, and what is live now."""
+    # In Prometheus' text format 0.0.4: names of tools, models and reasons, never what anybody said.
+    tally = app.runs.metrics
+    metrics = [
+        _metric("info", "gauge", "The version that runs.", {(("version", __version__),): 1}),
+        _metric("runs_live", "gauge", "Runs that answer now.", {(): app.runs.live}),
+        _metric("runs_started_total", "counter", "Runs that were begun or went on.", {(): tally.started}),
+        _metric(
+            "runs_ended_total",
+            "counter",
+            "Runs that ended or wait, by the reason.",
+            {(("reason", reason),): count for reason, count in tally.ended.items()},
+        ),
+        _metric(
+            "tool_calls_total",
+            "counter",
+            "Tool calls that ended, by the tool and its error's code.",
+            {
+                (("tool", tool), ("outcome", outcome)): count
+                for (tool, outcome), count in tally.tool_calls.items()
+            },
+        ),
+        _metric(
+            "tokens_total",
+            "counter",
+            "Tokens, by the model, what they were for and the direction.",
+            {
+                (("model", model), ("job", job), ("direction", direction)): count
+                for (model, job, direction), count in tally.tokens.items()
+            },
+        ),
+    ]
+    return Response("".join(metrics), media_type=_MEDIA_TYPE)
+
+
+def _metric(name: str, kind: str, told: str, samples: Mapping[tuple[tuple[str, str], ...], int]) -> str:
+    head = f"# HELP bethink_{name} {told}\n# TYPE bethink_{name} {kind}\n"
+    return head + "".join(f"bethink_{name}{_labels(labels)} {value}\n" for labels, value in samples.items())
+
+
+def _labels(labels: tuple[tuple[str, str], ...]) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

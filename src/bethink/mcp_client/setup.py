@@ -20,7 +20,7 @@ FOR_S = 5
 """A long list of progress may come in one burst."""
 
 
-class Flow:
+class MessageRate:
     """A bucket of `PER_S * FOR_S` messages that fills at `PER_S` a second."""
 
     def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
@@ -37,7 +37,7 @@ class Flow:
 
 
 @dataclass(slots=True)
-class Link:
+class SessionSetup:
     """A server, whom its session tells, what sessions share; `refusal` is the last HTTP status of refusal.
 
     `left_out` names tools in its last list that are none by the protocol.
@@ -49,5 +49,5 @@ class Link:
     sign_ins: SignIns
     keeping: Keeping
     refusal: str = ""
-    flow: Flow = field(default_factory=Flow)
+    flow: MessageRate = field(default_factory=MessageRate)
     left_out: list[str] = field(default_factory=list[str])

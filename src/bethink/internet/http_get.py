@@ -58,7 +58,7 @@ _UNSAID = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What a server sent, still in its content encoding; `location` where it sends us elsewhere."""
 
     url: httpx2.URL
@@ -77,7 +77,7 @@ class BadStatus(WebError):
         self.number = number
 
 
-async def visit(gate: Gate, url: httpx2.URL, max_bytes: int) -> Answer:
+async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int) -> HttpAnswer:
     """The answer to a GET.
 
     Raises:
@@ -91,12 +91,12 @@ async def visit(gate: Gate, url: httpx2.URL, max_bytes: int) -> Answer:
         async with _asked(gate, url) as response:
             headers = {name.lower(): value.decode("latin-1").strip() for name, value in response.headers}
             if response.status in _REDIRECTS and b"location" in headers:
-                return Answer(url, location=headers[b"location"])
+                return HttpAnswer(url, location=headers[b"location"])
             _check_status(url, response.status)
             media_type, charset = _content_type(headers.get(b"content-type", ""))
             encoding = headers.get(b"content-encoding", "").lower()
             _check_kind(media_type, encoding)
-            return Answer(url, await _body(response, max_bytes), media_type, charset, encoding)
+            return HttpAnswer(url, await _body(response, max_bytes), media_type, charset, encoding)
     except httpcore2.TimeoutException as error:
         raise WebError(f"{url.host} did not answer in time.") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
