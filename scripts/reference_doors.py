@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from bethink.cli.arguments import make_parser
+from bethink.cli.commands import make_parser
 from bethink.cli.exits import Exit
 from bethink.web import create_web
 

@@ -17,15 +17,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from bethink.errors import BadInput
 from bethink.settings_shapes import (
-    Access,
     Assistant,
     DialDoor,
-    InRedis,
-    Masking,
     McpServer,
-    Reading,
-    Talking,
-    Vaulted,
+    Origins,
+    Redaction,
+    VaultSettings,
     as_list,
     as_object,
     explained,
@@ -54,10 +51,42 @@ _CLONE_MODELS = Path(__file__).parents[2] / ".models"
 """Where `make` puts the embedding model of a clone: every command of that clone finds it there."""
 
 
+_SEEING = [
+    "*gpt-4o*",
+    "*gpt-4.1*",
+    "*gpt-4-turbo*",
+    "*gpt-5*",
+    "*:o3*",
+    "*/o3*",
+    "*:o4*",
+    "*/o4*",
+    "*claude-3*",
+    "*claude-v3*",
+    "*claude-[4-9]*",
+    "*claude-opus*",
+    "*claude-sonnet*",
+    "*claude-haiku*",
+    "*gemini*",
+    "*llava*",
+    "*qwen*vl*",
+    "*pixtral*",
+    "*internvl*",
+    "*-vision*",
+    "!*o3-mini*",
+    "!*-audio*",
+]
+"""Models that are known to see pictures, wherever they are served."""
+
+
 def default_data_dir() -> Path:
     """Where data lives if nobody says: the XDG base directory's place for it."""
     root = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(root) / "bethink"
+
+
+def _setting(default: Any, description: str, **bounds: Any) -> Any:  # noqa: ANN401 - each has its own type
+    """A field of `Settings`."""
+    return Field(default=default, description=description, **bounds)
 
 
 class Price(BaseModel):
@@ -68,9 +97,10 @@ class Price(BaseModel):
 
 
 _Directory = Annotated[Path, AfterValidator(Path.expanduser)]
+_Texts = Annotated[list[str], BeforeValidator(as_list)]
 
 
-class Settings(Access, Reading, InRedis, Talking, Masking, Vaulted):
+class Settings(BaseModel):
     """What a Bethink is told at its start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -78,228 +108,286 @@ class Settings(Access, Reading, InRedis, Talking, Masking, Vaulted):
     data_dir: _Directory = Field(
         default_factory=default_data_dir, description="Everything that Bethink keeps."
     )
-    models_dir: _Directory | None = Field(
-        default=_CLONE_MODELS if _CLONE_MODELS.is_dir() else None,
-        description="Embedding model's files; `.models` of a clone, else `models` in the data directory.",
+    models_dir: _Directory | None = _setting(
+        _CLONE_MODELS if _CLONE_MODELS.is_dir() else None,
+        "Embedding model's files; `.models` of a clone, else `models` in the data directory.",
     )
-    host: str = Field(default="127.0.0.1", description="Address that `serve` binds.")
-    port: int = Field(
-        default=8484, ge=0, le=65535, description="Port that `serve` binds; 0 picks a free one."
-    )
-    time_zone: str = Field(default="UTC", description="IANA name of the local owner's time zone.")
-    log_level: str = Field(
-        default="info",
+    host: str = _setting("127.0.0.1", "Address that `serve` binds.")
+    port: int = _setting(8484, "Port that `serve` binds; 0 picks a free one.", ge=0, le=65535)
+    time_zone: str = _setting("UTC", "IANA name of the local owner's time zone.")
+    log_level: str = _setting(
+        "info",
+        "Least that is logged: `debug`, `info`, `warning` or `error`.",
         pattern="^(debug|info|warning|error)$",
-        description="Least that is logged: `debug`, `info`, `warning` or `error`.",
     )
 
-    model: str = Field(
-        default="", description="`provider:name`, for example `openai:gpt-4o`; empty is no model."
+    # --- who may come in, from where, and how often
+
+    user: str = _setting(
+        "", "User whose data the command line and `bethink mcp` act on; empty is the first one."
     )
-    model_fallbacks: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=[], description="Models to try, in order, when the first one fails (comma-separated)."
+    public_urls: Origins = _setting(
+        [],
+        "Addresses at which people reach this Bethink, such as `https://bethink.example`"
+        " (comma-separated): what a proxy in front of it answers to. Needs a user with a key.",
     )
-    models_offered: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=[], description="Models that may be chosen beside `model` (comma-separated)."
+    cors_origins: Origins = _setting(
+        [],
+        "Pages of other sites that may send requests with a key, such as `https://app.example`"
+        " (comma-separated). Needs a user with a key.",
     )
-    assistants: Annotated[dict[str, Assistant], BeforeValidator(as_object)] = Field(
-        default={}, description="What `/v1/models` lists beside models: `[assistants.NAME]`."
-    )
-    model_base_url: str | None = Field(
-        default=None, description="Base URL of `model`, instead of its provider's own."
-    )
-    model_api_key: SecretStr | None = Field(
-        default=None, description="Key of `model`, instead of its provider's own."
-    )
-    model_context_tokens: int | None = Field(
-        default=None, ge=1024, description="Window of the model in tokens."
-    )
-    model_max_output_tokens: int | None = Field(
-        default=None, ge=1, description="Longest answer to ask for, in tokens."
-    )
-    model_temperature: float | None = Field(default=None, ge=0, le=2, description="Sampling temperature.")
-    model_top_p: float | None = Field(default=None, ge=0, le=1, description="Nucleus sampling.")
-    model_stop: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=[], max_length=4, description="Texts that end an answer (comma-separated)."
-    )
-    model_seed: int | None = Field(default=None, description="Seed of sampling, for servers that take one.")
-    model_reasoning_effort: str | None = Field(
-        default=None,
-        max_length=20,
-        description="How long a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`.",
-    )
-    model_parallel_tool_calls: bool | None = Field(
-        default=None, description="Whether the model may ask for several calls at once."
-    )
-    model_attempts: int = Field(default=3, ge=1, le=10, description="Tries per model before the next one.")
-    model_connect_timeout_s: float = Field(
-        default=10, gt=0, description="Longest wait for a connection, in seconds."
-    )
-    model_first_byte_timeout_s: float = Field(
-        default=120, gt=0, description="Longest wait for an answer's first byte."
-    )
-    model_gap_timeout_s: float = Field(
-        default=60, gt=0, description="Longest silence inside an answer, in seconds."
-    )
-    prices: Annotated[dict[str, Price], BeforeValidator(as_object)] = Field(
-        default={}, description="Dollars per million tokens, by `provider:name`."
+    trusted_proxies: _Texts = _setting(
+        [],
+        "Addresses of proxies whose `X-Forwarded-For` is believed (comma-separated): failed"
+        " sign-ins are counted by it.",
     )
 
-    openai_api_key: SecretStr | None = Field(default=None, description="Key for `openai:` models.")
-    openai_base_url: str | None = Field(default=None, description="Base URL for `openai:` models.")
-    azure_api_key: SecretStr | None = Field(default=None, description="Key for `azure:` models.")
-    azure_base_url: str | None = Field(default=None, description="Endpoint for `azure:` models.")
-    azure_api_version: str = Field(
-        default="2024-10-21", description="`api-version` for `azure:`; empty sends none."
+    sign_in_days: int = _setting(30, "How long a browser stays signed in.", ge=1, le=365)
+    requests_per_minute: int = _setting(
+        600, "Requests of one key or browser a minute, where there are users; 0 is no limit.", ge=0
     )
-    dial_api_key: SecretStr | None = Field(default=None, description="Key for `dial:` models.")
-    dial_base_url: str | None = Field(default=None, description="URL of DIAL Core.")
-    openrouter_api_key: SecretStr | None = Field(default=None, description="Key for `openrouter:` models.")
-
-    max_steps: int = Field(default=20, ge=1, description="Requests to the model in one run.")
-    max_tool_calls: int = Field(default=100, ge=1, description="Tool calls in one run.")
-    max_run_tokens: int = Field(default=400_000, ge=1, description="Tokens in and out in one run.")
-    max_run_cost_usd: float = Field(
-        default=2.0, gt=0, description="Dollars in one run, where prices are known."
+    owner_requests_per_minute: int = _setting(
+        1200, "Requests of one user a minute with all keys; 0 is no limit.", ge=0
     )
-    max_run_s: float = Field(default=900, gt=0, description="Seconds of one run.")
-    max_repeated_calls: int = Field(
-        default=3, ge=1, description="Times that the very same call may be asked for."
+    runs_at_once: int = _setting(
+        16, "Answers of one user that run at once in a process; 0 is no limit.", ge=0
     )
 
-    tools_enabled: bool = Field(default=True, description="Whether the model is offered tools.")
-    tool_timeout_s: float = Field(
-        default=5, gt=0, description="Seconds of one tool call, unless the tool says other."
-    )
-    tool_uses_days: int | None = Field(
-        default=365, ge=1, description="Days for which the log of tool calls is kept; none is for ever."
-    )
-    tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(as_object)] = Field(
-        default={},
-        description="`auto`, `ask` or `deny` by a tool's name or pattern (`git__*`), or by effect.",
-    )
-    approval_timeout_s: float = Field(
-        default=7 * 86_400, gt=0, description="Seconds after which a call that waits for approval is dropped."
-    )
-    plugins: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=[],
-        description="Entry points of `bethink.tools` to load, by their names; they have all rights.",
-    )
-    user_tools: bool = Field(
-        default=False,
-        description="Load the tools in the data directory's `tools/*.py`; they have all rights.",
-    )
-    max_file_bytes: int = Field(
-        default=50_000_000, ge=1000, description="Largest file of a conversation, in bytes."
-    )
-    master_key: SecretStr | None = Field(
-        default=None,
-        description="Seals secrets that are kept; without it `master.key` in the data directory does.",
-    )
-    tool_concurrency: int = Field(default=100, ge=1, description="Calls of one owner that run at once.")
-    max_tool_result_chars: int = Field(
-        default=20_000, ge=500, description="Longest result that the model reads."
-    )
-    max_message_chars: int = Field(default=200_000, ge=1000, description="Longest message that is accepted.")
+    # --- models
 
-    recall_limit: int = Field(default=5, ge=0, le=50, description="Memories recalled into a turn's context.")
-    recall_profile_limit: int = Field(
-        default=8, ge=0, le=50, description="Important facts that are always in context."
+    model: str = _setting("", "`provider:name`, for example `openai:gpt-4o`; empty is no model.")
+    model_fallbacks: _Texts = _setting(
+        [], "Models to try, in order, when the first one fails (comma-separated)."
     )
-    recall_min_score: float = Field(
-        default=0.25, ge=0, le=1, description="Least score of a memory in context."
+    models_offered: _Texts = _setting([], "Models that may be chosen beside `model` (comma-separated).")
+    assistants: Annotated[dict[str, Assistant], BeforeValidator(as_object)] = _setting(
+        {}, "What `/v1/models` lists beside models: `[assistants.NAME]`."
     )
-    recall_timeout_s: float = Field(
-        default=5, gt=0, description="Longest search for memories; after it the answer goes without them."
+    model_base_url: str | None = _setting(None, "Base URL of `model`, instead of its provider's own.")
+    model_api_key: SecretStr | None = _setting(None, "Key of `model`, instead of its provider's own.")
+    model_context_tokens: int | None = _setting(None, "Window of the model in tokens.", ge=1024)
+    model_max_output_tokens: int | None = _setting(None, "Longest answer to ask for, in tokens.", ge=1)
+    model_temperature: float | None = _setting(None, "Sampling temperature.", ge=0, le=2)
+    model_top_p: float | None = _setting(None, "Nucleus sampling.", ge=0, le=1)
+    model_stop: _Texts = _setting([], "Texts that end an answer (comma-separated).", max_length=4)
+    model_seed: int | None = _setting(None, "Seed of sampling, for servers that take one.")
+    model_reasoning_effort: str | None = _setting(
+        None, "How long a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`.", max_length=20
     )
-    extraction: Literal["off", "suggest", "store"] = Field(
-        default="off",
-        description="Have the model look for facts in finished turns: `suggest` leaves them to your review,"
+    model_parallel_tool_calls: bool | None = _setting(
+        None, "Whether the model may ask for several calls at once."
+    )
+    model_attempts: int = _setting(3, "Tries per model before the next one.", ge=1, le=10)
+    model_connect_timeout_s: float = _setting(10, "Longest wait for a connection, in seconds.", gt=0)
+    model_first_byte_timeout_s: float = _setting(120, "Longest wait for an answer's first byte.", gt=0)
+    model_gap_timeout_s: float = _setting(60, "Longest silence inside an answer, in seconds.", gt=0)
+    prices: Annotated[dict[str, Price], BeforeValidator(as_object)] = _setting(
+        {}, "Dollars per million tokens, by `provider:name`."
+    )
+
+    openai_api_key: SecretStr | None = _setting(None, "Key for `openai:` models.")
+    openai_base_url: str | None = _setting(None, "Base URL for `openai:` models.")
+    azure_api_key: SecretStr | None = _setting(None, "Key for `azure:` models.")
+    azure_base_url: str | None = _setting(None, "Endpoint for `azure:` models.")
+    azure_api_version: str = _setting("2024-10-21", "`api-version` for `azure:`; empty sends none.")
+    dial_api_key: SecretStr | None = _setting(None, "Key for `dial:` models.")
+    dial_base_url: str | None = _setting(None, "URL of DIAL Core.")
+    openrouter_api_key: SecretStr | None = _setting(None, "Key for `openrouter:` models.")
+
+    # --- runs and tools
+
+    max_steps: int = _setting(20, "Requests to the model in one run.", ge=1)
+    max_tool_calls: int = _setting(100, "Tool calls in one run.", ge=1)
+    max_run_tokens: int = _setting(400_000, "Tokens in and out in one run.", ge=1)
+    max_run_cost_usd: float = _setting(2.0, "Dollars in one run, where prices are known.", gt=0)
+    max_run_s: float = _setting(900, "Seconds of one run.", gt=0)
+    max_repeated_calls: int = _setting(3, "Times that the very same call may be asked for.", ge=1)
+
+    tools_enabled: bool = _setting(True, "Whether the model is offered tools.")
+    tool_timeout_s: float = _setting(5, "Seconds of one tool call, unless the tool says other.", gt=0)
+    tool_uses_days: int | None = _setting(
+        365, "Days for which the log of tool calls is kept; none is for ever.", ge=1
+    )
+    redaction: Annotated[Redaction, BeforeValidator(as_object)] = _setting(
+        Redaction(),
+        "Personal numbers masked in what tools return: `tool_results` and `exceptions`"
+        " (`docs/how-to/decide-what-tools-may-do.md`).",
+    )
+    tool_policy: Annotated[dict[str, Literal["auto", "ask", "deny"]], BeforeValidator(as_object)] = _setting(
+        {}, "`auto`, `ask` or `deny` by a tool's name or pattern (`git__*`), or by effect."
+    )
+    approval_timeout_s: float = _setting(
+        7 * 86_400, "Seconds after which a call that waits for approval is dropped.", gt=0
+    )
+    plugins: _Texts = _setting(
+        [], "Entry points of `bethink.tools` to load, by their names; they have all rights."
+    )
+    user_tools: bool = _setting(
+        False, "Load the tools in the data directory's `tools/*.py`; they have all rights."
+    )
+    max_file_bytes: int = _setting(50_000_000, "Largest file of a conversation, in bytes.", ge=1000)
+    master_key: SecretStr | None = _setting(
+        None, "Seals secrets that are kept; without it `master.key` in the data directory does."
+    )
+    tool_concurrency: int = _setting(100, "Calls of one owner that run at once.", ge=1)
+    max_tool_result_chars: int = _setting(20_000, "Longest result that the model reads.", ge=500)
+    max_message_chars: int = _setting(200_000, "Longest message that is accepted.", ge=1000)
+
+    # --- conversations and what is known of them
+
+    titles: Literal["words", "model"] = _setting(
+        "words", "Name a conversation by its first words, or have the model name it when it has answered."
+    )
+    summaries: bool = _setting(
+        True,
+        "Have the model tell the earlier part of a long conversation in short; otherwise it is"
+        " left out of what the model sees.",
+    )
+    summary_share: float = _setting(
+        0.7,
+        "Share of the model's window that history may fill before its oldest part is summarised.",
+        gt=0.05,
+        le=0.9,
+    )
+    summary_after_messages: int | None = _setting(
+        None, "Summarise also beyond so many messages; none is by the window alone.", ge=4
+    )
+    summary_keep_messages: int = _setting(20, "Newest messages that stay word for word then.", ge=2)
+
+    redis_url: SecretStr | None = _setting(
+        None,
+        "A Redis in which other programs find the conversations: `redis://host:6379/0`,"
+        " `rediss://` with TLS, `unix:///path`.",
+    )
+    redis_owner: str = _setting(
+        "local", "Whose conversations have the plain keys; others' are behind `bethink:OWNER:`.", min_length=1
+    )
+    redis_timeout_s: float = _setting(5, "Longest wait for Redis.", gt=0, le=60)
+
+    recall_limit: int = _setting(5, "Memories recalled into a turn's context.", ge=0, le=50)
+    recall_profile_limit: int = _setting(8, "Important facts that are always in context.", ge=0, le=50)
+    recall_min_score: float = _setting(0.25, "Least score of a memory in context.", ge=0, le=1)
+    recall_timeout_s: float = _setting(
+        5, "Longest search for memories; after it the answer goes without them.", gt=0
+    )
+    extraction: Literal["off", "suggest", "store"] = _setting(
+        "off",
+        "Have the model look for facts in finished turns: `suggest` leaves them to your review,"
         " `store` keeps them. Costs one more request a turn.",
     )
-    memory_search_limit: int = Field(
-        default=10, ge=1, le=50, description="Results of a memory search, unless asked."
+    memory_search_limit: int = _setting(10, "Results of a memory search, unless asked.", ge=1, le=50)
+
+    memory_consolidation: bool = _setting(
+        True, "Whether memories that say the same are merged once a day; it can be undone."
+    )
+    memory_retention_days: int | None = _setting(
+        None, "Days after which a memory that was not said again is retracted; none is never.", ge=1
+    )
+    memory_retention_keep_importance: float = _setting(
+        0.8, "Memories of this importance, and pinned ones, are always kept.", ge=0, le=1
+    )
+    memory_retention_forget_days: int | None = _setting(
+        None, "Days after which a memory so retracted is forgotten for good; none is never.", ge=1
+    )
+    max_import_bytes: int = _setting(
+        200_000_000, "Largest file that `POST /memories/import` takes, in bytes.", ge=1000
     )
 
-    memory_consolidation: bool = Field(
-        default=True,
-        description="Whether memories that say the same are merged once a day; it can be undone.",
-    )
-    memory_retention_days: int | None = Field(
-        default=None,
-        ge=1,
-        description="Days after which a memory that was not said again is retracted; none is never.",
-    )
-    memory_retention_keep_importance: float = Field(
-        default=0.8, ge=0, le=1, description="Memories of this importance, and pinned ones, are always kept."
-    )
-    memory_retention_forget_days: int | None = Field(
-        default=None,
-        ge=1,
-        description="Days after which a memory so retracted is forgotten for good; none is never.",
-    )
-    max_import_bytes: int = Field(
-        default=200_000_000, ge=1000, description="Largest file that `POST /memories/import` takes, in bytes."
+    # --- files, pages, code and the web
+
+    models_that_see: _Texts = _setting(
+        _SEEING,
+        "Models that are shown pictures: patterns of `provider:name` (comma-separated);"
+        " `!` before one takes out what fits it.",
     )
 
-    code_enabled: bool = Field(default=True, description="Whether the model may run Python, in a sandbox.")
-    code_sandbox: Literal["auto", "bubblewrap", "landlock"] = Field(
-        default="auto", description="What holds the code; `auto` takes the first that holds here."
+    models_routed: _Texts = _setting(
+        [],
+        "Models whose server takes no tools, which are asked for each call by a schema instead:"
+        " patterns of `provider:name` (comma-separated). Costs one more request a step.",
     )
-    code_timeout_s: float = Field(default=30, gt=0, description="Seconds of one execution of code.")
-    code_memory_mb: int = Field(default=1024, ge=128, description="Memory of one interpreter.")
-    code_disk_mb: int = Field(default=256, ge=1, description="Room for a conversation's files of code.")
-    code_output_chars: int = Field(default=16_000, ge=500, description="What is kept of one output.")
-    code_interpreters: int = Field(default=4, ge=1, description="Interpreters that live at once.")
-    code_idle_s: float = Field(default=900, gt=0, description="Seconds unused after which one is closed.")
-    code_prewarmed: int = Field(default=0, ge=0, le=8, description="Interpreters held ready; 0 is none.")
 
-    web_enabled: bool = Field(
-        default=True, description="Whether the model may search the web and read its pages."
+    documents_enabled: bool = _setting(True, "Whether the model may read and search a conversation's files.")
+    documents_timeout_s: float = _setting(30, "Longest reading of one file, in seconds.", gt=0)
+    documents_memory_mb: int = _setting(1024, "Memory of the process that reads a file.", ge=256)
+    documents_search_timeout_s: float = _setting(
+        60, "Longest search of files, in seconds; what was not read by then is told.", gt=0
     )
-    web_search_url: str = Field(
-        default="", description="A SearXNG to search with, as a URL; empty asks search engines through ddgs."
+    images_model: str = _setting(
+        "",
+        ("`provider:name` of a model that makes pictures, for example `openai:gpt-image-1`; empty is none."),
     )
-    web_search_engines: str = Field(
-        default="auto", description="ddgs' engines, comma-separated (`duckduckgo,brave`); `auto` takes any."
+    images_base_url: str | None = _setting(None, "Base URL of `images_model`, instead of its provider's own.")
+    images_api_key: SecretStr | None = _setting(None, "Key of `images_model`, instead of its provider's own.")
+    images_timeout_s: float = _setting(120, "Longest wait for a picture, in seconds.", gt=0)
+    images_price_usd: float | None = _setting(None, "Dollars for one picture, where you know them.", ge=0)
+
+    vault: Annotated[VaultSettings, BeforeValidator(as_object)] = _setting(
+        VaultSettings(),
+        "The folder of Markdown files: `path`, `max_file_bytes`, `watch` and more (`docs/how-to/vault.md`).",
     )
-    web_search_region: str = Field(
-        default="", description="Region of searches: `us-en` for ddgs, a language such as `en` for SearXNG."
+
+    code_enabled: bool = _setting(True, "Whether the model may run Python, in a sandbox.")
+    code_sandbox: Literal["auto", "bubblewrap", "landlock"] = _setting(
+        "auto", "What holds the code; `auto` takes the first that holds here."
     )
-    web_safe_search: Literal["off", "moderate", "strict"] = Field(
-        default="moderate", description="How much search engines leave out."
+    code_timeout_s: float = _setting(30, "Seconds of one execution of code.", gt=0)
+    code_memory_mb: int = _setting(1024, "Memory of one interpreter.", ge=128)
+    code_disk_mb: int = _setting(256, "Room for a conversation's files of code.", ge=1)
+    code_output_chars: int = _setting(16_000, "What is kept of one output.", ge=500)
+    code_interpreters: int = _setting(4, "Interpreters that live at once.", ge=1)
+    code_idle_s: float = _setting(900, "Seconds unused after which one is closed.", gt=0)
+    code_prewarmed: int = _setting(0, "Interpreters held ready; 0 is none.", ge=0, le=8)
+
+    web_enabled: bool = _setting(True, "Whether the model may search the web and read its pages.")
+    web_search_url: str = _setting(
+        "", "A SearXNG to search with, as a URL; empty asks search engines through ddgs."
     )
-    web_timeout_s: float = Field(default=20, gt=0, description="Seconds of one search or one page.")
-    web_max_bytes: int = Field(
-        default=10_000_000, ge=1000, description="Largest page that is read, in bytes."
+    web_search_engines: str = _setting(
+        "auto", "ddgs' engines, comma-separated (`duckduckgo,brave`); `auto` takes any."
     )
-    web_robots: bool = Field(
-        default=True, description="Whether pages that a site's robots.txt forbids to programs are left alone."
+    web_search_region: str = _setting(
+        "", "Region of searches: `us-en` for ddgs, a language such as `en` for SearXNG."
     )
-    web_ports: Annotated[list[int], BeforeValidator(as_list)] = Field(
-        default=[80, 443, 8080, 8443], description="Ports of public hosts that are opened (comma-separated)."
+    web_safe_search: Literal["off", "moderate", "strict"] = _setting(
+        "moderate", "How much search engines leave out."
     )
-    web_allow_private: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=[],
-        description="Addresses beside the public internet that may be opened: `127.0.0.1:8080`,"
+    web_timeout_s: float = _setting(20, "Seconds of one search or one page.", gt=0)
+    web_max_bytes: int = _setting(10_000_000, "Largest page that is read, in bytes.", ge=1000)
+    web_robots: bool = _setting(
+        True, "Whether pages that a site's robots.txt forbids to programs are left alone."
+    )
+    web_ports: Annotated[list[int], BeforeValidator(as_list)] = _setting(
+        [80, 443, 8080, 8443], "Ports of public hosts that are opened (comma-separated)."
+    )
+    web_allow_private: _Texts = _setting(
+        [],
+        "Addresses beside the public internet that may be opened: `127.0.0.1:8080`,"
         " `10.0.0.0/8`, `wiki.lan` (comma-separated).",
     )
 
-    dial: Annotated[DialDoor, BeforeValidator(as_object)] = Field(
-        default=DialDoor(),
-        description="Bethink as an application of DIAL: `enabled`, `url`, `model`, `hosts`, `memory` and more"
+    # --- other systems
+
+    dial: Annotated[DialDoor, BeforeValidator(as_object)] = _setting(
+        DialDoor(),
+        "Bethink as an application of DIAL: `enabled`, `url`, `model`, `hosts`, `memory` and more"
         " (`docs/how-to/use-with-dial.md`).",
     )
 
-    mcp_servers: Annotated[dict[str, McpServer], BeforeValidator(as_object)] = Field(
-        default={}, description="MCP servers whose tools are used, by name; `[mcpServers.NAME]` is the same."
+    mcp_servers: Annotated[dict[str, McpServer], BeforeValidator(as_object)] = _setting(
+        {}, "MCP servers whose tools are used, by name; `[mcpServers.NAME]` is the same."
     )
-    mcp_servers_file: _Directory | None = Field(
-        default=None, description="A JSON file with `mcpServers`, as other programs have it."
+    mcp_servers_file: _Directory | None = _setting(
+        None, "A JSON file with `mcpServers`, as other programs have it."
     )
-    max_offered_tools: int = Field(
-        default=30, ge=5, description="With more tools than these, the model searches those of MCP servers."
+    max_offered_tools: int = _setting(
+        30, "With more tools than these, the model searches those of MCP servers.", ge=5
     )
+
+    @property
+    def needs_users(self) -> bool:
+        """Whether nobody comes in over the network without a key, also while there are no users."""
+        return bool(self.public_urls)
 
     @property
     def models(self) -> Path:

@@ -24,32 +24,6 @@ Trust = Literal["owner", "untrusted"]
 Redacted = Literal["card", "ssn", "phone", "email", "iban"]
 """Personal numbers that can be masked in what tools return."""
 
-_SEEING = (
-    "*gpt-4o*",
-    "*gpt-4.1*",
-    "*gpt-4-turbo*",
-    "*gpt-5*",
-    "*:o3*",
-    "*/o3*",
-    "*:o4*",
-    "*/o4*",
-    "*claude-3*",
-    "*claude-v3*",
-    "*claude-[4-9]*",
-    "*claude-opus*",
-    "*claude-sonnet*",
-    "*claude-haiku*",
-    "*gemini*",
-    "*llava*",
-    "*qwen*vl*",
-    "*pixtral*",
-    "*internvl*",
-    "*-vision*",
-    "!*o3-mini*",
-    "!*-audio*",
-)
-"""Models that are known to see pictures, wherever they are served."""
-
 
 def as_object(value: object) -> object:
     """What JSON text says: so objects are written into the environment."""
@@ -63,6 +37,31 @@ def as_object(value: object) -> object:
 def as_list(value: object) -> object:
     """What a comma-separated text lists; anything else as it is."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _origins(urls: list[str]) -> list[str]:
+    return [_origin(url) for url in urls]
+
+
+def _origin(url: str) -> str:
+    """An origin (RFC 6454) as browsers send it.
+
+    Raises:
+        ValueError: it has a path, or no scheme.
+    """
+    parts = urlsplit(url.strip().rstrip("/"))
+    if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
+        message = f"{url!r} is no address of a site: give a scheme and a name, as https://bethink.example"
+        raise ValueError(message)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + (
+        f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
+    )
+
+
+_PORTS = {"http": 80, "https": 443}
+Origins = Annotated[list[str], AfterValidator(_origins), BeforeValidator(as_list)]
+"""Addresses of sites, as browsers send them."""
 
 
 class Assistant(BaseModel):
@@ -91,22 +90,6 @@ class ToolRule(BaseModel):
     trust: Trust | None = None
     decisive: list[str] | None = None
     lists: list[str] = []
-
-
-class InRedis(BaseModel):
-    """Settings of conversations in Redis."""
-
-    redis_url: SecretStr | None = Field(
-        default=None,
-        description="A Redis in which other programs find the conversations: `redis://host:6379/0`,"
-        " `rediss://` with TLS, `unix:///path`.",
-    )
-    redis_owner: str = Field(
-        default="local",
-        min_length=1,
-        description="Whose conversations have the plain keys; others' are behind `bethink:OWNER:`.",
-    )
-    redis_timeout_s: float = Field(default=5, gt=0, le=60, description="Longest wait for Redis.")
 
 
 class Redaction(BaseModel):
@@ -173,154 +156,6 @@ class McpServer(BaseModel):
         return self
 
 
-class Reading(BaseModel):
-    """How files of conversations are read and seen, and what makes pictures: a family of `Settings`."""
-
-    models_that_see: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=list(_SEEING),
-        description="Models that are shown pictures: patterns of `provider:name` (comma-separated);"
-        " `!` before one takes out what fits it.",
-    )
-
-    models_routed: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=[],
-        description="Models whose server takes no tools, which are asked for each call by a schema instead:"
-        " patterns of `provider:name` (comma-separated). Costs one more request a step.",
-    )
-
-    documents_enabled: bool = Field(
-        default=True, description="Whether the model may read and search a conversation's files."
-    )
-    documents_timeout_s: float = Field(
-        default=30, gt=0, description="Longest reading of one file, in seconds."
-    )
-    documents_memory_mb: int = Field(
-        default=1024, ge=256, description="Memory of the process that reads a file."
-    )
-    documents_search_timeout_s: float = Field(
-        default=60,
-        gt=0,
-        description="Longest search of files, in seconds; what was not read by then is told.",
-    )
-    images_model: str = Field(
-        default="",
-        description="`provider:name` of a model that makes pictures, for example `openai:gpt-image-1`;"
-        " empty is none.",
-    )
-    images_base_url: str | None = Field(
-        default=None, description="Base URL of `images_model`, instead of its provider's own."
-    )
-    images_api_key: SecretStr | None = Field(
-        default=None, description="Key of `images_model`, instead of its provider's own."
-    )
-    images_timeout_s: float = Field(default=120, gt=0, description="Longest wait for a picture, in seconds.")
-    images_price_usd: float | None = Field(
-        default=None, ge=0, description="Dollars for one picture, where you know them."
-    )
-
-
-def _origins(urls: list[str]) -> list[str]:
-    return [_origin(url) for url in urls]
-
-
-def _origin(url: str) -> str:
-    """An origin (RFC 6454) as browsers send it.
-
-    Raises:
-        ValueError: it has a path, or no scheme.
-    """
-    parts = urlsplit(url.strip().rstrip("/"))
-    if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
-        message = f"{url!r} is no address of a site: give a scheme and a name, as https://bethink.example"
-        raise ValueError(message)
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}" + (
-        f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
-    )
-
-
-_PORTS = {"http": 80, "https": 443}
-_Origins = Annotated[list[str], AfterValidator(_origins), BeforeValidator(as_list)]
-
-
-class Talking(BaseModel):
-    """What is done about long conversations, and how they are named: a family of `Settings`."""
-
-    titles: Literal["words", "model"] = Field(
-        default="words",
-        description="Name a conversation by its first words, or have the model name it when it has answered.",
-    )
-    summaries: bool = Field(
-        default=True,
-        description="Have the model tell the earlier part of a long conversation in short; otherwise it is"
-        " left out of what the model sees.",
-    )
-    summary_share: float = Field(
-        default=0.7,
-        gt=0.05,
-        le=0.9,
-        description="Share of the model's window that history may fill before its oldest part is summarised.",
-    )
-    summary_after_messages: int | None = Field(
-        default=None, ge=4, description="Summarise also beyond so many messages; none is by the window alone."
-    )
-    summary_keep_messages: int = Field(
-        default=20, ge=2, description="Newest messages that stay word for word then."
-    )
-
-
-class Masking(BaseModel):
-    """What is kept out of sight: a family of `Settings`."""
-
-    redaction: Annotated[Redaction, BeforeValidator(as_object)] = Field(
-        default=Redaction(),
-        description="Personal numbers masked in what tools return: `tool_results` and `exceptions`"
-        " (`docs/how-to/decide-what-tools-may-do.md`).",
-    )
-
-
-class Access(BaseModel):
-    """Who may come in, from where, and how often: a family of `Settings`."""
-
-    user: str = Field(
-        default="",
-        description="User whose data the command line and `bethink mcp` act on; empty is the first one.",
-    )
-    public_urls: _Origins = Field(
-        default=[],
-        description="Addresses at which people reach this Bethink, such as `https://bethink.example`"
-        " (comma-separated): what a proxy in front of it answers to. Needs a user with a key.",
-    )
-    cors_origins: _Origins = Field(
-        default=[],
-        description="Pages of other sites that may send requests with a key, such as `https://app.example`"
-        " (comma-separated). Needs a user with a key.",
-    )
-    trusted_proxies: Annotated[list[str], BeforeValidator(as_list)] = Field(
-        default=[],
-        description="Addresses of proxies whose `X-Forwarded-For` is believed (comma-separated): failed"
-        " sign-ins are counted by it.",
-    )
-
-    sign_in_days: int = Field(default=30, ge=1, le=365, description="How long a browser stays signed in.")
-    requests_per_minute: int = Field(
-        default=600,
-        ge=0,
-        description="Requests of one key or browser a minute, where there are users; 0 is no limit.",
-    )
-    owner_requests_per_minute: int = Field(
-        default=1200, ge=0, description="Requests of one user a minute with all keys; 0 is no limit."
-    )
-    runs_at_once: int = Field(
-        default=16, ge=0, description="Answers of one user that run at once in a process; 0 is no limit."
-    )
-
-    @property
-    def needs_users(self) -> bool:
-        """Whether nobody comes in over the network without a key, also while there are no users."""
-        return bool(self.public_urls)
-
-
 class DialDoor(BaseModel):
     """Bethink as an application of DIAL: where Core is, which model answers, where memory is kept.
 
@@ -376,16 +211,6 @@ class VaultSettings(BaseModel):
     agent_turns: int = Field(default=20, ge=1)
     agent_protocol: Literal["auto", "native", "tagged", "routed"] = "auto"
     max_export_bytes: int = Field(default=5_000_000_000, ge=1_000)
-
-
-class Vaulted(BaseModel):
-    """Where pages lie, and how large they may be: a family of `Settings`."""
-
-    vault: Annotated[VaultSettings, BeforeValidator(as_object)] = Field(
-        default=VaultSettings(),
-        description="The folder of Markdown files: `path`, `max_file_bytes`, `watch` and more"
-        " (`docs/how-to/vault.md`).",
-    )
 
 
 def explained(error: ValidationError, names: list[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from anyio import to_thread
 
-from bethink.cli import check_services
+from bethink.cli import checks
 from bethink.errors import StorageError
 from bethink.events import Warned
 from bethink.settings import Settings
@@ -155,7 +155,7 @@ async def test_one_that_drops_keys_is_warned_of_and_what_it_dropped_is_written_a
         async with shared_house(tmp_path, redis.url) as house:
             await brought(house)
         assert said(redis, conversation) == TALK
-        check = await to_thread.run_sync(check_services.redis, redis.url, 5)
+        check = await to_thread.run_sync(checks.redis, redis.url, 5)
         assert (check.state, "allkeys-lru" in check.message) == ("off", True)
 
 
@@ -201,14 +201,14 @@ async def test_a_wrong_password_is_told_without_showing_it(tmp_path: Path) -> No
             told = await refused(house)
         assert "password" in told
         assert "wrong-one" not in told
-        check = await to_thread.run_sync(check_services.redis, f"{redis.url}?password=wrong-one", 5)
+        check = await to_thread.run_sync(checks.redis, f"{redis.url}?password=wrong-one", 5)
         assert (check.state, "wrong-one" in check.message) == ("broken", False)
         async with shared_house(tmp_path, f"{redis.url}?password=right") as house:
             await brought(house)
 
 
 def test_an_address_that_is_none_is_refused_with_its_setting() -> None:
-    assert "BETHINK_REDIS_URL" in check_services.redis("http://localhost", 5).message
+    assert "BETHINK_REDIS_URL" in checks.redis("http://localhost", 5).message
 
 
 async def test_without_scripts_conversations_are_written_whole(redis: RedisServer, tmp_path: Path) -> None:

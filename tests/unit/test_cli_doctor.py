@@ -97,7 +97,7 @@ def test_a_directory_open_to_others_is_closed_on_request(plain: CommandLine) -> 
     plain.data.chmod(0o755)
     assert states(plain)["data directory"] == "off"
     plain.data.chmod(0o755)
-    from bethink.cli.check_data import close_to_others
+    from bethink.cli.checks import close_to_others
 
     close_to_others(plain.data)
     assert states(plain)["data directory"] == "ok"

@@ -14,7 +14,7 @@ import pytest
 
 import bethink.cli
 from bethink.cli import main
-from bethink.cli.arguments import make_parser
+from bethink.cli.commands import FAMILIES, make_parser
 from bethink.cli.exits import Exit, exit_of, exit_of_code
 from bethink.cli.terminal import counted
 from bethink.engines.sqlite.schema import FILE_NAME
@@ -29,6 +29,7 @@ from bethink.errors import (
     UnknownId,
     Unreachable,
 )
+from bethink.features import FEATURES
 from tests.command_line import CommandLine
 
 
@@ -96,6 +97,11 @@ def test_options_of_one_name_say_the_same_at_every_command() -> None:
         assert ("--k" in told) == ("-k" in told), command.prog
         for action in _actions(command):
             assert action.help or action.choices, f"{command.prog} says nothing of {action.dest}"
+
+
+def test_the_commands_of_each_feature_are_among_the_families() -> None:
+    modules = {f"bethink.cli.{name.replace('-', '_')}" for name in FAMILIES}
+    assert {feature.commands for feature in FEATURES} - {""} <= modules
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from bethink.agent.toolbox import CallResult, Prepared
-from bethink.cli.arguments import parse
+from bethink.cli.commands import parse
 from bethink.events import RunDone
 from bethink.llm.scripted import ScriptedLlm
 from bethink.messages import ToolCall

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bethink.events import Event
     from bethink.llm import Llm
     from bethink.messages import Message
-    from bethink.settings_shapes import Talking
+    from bethink.settings import Settings
 
 JOB: Final = "summary"
 _OUTPUT_TOKENS: Final = 900
@@ -69,7 +69,7 @@ class Summaries:
     @classmethod
     def of(
         cls,
-        settings: Talking,
+        settings: Settings,
         prompt: str,
         *,
         prices: Mapping[str, tuple[float, float]],

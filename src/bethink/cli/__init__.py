@@ -68,7 +68,7 @@ def _prepare_streams() -> None:
 
 
 def _run(words: list[str]) -> int:
-    from bethink.cli.arguments import parse
+    from bethink.cli.commands import parse
 
     for word in words:
         if not word.isascii() and word.encode(errors="ignore").decode() != word:

@@ -1,83 +1,314 @@
-"""Where the families of commands register themselves. `arguments` hands one to each."""
+"""What may be typed: each family of commands is a module with a table `COMMANDS`, and these make the parser.
+
+A family is imported when one of its commands is typed, so its module imports nothing heavy at its
+top. The options that every command takes may stand before or after its name.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bethink import __version__
+from bethink.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from argparse import Namespace
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
+    from bethink.cli.exits import Exit
+    from bethink.cli.session import Session
 
-class CommandParser(argparse.ArgumentParser):
-    """A parser that tells of itself what is wrong, and lists its commands where one is missing."""
+_Run = TypeVar("_Run", bound="Callable[[Session, Namespace], Exit | None]")
+_RunAlone = TypeVar("_RunAlone", bound="Callable[[Namespace], int]")
+
+_DESCRIPTION = "An agent that remembers, and whose memory you can read, correct, undo and take away."
+_EPILOG = """\
+exit codes: 0 done, 1 failed, 2 bad input, 3 no model, 4 busy, 5 storage, 130 interrupted
+settings:   flags, then BETHINK_* in the environment, then bethink.toml; `bethink doctor` shows them"""
+_NO_COMMAND = "the following arguments are required: COMMAND"
+"""What argparse says then; it has no other way to tell this error from the rest."""
+
+FAMILIES = {
+    "serve": "serve the web page and the API on this machine",
+    "chat": "talk with the agent",
+    "conversations": "what was said: list, search, export",
+    "memory": "look into the memory and change it",
+    "vault": "look into the vault of pages and change it",
+    "import": "bring in an export of ChatGPT, Claude, Notion, Obsidian or Markdown",
+    "people": "people whose records you keep",
+    "users": "who may come in, and with which keys",
+    "mcp": "serve memory and tools to MCP clients, over stdio",
+    "mcp-servers": "look after the MCP servers whose tools are used",
+    "tools": "what the agent may do, and what it did",
+    "dial": "help with running Bethink as an application of DIAL",
+    "doctor": "check what Bethink stands on, and say what to do",
+    "bench": "measure Bethink on this machine",
+}
+"""Each family's summary; its module has the family's name, with `_` for `-`.
+
+They stand here because the modules that a feature's descriptor names (`Feature.commands`) are known only when
+all features are imported, which takes ten times as long as `bethink --version`; a test compares the two.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Arguments as argparse takes them: one, or several of which at most one is given (see `one_of`)."""
+
+    names: Sequence[str] = ()
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    choices: Sequence[Argument] = ()
+    required: bool = False
+
+    def add_to(self, parser: Any) -> None:  # noqa: ANN401 - argparse has no public type of a parser or a group
+        """Have a parser, or a group of one, take it."""
+        if not self.choices:
+            parser.add_argument(*self.names, **self.options)
+            return
+        group = parser.add_mutually_exclusive_group(required=self.required)
+        for one in self.choices:
+            one.add_to(group)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. `name` is below its family: "list", "key add", or "" for the family itself.
+
+    `run` is None for one that only groups the commands below it.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Namespace], int] | None = None
+    arguments: Sequence[Argument] = ()
+
+
+@dataclass(slots=True)
+class Commands:
+    """A family's table: its module fills it with `add`, in the order of the help."""
+
+    epilog: str | None = None
+    is_operators: bool = False
+    """Whether it is the operator who acts, whatever user the environment names."""
+    before: Callable[[Session], None] | None = None
+    """What each command of the family does first."""
+    table: list[Command] = field(default_factory=list[Command])
+
+    def group(self, name: str, summary: str) -> None:
+        """A command that has commands of its own."""
+        self.table.append(Command(name, summary))
+
+    def add(
+        self, name: str, *arguments: Argument, json: str | None = "each result"
+    ) -> Callable[[_Run], _Run]:
+        """A command that uses the app: a decorator of what it does.
+
+        That gets the open session and the options, and returns the exit code, or None if it is done. Its
+        docstring's first line is the command's help. `json` says what a line of `--json` is about; None
+        is a command without it.
+        """
+
+        def added(run: _Run) -> _Run:
+            self.table.append(
+                Command(name, _summary(run), partial(self._in_session, run), (*arguments, *_json(json)))
+            )
+            return run
+
+        return added
+
+    def add_alone(
+        self, name: str, *arguments: Argument, json: str | None = None
+    ) -> Callable[[_RunAlone], _RunAlone]:
+        """The same for a command that gets the options only, and opens what it needs by itself."""
+
+        def added(run: _RunAlone) -> _RunAlone:
+            self.table.append(Command(name, _summary(run), run, (*arguments, *_json(json))))
+            return run
+
+        return added
+
+    def _in_session(self, run: Callable[[Session, Namespace], Exit | None], options: Namespace) -> int:
+        from bethink.cli.session import opened
+
+        if self.is_operators:
+            options.user = ""
+        with opened(options) as session:
+            if self.before is not None:
+                self.before(session)
+            return run(session, options) or 0
+
+
+def arg(spec: str, help: str, **options: Any) -> Argument:  # noqa: A002, ANN401 - argparse's own
+    """An argument by what is typed.
+
+    "--all" is a flag, "-k --k N" an option with a value that the help calls N, "--as a|b" one of these,
+    "id ID" a word that is kept as `id`. `ID+`, `ID*` and `ID?` are several, any number and at most one.
+    `options` are argparse's own.
+    """
+    words = spec.split()
+    names = [word for word in words if word.startswith("-")] or words[:1]
+    if len(words) == len(names):
+        options = {"action": "store_true", **options}
+    elif "|" in words[-1]:
+        options["choices"] = words[-1].split("|")
+    else:
+        options["metavar"] = words[-1].rstrip("*+?")
+        if (count := words[-1][-1]) in "*+?":
+            options["nargs"] = count
+    return Argument(names, {"help": help, **options})
+
+
+def repeated(spec: str, help: str, **options: Any) -> Argument:  # noqa: A002, ANN401 - argparse's own
+    """An option that may be given again; a list, empty if it is not given."""
+    return arg(spec, help, action="append", **{"default": [], **options})
+
+
+def one_of(*choices: Argument, required: bool = False) -> Argument:
+    """Arguments of which at most one is given, or exactly one if it is `required`."""
+    return Argument(choices=choices, required=required)
+
+
+def at_most(limit: int, things: str = "", most: int | None = None) -> Argument:
+    """`--limit`: how many things are printed, `limit` by default, `most` at most."""
+
+    def number(text: str) -> int:
+        if (count := int(text)) < 1 or (most is not None and count > most):
+            raise BadInput(f"--limit is {count}: give a number from 1{f' to {most:,}' if most else ''}.")
+        return count
+
+    number.__name__ = "int"  # argparse's own sentence names it if the text is no number
+    return arg(
+        "--limit N", f"at most this many{things and ' '}{things} ({limit})", type=number, default=limit
+    )
+
+
+def _summary(run: Callable[..., object]) -> str:
+    """The first line of the docstring as part of a sentence."""
+    first = (run.__doc__ or "").partition("\n")[0].removesuffix(".")
+    return first[:1].lower() + first[1:]
+
+
+def _json(each: str | None) -> Sequence[Argument]:
+    return () if each is None else (arg("--json", f"print {each} as a line of JSON"),)
+
+
+YES = arg("-y --yes", "do not ask")
+
+
+def parse(words: list[str]) -> Namespace:
+    """The options; `run` among them is the command: called with them, it gives the exit code.
+
+    Raises:
+        SystemExit: help was asked for (0), or the words make no command (2).
+        BadInput: a number is outside of what its option takes.
+    """
+    defaults = {"data": None, "model": None, "log_level": None, "user": None, "debug": False}
+    return _parser().parse_args(words, argparse.Namespace(**defaults))
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser with the commands of all families; the reference page is written from it, too."""
+    parser = _parser()
+    for family in parser.families.values():
+        family.fill()
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Learns a family's commands when it is used, and lists them if one is missing."""
+
+    def __init__(self, *, common: argparse.ArgumentParser, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(
+            parents=[common],
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **options,
+        )
+        self.fill: Callable[[], None] = lambda: None
+        self.families: dict[str, _Parser] = {}
+        self._common = common
+        self._below: Any = None
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - one of argparse's two shapes
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
         """As argparse does, but what a command does not know ends there, with that command's usage."""
+        self.fill()
         known, rest = super().parse_known_args(args, namespace or argparse.Namespace())
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         return known, rest
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and what is wrong; the whole help where only the command's name is missing."""
+        """Print the usage and what is wrong; the whole help if only the command's name is missing."""
         if message == _NO_COMMAND:
             self.print_help(sys.stderr)
             self.exit(2, f"\n{self.prog}: say which of these commands.\n")
         super().error(message)
 
+    def below(self, name: str, summary: str) -> _Parser:
+        """The parser of a command below this one."""
+        if self._below is None:
+            self._below = self.add_subparsers(
+                metavar="COMMAND", required=True, title="commands", parser_class=_Parser
+            )
+        description = f"{summary[0].upper()}{summary[1:]}."
+        return self._below.add_parser(name, help=summary, description=description, common=self._common)
 
-_NO_COMMAND = "the following arguments are required: COMMAND"
-"""What argparse says then; it has no other way to tell this error from the rest."""
+    def take(self, family: Commands) -> None:
+        """Take a family's commands: this is its parser, or that of the command which is a family itself."""
+        self.fill = lambda: None
+        self.epilog = family.epilog
+        parsers: dict[str, _Parser] = {"": self}
+        for command in family.table:
+            above, _, name = command.name.rpartition(" ")
+            parser = parsers[above].below(name, command.summary) if name else self
+            parsers[command.name] = parser
+            for argument in command.arguments:
+                argument.add_to(parser)
+            if command.run is not None:
+                parser.set_defaults(run=command.run)
 
 
-def add_json(parser: argparse.ArgumentParser, each: str = "result") -> None:
-    """The option by which programs read a command; `each` is what a line of it is about."""
-    parser.add_argument("--json", action="store_true", help=f"print each {each} as a line of JSON")
+def _parser() -> _Parser:
+    parser = _Parser(common=_common(), prog="bethink", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"bethink {__version__}")
+    for name, summary in FAMILIES.items():
+        parser.families[name] = family = parser.below(name, summary)
+        family.fill = partial(_fill, family, name)
+    return parser
 
 
-def add_yes(parser: argparse.ArgumentParser, text: str = "do not ask") -> None:
-    """The option of commands that ask before they do it."""
-    parser.add_argument("-y", "--yes", action="store_true", help=text)
+def _fill(family: _Parser, name: str) -> None:
+    module = importlib.import_module(f"bethink.cli.{_MODULES.get(name, name).replace('-', '_')}")
+    family.take(module.COMMANDS)
 
 
-class Commands:
-    """Where a family of commands registers: `add` makes a parser that takes the `common` options.
+_MODULES = {"import": "imports"}
+"""Where the module cannot have the family's name."""
 
-    `choices` is argparse's object for the commands below one parser, which has no public type.
+
+def _common() -> argparse.ArgumentParser:
+    """Options that every command takes.
+
+    Those that are not given leave no value behind: a value given before the
+    command's name would otherwise be lost to a default after it.
     """
-
-    def __init__(self, choices: Any, common: argparse.ArgumentParser) -> None:  # noqa: ANN401
-        self._choices = choices
-        self._common = common
-
-    def add(
-        self,
-        name: str,
-        run: Callable[[argparse.Namespace], int] | None,
-        summary: str,
-        *,
-        epilog: str | None = None,
-    ) -> argparse.ArgumentParser:
-        """A command's parser; `run` is None for one that has commands of its own."""
-        parser: argparse.ArgumentParser = self._choices.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=epilog,
-            parents=[self._common],
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        if run is not None:
-            parser.set_defaults(run=run)
-        return parser
-
-    def under(self, parser: argparse.ArgumentParser) -> Commands:
-        """Where the commands of `parser` register."""
-        choices = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-        return Commands(choices, self._common)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
+    group = parser.add_argument_group("common options")
+    group.add_argument("--data", metavar="DIR", help="data directory (BETHINK_DATA_DIR)")
+    group.add_argument(
+        "--model", metavar="PROVIDER:NAME", help="language model (BETHINK_MODEL); empty is none"
+    )
+    group.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), help="write the log to standard error"
+    )
+    group.add_argument("--user", metavar="NAME", help="whose data, where there are users (BETHINK_USER)")
+    group.add_argument("--debug", action="store_true", help="show where an error came from")
+    return parser

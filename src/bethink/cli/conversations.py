@@ -4,60 +4,106 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bethink.cli.commands import add_json
+from bethink.cli.commands import Commands, arg, at_most
+from bethink.cli.files import write_out
+from bethink.clock import to_datetime
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
 
-    from bethink.cli.commands import Commands
+    from bethink.cli.session import Session
 
 _EPILOG = """\
 examples:
   bethink conversations list
   bethink conversations search flight Lisbon
   bethink conversations export ID --output lisbon.md"""
+_MOST = 1_000
+COMMANDS = Commands(_EPILOG)
 
 
-def register(commands: Commands) -> None:
-    """Add the commands."""
-    parser = commands.add("conversations", None, "what was said: list, search, export", epilog=_EPILOG)
-    under = commands.under(parser)
-    listed = under.add("list", _list, "list conversations, the last changed first")
-    listed.add_argument("--archived", action="store_true", help="those that are archived")
-    listed.add_argument("--project", metavar="NAME", help="those of this project")
-    listed.add_argument("--limit", type=int, default=50, metavar="N", help="at most this many (50)")
-    search = under.add("search", _search, "find messages that hold words")
-    search.add_argument("query", nargs="+", metavar="WORD", help="words that the message holds, all of them")
-    search.add_argument("--conversation", metavar="ID", help="only in this one")
-    search.add_argument("--project", metavar="NAME", help="only in this project's")
-    search.add_argument("--limit", type=int, default=20, metavar="N", help="at most this many (20)")
-    export = under.add("export", _export, "write one conversation as Markdown or JSON")
-    export.add_argument("conversation", metavar="ID", help="its id, as `list` prints it")
-    export.add_argument("--format", choices=("md", "json"), default="md", help="Markdown (md), or JSON")
-    export.add_argument("--output", metavar="FILE", help="a new file; standard output by default")
-    for one in (listed, search):
-        add_json(one)
+@COMMANDS.add(
+    "list",
+    arg("--archived", "those that are archived"),
+    arg("--project NAME", "those of this project"),
+    at_most(50, most=_MOST),
+)
+def _list(session: Session, options: Namespace) -> None:
+    """List conversations, the last changed first."""
+    conversations, where = (
+        session.app.conversations,
+        {"archived": options.archived, "project": options.project},
+    )
+    page = session.mine(conversations.list, limit=options.limit, **where)
+    for item in session.mine(session.app.runs.stored.settled, page.items):
+        one = item.record
+        document = {
+            "id": one.id,
+            "title": one.title,
+            "messages": one.count,
+            "updated_at": _utc(one.updated_at),
+            "project": one.project,
+        }
+        line = f"{one.id}  {session.local(one.updated_at)}  {one.count:>5,}  {one.title}"
+        session.screen.result(document, line)
+    if (more := session.mine(conversations.count, **where) - len(page.items)) > 0:
+        session.screen.note(f"{more:,} more; --limit shows more of them.")
 
 
-def _list(options: argparse.Namespace) -> int:
-    from bethink.cli.conversation_lines import list_conversations
-    from bethink.cli.session import opened
+@COMMANDS.add(
+    "search",
+    arg("query WORD+", "words that the message holds, all of them"),
+    arg("--conversation ID", "only in this one"),
+    arg("--project NAME", "only in this project's"),
+    at_most(20, most=_MOST),
+)
+def _search(session: Session, options: Namespace) -> None:
+    """Find messages that hold words."""
+    from bethink.recall.message_search import marked
 
-    with opened(options) as session:
-        return list_conversations(session, options)
+    page = session.mine(
+        session.app.finding.search,
+        " ".join(options.query),
+        conversation=options.conversation,
+        project=options.project,
+        limit=options.limit,
+    )
+    for found in page.items:
+        document = {
+            "message": found.stored.id,
+            "conversation": found.conversation.id,
+            "title": found.conversation.title,
+            "at": _utc(found.stored.at),
+            "snippet": found.snippet,
+            "marks": found.marks,
+            "active": found.is_active,
+        }
+        day, text = session.local(found.stored.at, "%Y-%m-%d"), " ".join(marked(found).split())
+        session.screen.result(
+            document, f"{day}  {text}  ({found.conversation.title}, {found.conversation.id})"
+        )
+    if not page.items:
+        session.screen.note("No message holds these words.")
+    elif page.cursor is not None:
+        session.screen.note("There are more; --limit shows more of them.")
 
 
-def _search(options: argparse.Namespace) -> int:
-    from bethink.cli.conversation_lines import search_messages
-    from bethink.cli.session import opened
+@COMMANDS.add(
+    "export",
+    arg("conversation ID", "its id, as `list` prints it"),
+    arg("--format md|json", "Markdown (md), or JSON", default="md"),
+    arg("--output FILE", "a new file; standard output by default"),
+    json=None,
+)
+def _export(session: Session, options: Namespace) -> None:
+    """Write one conversation as Markdown or JSON."""
+    from bethink.conversations.export import exported
 
-    with opened(options) as session:
-        return search_messages(session, options)
+    held = session.mine(session.app.conversations.get, options.conversation).record
+    parts = exported(session.app.ports.store, session.principal, held, format=options.format)
+    if write_out(session, parts, options.output):
+        session.screen.note(f"{options.output}: written.")
 
 
-def _export(options: argparse.Namespace) -> int:
-    from bethink.cli.conversation_lines import export_conversation
-    from bethink.cli.session import opened
-
-    with opened(options) as session:
-        return export_conversation(session, options)
+def _utc(at: int) -> str:
+    return f"{to_datetime(at):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,28 +1,31 @@
-"""`bethink doctor`: is everything that Bethink stands on well? `checkup` looks."""
+"""`bethink doctor`: is everything that Bethink stands on well? `checks` looks."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from bethink.cli.commands import add_json
+from bethink.cli.commands import Commands, arg
+from bethink.cli.exits import Exit
 
 if TYPE_CHECKING:
-    import argparse
-
-    from bethink.cli.commands import Commands
-
-
-def register(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add("doctor", run, "check what Bethink stands on, and say what to do")
-    parser.add_argument(
-        "--fix", action="store_true", help="fetch the embedding model, keep others out of the data"
-    )
-    add_json(parser, "check")
+    from argparse import Namespace
+COMMANDS = Commands()
 
 
-def run(options: argparse.Namespace) -> int:
-    """Check everything; it failed where something is broken."""
-    from bethink.cli.checkup import check_up
+@COMMANDS.add_alone(
+    "", arg("--fix", "fetch the embedding model, keep others out of the data"), json="each check"
+)
+def _check_up(options: Namespace) -> int:
+    """Check everything, a line each; mend first what can be mended, if that is asked for."""
+    from bethink.cli.checks import all_checks
+    from bethink.cli.session import log_if_asked
+    from bethink.cli.terminal import Screen
 
-    return check_up(options)
+    log_if_asked(options)
+    screen = Screen.of_process(is_data=options.json)
+    is_broken = False
+    for check in all_checks(options, partial(screen.note, style="dim")):
+        is_broken = is_broken or check.state == "broken"
+        screen.result(check, f"{check.state:<7} {check.part:<15} {check.message}")
+    return Exit.FAILED if is_broken else Exit.OK

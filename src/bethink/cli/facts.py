@@ -1,182 +1,223 @@
-"""What the commands of `bethink memory` do: each a call or two of the app, and its result as lines."""
+"""Facts as lines for a person, or as a JSON object a line. `memory` prints through it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from bethink.cli.exits import Exit
-from bethink.cli.fact_lines import FactLines
-from bethink.cli.forget import forget
-from bethink.cli.keeping import consolidate, show_health, show_log, show_numbers
-from bethink.cli.portability import export_memory, import_memory
-from bethink.cli.review import review
-from bethink.cli.search import search
-from bethink.cli.session import opened
-from bethink.cli.terminal import Screen, read_stdin
-from bethink.errors import BadInput, UnknownId
-from bethink.memory import NewFact
+from bethink.cli.terminal import CHANGES, counted, document_of, rfc3339
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Sequence
 
     from bethink.cli.session import Session
-    from bethink.memory import Fact
-    from bethink.store import Key
+    from bethink.cli.terminal import Screen
+    from bethink.forgetting.receipt import MessageExcerpt, Preview, Receipt
+    from bethink.memory import ConsolidationReport, Doubt, Fact, FactChange, LogStep
 
-_BATCH = 256
-"""As many as the memory keeps in one step: what is printed is on the disk."""
-_PAGE = 500
-_NONE_YET = "There are no memories yet: `bethink memory add TEXT` keeps one."
-
-
-def run(options: argparse.Namespace) -> int:
-    """Do what `options.action` names."""
-    with opened(options) as session:
-        screen = Screen.of_process(is_data=options.json)
-        lines = FactLines(screen, session.principal.time_zone, is_json=options.json)
-        return _ACTIONS[options.action](session, lines, options)
-
-
-def _add(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    text = read_stdin() if options.content == ["-"] else " ".join(options.content)
-    contents = [line for line in text.splitlines() if line.strip()] if options.lines else [text]
-    facts = [
-        NewFact(
-            content=content,
-            category=options.category or "general",
-            importance=0.5 if options.importance is None else options.importance,
-            topics=tuple(options.topic or ()),
-            pinned=bool(options.pin),
-            depends_on=tuple(options.depends_on or ()),
-        )
-        for content in contents
-    ]
-    for fact in facts:
-        fact.checked()
-    for start in range(0, len(facts), _BATCH):
-        batch = facts[start : start + _BATCH]
-        for changed in session.call(session.app.memory.add_many, session.principal, batch):
-            lines.changed(changed)
-    return Exit.OK
-
-
-def _list(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    if options.limit < 1:
-        message = f"--limit is {options.limit}: give a number from 1."
-        raise BadInput(message)
-    where: dict[str, Key] = {} if options.state == "all" else {"state": options.state}
-    if options.category is not None:
-        where["category"] = options.category
-    if options.project is not None:
-        where["project"] = options.project
-    if options.doubted:
-        where["doubted"] = 1
-    shown = 0
-    for fact in _listed(session, where, limit=None if options.all else options.limit):
-        lines.listed(fact)
-        shown += 1
-    total = session.call(session.app.memory.count, session.principal, where)
-    if shown < total:
-        lines.screen.note(f"{shown:,} of {total:,} shown: --limit and --all show more")
-    elif not total:
-        lines.screen.note(_NONE_YET if where == {"state": "active"} else "There are no such memories.")
-    return Exit.OK
-
-
-def _listed(session: Session, where: Mapping[str, Key], *, limit: int | None) -> Iterator[Fact]:
-    cursor: str | None = None
-    while limit is None or limit > 0:
-        size = _PAGE if limit is None else min(_PAGE, limit)
-        page = session.call(
-            session.app.memory.list, session.principal, limit=size, cursor=cursor, where=where
-        )
-        yield from (item.record for item in page.items)
-        limit = None if limit is None else limit - len(page.items)
-        if (cursor := page.cursor) is None:
-            return
-
-
-def _show(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    fact = _fact(session, options.id)
-    lines.shown(fact, session.call(session.app.memory.history, session.principal, fact.id))
-    return Exit.OK
-
-
-def _history(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    for fact in session.call(session.app.memory.history, session.principal, options.id):
-        lines.listed(fact)
-    return Exit.OK
-
-
-def _edit(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    old = _fact(session, options.id)
-    asks_only_properties = any(
-        value is not None for value in (options.category, options.importance, options.topic, options.pin)
-    )
-    content = " ".join(options.content)
-    if not content:
-        content = old.content if asks_only_properties else _edited(lines.screen, old.content)
-    correction = NewFact(
-        content=content,
-        category=options.category or old.category,
-        importance=old.importance if options.importance is None else options.importance,
-        topics=old.topics if options.topic is None else tuple(options.topic),
-        project=old.project,
-        pinned=old.pinned if options.pin is None else options.pin,
-        depends_on=old.depends_on,
-    )
-    changed = session.call(session.app.memory.edit, session.principal, old.id, correction)
-    lines.changed(changed, "Changed" if changed.fact.id == old.id else None)
-    return Exit.OK
-
-
-def _edited(screen: Screen, content: str) -> str:
-    if not screen.can_ask:
-        message = "Say what the memory should be: `bethink memory edit ID TEXT`, or change its properties."
-        raise BadInput(message)
-    return screen.edit(content, ".txt")
-
-
-def _retract(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    for id in options.ids:
-        lines.changed(session.call(session.app.memory.retract, session.principal, id))
-    return Exit.OK
-
-
-def _undo(session: Session, lines: FactLines, options: argparse.Namespace) -> int:
-    lines.changed(session.call(session.app.memory.undo, session.principal, options.token))
-    return Exit.OK
-
-
-def _fact(session: Session, id: str) -> Fact:
-    """The fact with this id, whatever its state.
-
-    Raises:
-        UnknownId: there is none.
-    """
-    (fact,) = session.call(session.app.memory.get, session.principal, [id])
-    if fact is None:
-        message = f"No memory has the id {id}: it may have been forgotten. `bethink memory list` shows ids."
-        raise UnknownId(message)
-    return fact
-
-
-_ACTIONS: dict[str, Callable[[Session, FactLines, argparse.Namespace], int]] = {
-    "add": _add,
-    "search": search,
-    "list": _list,
-    "show": _show,
-    "history": _history,
-    "log": show_log,
-    "health": show_health,
-    "stats": show_numbers,
-    "consolidate": consolidate,
-    "edit": _edit,
-    "retract": _retract,
-    "forget": forget,
-    "review": review,
-    "undo": _undo,
-    "export": export_memory,
-    "import": import_memory,
+_FIRST = 20
+"""Lines of all that would go, shown before it is agreed to."""
+_INTERNAL = ("digest", "weight", "slot", "legacy_id", "before")
+_BESIDE = {
+    ("superseded", "superseded"): "replaces",
+    ("superseded", "active"): "contradicts",
+    ("added", "active"): "contradicts",
+    ("restored", "superseded"): "replaces again",
+    ("restored", "active"): "restored too",
 }
+"""What is said of another memory that a change touched, by the change and by its state now."""
+_DOUBTS = {
+    "contradicts": "contradicted by {}",
+    "depends": "rests on {}, which was changed or is in doubt",
+    "unclear": "it is not certain",
+}
+_TIMES = ("created_at", "valid_from", "valid_until")
+
+
+@dataclass(frozen=True, slots=True)
+class FactLines:
+    """Prints facts; times are shown in the owner's zone, in JSON as UTC (RFC 3339)."""
+
+    session: Session
+
+    @property
+    def screen(self) -> Screen:
+        """Where they are printed."""
+        return self.session.screen
+
+    def listed(self, fact: Fact) -> None:
+        """A fact among others."""
+        pin = " pinned" if fact.pinned else ""
+        state = "" if fact.state == "active" else f" {fact.state}"
+        doubted = " doubted" if fact.doubts else ""
+        about = f"{fact.category} {fact.importance:g}{pin}{state}{doubted}"
+        day = self.session.local(fact.created_at, "%Y-%m-%d")
+        self.screen.result(_document(fact), f"{fact.id}  {day}  {about}  {fact.content}")
+
+    def changed(self, result: FactChange, word: str | None = None) -> None:
+        """What became of a fact, in a `word` or the usual one, and how to take it back."""
+        told = f"{result.fact.content}  ({result.fact.id})"
+        if result.count > 1:
+            told = counted(result.count, "memory")
+        lines = [f"{word or CHANGES.get(result.change, result.change)}: {told}"]
+        lines += [
+            f"  {beside}: {other.content}  ({other.id})"
+            for other in result.others
+            if (beside := _BESIDE.get((result.change, other.state)))
+        ]
+        others = [_document(other) for other in result.others]
+        document = {"change": result.change, "undo": result.undo, "count": result.count, "others": others}
+        self.screen.result({"memory": _document(result.fact), **document}, *lines)
+        if not self.screen.is_data:
+            self.undo(result.undo)
+
+    def undo(self, token: str | None) -> None:
+        """How to take a change back, if it can be."""
+        if token is not None:
+            self.screen.note(f"undo: bethink memory undo {token}")
+
+    def step(self, step: LogStep, first: Fact | None) -> None:
+        """A change of the past; `first` of the facts that it changed, None if that is forgotten."""
+        document = {"id": step.id, "at": rfc3339(step.at), "change": step.change, "undo": step.undo}
+        many = counted(len(step.facts), "memory") if len(step.facts) != 1 else ""
+        about = many or (first.content if first else "(forgotten)")
+        self.screen.result(
+            document | {"facts": [touched.id for touched in step.facts]},
+            f"{self.session.local(step.at)}  {CHANGES.get(step.change, step.change)}: {about}",
+        )
+        if step.undo is not None and step.facts and not self.screen.is_data:
+            self.screen.note(f"                  {step.undo}")
+
+    def consolidated(self, done: ConsolidationReport, *, is_preview: bool) -> None:
+        """What was merged, or would be."""
+        merges = [
+            {"kept": _document(merge.kept), "gone": [_document(fact) for fact in merge.gone]}
+            for merge in done.merges
+        ]
+        lines: list[str] = []
+        for merge in done.merges:
+            lines += [f"{merge.kept.content}  ({merge.kept.id})"]
+            lines += [f"  <- {fact.content}  ({fact.id})" for fact in merge.gone]
+        word = "Would be merged" if is_preview else "Merged"
+        self.screen.result(
+            {"facts": done.facts, "merges": merges, "waiting": done.waiting, "undo": done.undo},
+            *lines,
+            f"{word} into others: {done.gone:,} of {done.facts:,} memories",
+        )
+        if self.screen.is_data:
+            return
+        if done.waiting:
+            self.screen.note(f"{done.waiting:,} more say the same: --share takes more at once")
+        self.undo(done.undo)
+
+    def shown(self, fact: Fact, history: Sequence[Fact]) -> None:
+        """Everything about a fact; `history` is oldest first and holds the fact itself."""
+        lines = [fact.content, *(f"  {name:<11} {value}" for name, value in self._properties(fact))]
+        if len(history) > 1:
+            lines.append("history:")
+        for other in history if len(history) > 1 else ():
+            here = "  <- this one" if other.id == fact.id else ""
+            at = self.session.local(other.created_at)
+            lines.append(f"  {at}  {other.state:<10}  {other.content}  ({other.id}){here}")
+        self.screen.result(_document(fact) | {"history": [_document(other) for other in history]}, *lines)
+
+    def doomed(self, preview: Preview) -> None:
+        """What would be forgotten: for the person's eyes, never a result."""
+        lines = self._going(preview)
+        if preview.whole is not None and len(lines) > _FIRST:
+            lines = [*lines[:_FIRST], f"and {len(lines) - _FIRST:,} more: --preview shows all of it"]
+        for line in (*preview.counts, *lines):
+            self.screen.note(f"  {line}", "")
+
+    def preview(self, preview: Preview) -> None:
+        """What would be forgotten, as the result."""
+        kinds = preview.whole.counts if preview.whole else preview.held
+        document = {
+            "token": preview.token,
+            "memories": [_document(fact) for fact in preview.facts],
+            "versions": [_document(fact) for fact in preview.versions],
+            "messages": [document_of(said) | {"at": rfc3339(said.at)} for said in preview.said],
+            "conversations": preview.titles,
+            "people": [
+                {"person": told.id, "name": told.name, "parts": told.parts}
+                for told in preview.records
+                if told.kind == "people"
+            ],
+            "pages": preview.pages,
+            "has_more": preview.has_more,
+            "kinds": kinds,
+        }
+        self.screen.result(document, *preview.counts, *self._going(preview))
+
+    def forgotten(self, receipt: Receipt) -> None:
+        """The receipt: how much and which, never what it said."""
+        document = {
+            "forgotten": len(receipt.facts),
+            "counts": receipt.counts,
+            "at": rfc3339(receipt.at),
+            "ids": receipt.facts,
+            "messages": receipt.messages,
+            "conversations": receipt.titles,
+            "doubted": receipt.doubted,
+            "people": receipt.records.get("people", ()),
+            "pages": receipt.pages,
+            "outside": receipt.outside,
+            "has_more": receipt.has_more,
+        }
+        self.screen.result(document, receipt.summary)
+        for line in () if self.screen.is_data else receipt.outside:
+            self.screen.note(line)
+
+    def _going(self, preview: Preview) -> list[str]:
+        return [
+            *(f"{fact.content}  ({fact.id})" for fact in preview.facts),
+            *(f"{fact.content}  ({fact.state} version, {fact.id})" for fact in preview.versions),
+            *(self._said(said) for said in preview.said),
+            *(f"the record of {told.name}: {' … '.join(told.parts)}" for told in preview.records),
+            *(f"the page {told.path}: {' … '.join(told.parts)}" for told in preview.pages),
+            *(line for one in preview.held for line in one.lines),
+            *(preview.whole.lines if preview.whole else ()),
+        ]
+
+    def _said(self, said: MessageExcerpt) -> str:
+        who = "you" if said.by_owner else "Bethink"
+        return f"{who} said, {self.session.local(said.at)}: {' … '.join(said.sentences)}"
+
+    def _properties(self, fact: Fact) -> list[tuple[str, str]]:
+        properties = [
+            ("id", fact.id),
+            ("state", fact.state),
+            ("category", fact.category),
+            ("importance", f"{fact.importance:g}" + (", pinned" if fact.pinned else "")),
+            ("topics", ", ".join(fact.topics)),
+            ("trust", "" if fact.trust == "owner" else fact.trust),
+            ("project", fact.project or ""),
+            ("doubt", "; ".join(_doubt(doubt) for doubt in fact.doubts)),
+            ("rests on", ", ".join(fact.depends_on)),
+            ("learnt", self.session.local(fact.created_at)),
+            ("true from", "" if fact.valid_from is None else self.session.local(fact.valid_from)),
+            ("true until", "" if fact.valid_until is None else self.session.local(fact.valid_until)),
+        ]
+        sources = [
+            (
+                "source",
+                " ".join((source.kind, source.id or "", self.session.local(source.at))).replace("  ", " "),
+            )
+            for source in fact.sources
+        ]
+        return [(name, value) for name, value in (*properties, *sources) if value]
+
+
+def _doubt(doubt: Doubt) -> str:
+    return _DOUBTS[doubt.kind].format(doubt.fact)
+
+
+def _document(fact: Fact) -> dict[str, Any]:
+    document = document_of(fact)
+    for name in _INTERNAL:
+        document.pop(name, None)
+    for name in _TIMES:
+        document[name] = rfc3339(document.get(name))
+    for name in ("sources", "doubts"):
+        document[name] = [part | {"at": rfc3339(part["at"] or None)} for part in document[name]]
+    return document

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import argparse
+from bethink.cli.commands import Commands, arg
+from bethink.cli.exits import Exit
 
-    from bethink.cli.commands import Commands
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 _EPILOG = """\
 families: memory, people, vault, web, python; what is switched off is not offered
 A `bethink serve` offers the same at /mcp, and may run beside this on the same data."""
+COMMANDS = Commands(_EPILOG)
 
 
-def register(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add("mcp", run, "serve memory and tools to MCP clients, over stdio", epilog=_EPILOG)
-    parser.add_argument("--only", metavar="FAMILIES", help="offer only these, separated by commas")
-    parser.add_argument(
-        "--http", type=int, metavar="PORT", help="serve /mcp on this port instead, 0 for a free one"
-    )
-    parser.add_argument("--host", help="with --http: address to listen on (BETHINK_HOST)")
-
-
-def run(options: argparse.Namespace) -> int:
+@COMMANDS.add_alone(
+    "",
+    arg("--only FAMILIES", "offer only these, separated by commas"),
+    arg("--http PORT", "serve /mcp on this port instead, 0 for a free one", type=int),
+    arg("--host HOST", "with --http: address to listen on (BETHINK_HOST)"),
+)
+def _serve(options: Namespace) -> int:
     """Serve until the input ends, SIGINT or SIGTERM."""
-    from bethink.cli.exits import Exit
     from bethink.mcp_server.families import families_of
     from bethink.settings import load_settings
     from bethink.telemetry import configure

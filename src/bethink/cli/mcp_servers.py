@@ -1,55 +1,108 @@
-"""`bethink mcp-servers`: the configured servers of tools, looked at and looked after."""
+"""`bethink mcp-servers`: the configured servers of tools, looked at and looked after.
+
+It connects from this process, beside a `serve` that may run: what is accepted or signed in here is
+kept, and the `serve` hears of it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
-from bethink.cli.commands import add_json, add_yes
+from bethink.cli.commands import YES, Commands, arg
+from bethink.cli.exits import Exit
+from bethink.cli.terminal import one_line
+from bethink.errors import BadInput, McpUnreachable
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
 
-    from bethink.cli.commands import Commands
-
-
-def register(commands: Commands) -> None:
-    """Add the commands."""
-    family = commands.add("mcp-servers", None, "look after the MCP servers whose tools are used")
-    under = commands.under(family)
-    listing = under.add("list", list_servers, "connect to each server and say how it is")
-    reconnect = under.add("reconnect", reconnect_server, "connect to a server anew")
-    accept = under.add("accept", accept_tools, "show a server's new and changed tools, and accept them")
-    login = under.add("login", sign_in, "sign in to a server that asks for it")
-    for parser in (reconnect, accept, login):
-        parser.add_argument("name", metavar="SERVER", help="its name in the configuration")
-    add_yes(accept)
-    for parser in (listing, reconnect, accept, login):
-        add_json(parser, "server")
+    from bethink.cli.session import Session
+    from bethink.cli.terminal import Screen
+    from bethink.mcp_client import ServerStatus
+COMMANDS = Commands()
+_SERVER = arg("name SERVER", "its name in the configuration")
+_JSON = "each server"
 
 
-def list_servers(options: argparse.Namespace) -> int:
-    """How each server is."""
-    from bethink.cli import mcp_tending
+@COMMANDS.add("list", json=_JSON)
+def _list(session: Session, _: Namespace) -> Exit:
+    """Connect to each server and say how it is."""
+    import anyio
 
-    return mcp_tending.run(options, mcp_tending.show_all)
+    servers = session.app.mcp_servers
+
+    async def connect() -> list[ServerStatus]:
+        async with anyio.create_task_group() as tasks:
+            for status in servers.statuses():
+                if status.state != "off":
+                    tasks.start_soon(servers.connected, status.name)
+        return servers.statuses()
+
+    statuses = session.call(connect)
+    for status in statuses:
+        _show(session.screen, status)
+    if not statuses:
+        session.screen.note("No MCP server is configured: add one under [mcpServers.NAME] in bethink.toml.")
+    return Exit.OK if all(status.state in {"ready", "off"} for status in statuses) else Exit.FAILED
 
 
-def reconnect_server(options: argparse.Namespace) -> int:
-    """Connect to one."""
-    from bethink.cli import mcp_tending
-
-    return mcp_tending.run(options, mcp_tending.reconnect)
-
-
-def accept_tools(options: argparse.Namespace) -> int:
-    """Accept what one of them changed."""
-    from bethink.cli import mcp_tending
-
-    return mcp_tending.run(options, mcp_tending.accept)
+@COMMANDS.add("reconnect", _SERVER, json=_JSON)
+def _reconnect(session: Session, options: Namespace) -> Exit:
+    """Connect to a server anew."""
+    return _show(session.screen, session.call(session.app.mcp_servers.reconnect, options.name))
 
 
-def sign_in(options: argparse.Namespace) -> int:
-    """Sign in to one."""
-    from bethink.cli import mcp_tending
+@COMMANDS.add("accept", _SERVER, YES, json=_JSON)
+def _accept(session: Session, options: Namespace) -> Exit:
+    """Show a server's new and changed tools, and accept them."""
+    servers, screen = session.app.mcp_servers, session.screen
+    session.call(servers.connected, options.name)
+    status = servers.status(options.name)
+    if status.state != "ready":
+        raise McpUnreachable(f"The server {options.name} cannot be reached: {status.reason}")
+    to_review = (*status.waiting, *status.unreviewed)
+    for tool in to_review:
+        screen.note(f"{tool.change}: {tool.name}")
+        screen.note(f"    {one_line(tool.description, 1000)}")
+    if to_review and not options.yes:
+        if not screen.can_ask:
+            raise BadInput("Somebody must look at these tools: --yes accepts them without asking.")
+        if not screen.agrees("Accept them? Their text is read by the model. [y]es, [n]o: "):
+            return Exit.FAILED
+    _show(screen, session.call(servers.accept, options.name, status.digest))
+    return Exit.OK
 
-    return mcp_tending.run(options, mcp_tending.sign_in)
+
+@COMMANDS.add("login", _SERVER, json=_JSON)
+def _sign_in(session: Session, options: Namespace) -> Exit:
+    """Sign in to a server that asks for it."""
+    servers, screen = session.app.mcp_servers, session.screen
+    status = session.call(servers.sign_in, options.name)
+    if status.sign_in:
+        screen.note("Open this page and sign in:")
+        screen.line(status.sign_in)
+        screen.note("The browser then goes to an address that begins with the one that you configured, or")
+        screen.note("http://127.0.0.1:8484/mcp-servers/callback. It may say that it cannot be reached.")
+        found = parse_qs(urlsplit((screen.ask("Paste that address: ") or "").strip()).query)
+        given = {name: values[0] for name, values in found.items()}
+        if not servers.signed_in(given.get("state", ""), given.get("code", ""), given.get("iss")):
+            raise BadInput("That is not the address that the sign-in page gave.")
+        session.call(servers.connected, options.name)
+        status = servers.status(options.name)
+    return _show(screen, status)
+
+
+def _show(screen: Screen, status: ServerStatus) -> Exit:
+    """Print how a server is; whether it is ready."""
+    told = f"{len(status.tools)} tools" if status.tools else ""
+    about = ", ".join(filter(None, (told, status.server, status.protocol, status.reason)))
+    lines = [f"{status.state:<11} {one_line(status.name, 40):<16} {one_line(about, 300)}"]
+    accept = f"bethink mcp-servers accept {status.name}"
+    if status.waiting:
+        names = one_line(", ".join(tool.name for tool in status.waiting), 200)
+        lines.append(f"            not offered: {names}: {accept}")
+    elif status.unreviewed:
+        lines.append(f"            not looked at yet: {accept}")
+    screen.result(status, *lines)
+    return Exit.OK if status.state == "ready" else Exit.FAILED

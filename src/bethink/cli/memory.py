@@ -1,161 +1,561 @@
-"""`bethink memory …`: what may be typed. `facts` does it."""
+"""`bethink memory …`: what is remembered, looked into, changed, taken along and looked after."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bethink.cli.commands import add_json, add_yes
+from bethink.cli.commands import YES, Commands, arg, at_most, repeated
+from bethink.cli.exits import Exit
+from bethink.cli.facts import FactLines
+from bethink.cli.files import opened_file, write_out
+from bethink.cli.terminal import counted, document_of, read_stdin
+from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from bethink.cli.commands import Commands
+    from bethink.cli.session import Session
+    from bethink.cli.terminal import Screen
+    from bethink.export import RestoreReport
+    from bethink.forgetting.receipt import Preview
+    from bethink.forgetting.selection import ForgetRequest
+    from bethink.memory import Fact
+    from bethink.recall.service import Hit
+    from bethink.store import Key
 
-_FORMATS = ("jsonl", "md", "csv", "data.json")
-_STATES = ("active", "suggested", "superseded", "merged", "retracted", "all")
+_BATCH = 256
+"""As many as the memory keeps in one step: what is printed is on the disk."""
+_PAGE = 500
+_NONE_YET = "There are no memories yet: `bethink memory add TEXT` keeps one."
+_FORMATS = "jsonl|md|csv|data.json"
+_STATES = "active|suggested|superseded|merged|retracted|all"
+_SHOWN_CHARS = 300
+"""Of a text on the screen; JSON has all of it."""
+_SHOWN_COUNTS = 10
+_MB = 1_000_000
+_PERCENT = 100
+_FORGET = "forget"
+_REVIEW = "Keep it? [y]es, [n]o, [l]ater, [q]uit: "
+_TAKEN = {
+    "restored": "put back as exported",
+    "said": "conversations and messages put back",
+    "added": "new",
+    "merged": "more of what is known",
+    "known": "known already",
+    "differing": "changed here since, and left so",
+    "refused": "not taken",
+}
+COMMANDS = Commands()
+_ID = arg("id ID", "its id, as `list` and `search` print it")
+_PROPERTIES = (
+    arg("--category NAME", "such as preferences, personal_info, goals, plans"),
+    arg("--importance 0..1", "how much it matters (0.5)", type=float),
+    arg("--topic WORD", "a topic; may be repeated", action="append"),
+    arg("--pin", "have it in every conversation's context", default=None),
+)
 
 
-def register(commands: Commands) -> None:
-    """Add the commands."""
-    family = commands.under(commands.add("memory", None, "look into the memory and change it"))
-    _register_reading(family)
-    _register_changing(family)
-    _register_files(family)
-    _register_keeping(family)
+# --- looking ----------------------------------------------------------------
 
 
-def _register_reading(family: Commands) -> None:
-    _register_search(family)
-    listing = _add(family, "list", "list memories, the newest first")
-    listing.add_argument("--category", metavar="NAME", help="only this category")
-    listing.add_argument("--project", metavar="NAME", help="only this project")
-    listing.add_argument("--doubted", action="store_true", help="only those that may not hold")
-    listing.add_argument("--state", choices=_STATES, default="active", help="active unless told otherwise")
-    listing.add_argument("--limit", type=int, default=50, metavar="N", help="at most this many (50)")
-    listing.add_argument("--all", action="store_true", help="every one, however many there are")
-    show = _add(family, "show", "show one memory with its sources and its history")
-    show.add_argument("id", metavar="ID", help="its id, as `list` and `search` print it")
-    history = _add(family, "history", "show what a memory was, what it became and what was merged into it")
-    history.add_argument("id", metavar="ID", help="its id")
-    log = _add(family, "log", "show what was changed, the newest first, and how to take it back")
-    log.add_argument("--limit", type=int, default=20, metavar="N", help="at most this many changes (20)")
+@COMMANDS.add(
+    "search",
+    arg("query QUERY+", "a question or words"),
+    arg("-k --k N", "at most this many (BETHINK_MEMORY_SEARCH_LIMIT, 10)", type=int),
+    arg("--kinds KIND,KIND", "such as fact,turn; all unless told otherwise"),
+    arg("--since TIME", "said from then on: 2026-05-01, or with T14:30"),
+    arg("--until TIME", "said before then"),
+    arg("--as-of TIME", "what held then, whenever it was said"),
+    arg("--conversation ID", "only what was said in this conversation"),
+    arg("--project NAME", "only what belongs to this project"),
+    arg("--budget TOKENS", "at most so much text in all", type=int),
+    arg("--all", "also what has nothing to do with it"),
+)
+def _search(session: Session, options: Namespace) -> None:
+    """Find what answers a question, remembered or said, the best first."""
+    from bethink.recall.service import RecallQuestion
 
-
-def _register_search(family: Commands) -> None:
-    search = _add(family, "search", "find what answers a question, remembered or said, the best first")
-    search.add_argument("query", nargs="+", metavar="QUERY", help="a question or words")
-    search.add_argument(
-        "-k", "--k", type=int, metavar="N", help="at most this many (BETHINK_MEMORY_SEARCH_LIMIT, 10)"
+    kinds = None if options.kinds is None else {kind.strip() for kind in options.kinds.split(",")} - {""}
+    question = RecallQuestion(
+        " ".join(options.query),
+        session.app.settings.memory_search_limit if options.k is None else options.k,
+        kinds=kinds,
+        since=session.moment(options.since),
+        until=session.moment(options.until),
+        as_of=session.moment(options.as_of),
+        conversation=options.conversation,
+        project=options.project,
+        budget=options.budget,
     )
-    search.add_argument("--kinds", metavar="KIND,KIND", help="such as fact,turn; all unless told otherwise")
-    search.add_argument("--since", metavar="TIME", help="said from then on: 2026-05-01, or with T14:30")
-    search.add_argument("--until", metavar="TIME", help="said before then")
-    search.add_argument("--as-of", metavar="TIME", help="what held then, whenever it was said")
-    search.add_argument("--conversation", metavar="ID", help="only what was said in this conversation")
-    search.add_argument("--project", metavar="NAME", help="only what belongs to this project")
-    search.add_argument("--budget", type=int, metavar="TOKENS", help="at most so much text in all")
-    search.add_argument("--all", action="store_true", help="also what has nothing to do with it")
+    if not question.text.strip():
+        raise BadInput("Say what to look for: a question or words.")
+    answer, screen = session.mine(session.app.recall.ask, question), session.screen
+    shown = [hit for hit in answer.hits if hit.score > 0 or options.all]
+    for hit in shown:
+        document = {name: _json_value(value) for name, value in asdict(hit).items()}
+        screen.result(document, _hit_line(session, hit))
+    if not shown:
+        screen.note(f"No memories found matching: {question.text}")
+    if left_out := answer.left_out:
+        screen.note(f"{left_out:,} more did not fit into {options.budget:,} tokens.")
+    if warning := session.app.recall.warning:
+        screen.note(f"warning: {warning}", "yellow")
 
 
-def _register_changing(family: Commands) -> None:
-    add = _add(family, "add", "keep a memory")
-    add.add_argument("content", nargs="+", metavar="TEXT", help="what to remember; `-` reads it from a pipe")
-    add.add_argument("--lines", action="store_true", help="each line is a memory of its own")
-    add.add_argument(
-        "--depends-on",
-        action="append",
-        metavar="ID",
-        help="a memory that it rests on: it is doubted when that changes; may be repeated",
+def _hit_line(session: Session, hit: Hit) -> str:
+    """Score, kind, date and text; then who said it, when it held, its source and its id."""
+
+    def day(at: datetime) -> str:
+        return session.local(at, "%Y-%m-%d")
+
+    text = " ".join(hit.text.split())
+    text = text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+    told = [
+        hit.speaker,
+        hit.valid_from and f"from {day(hit.valid_from)}",
+        hit.valid_until and f"until {day(hit.valid_until)}",
+        hit.doubt,
+        # A turn's source names the conversation, and the turn by the id that follows.
+        (hit.source or "").partition("#")[0],
+        hit.id,
+    ]
+    return f"{hit.score:.2f}  {hit.kind}  {day(hit.at)}  {text}  ({', '.join(filter(None, told))})"
+
+
+def _json_value(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return round(value, 4) if isinstance(value, float) else value
+
+
+@COMMANDS.add(
+    "list",
+    arg("--category NAME", "only this category"),
+    arg("--project NAME", "only this project"),
+    arg("--doubted", "only those that may not hold"),
+    arg(f"--state {_STATES}", "active unless told otherwise", default="active"),
+    at_most(50),
+    arg("--all", "every one, however many there are"),
+)
+def _list(session: Session, options: Namespace) -> None:
+    """List memories, the newest first."""
+    where: dict[str, Key] = {} if options.state == "all" else {"state": options.state}
+    if options.category is not None:
+        where["category"] = options.category
+    if options.project is not None:
+        where["project"] = options.project
+    if options.doubted:
+        where["doubted"] = 1
+    lines, shown = FactLines(session), 0
+    for fact in _facts(session, where, limit=None if options.all else options.limit):
+        lines.listed(fact)
+        shown += 1
+    total = session.mine(session.app.memory.count, where)
+    if shown < total:
+        session.screen.note(f"{shown:,} of {total:,} shown: --limit and --all show more")
+    elif not total:
+        session.screen.note(_NONE_YET if where == {"state": "active"} else "There are no such memories.")
+
+
+def _facts(session: Session, where: Mapping[str, Key], limit: int | None = None) -> Iterator[Fact]:
+    """The facts of a selection, the newest first."""
+    cursor: str | None = None
+    while limit is None or limit > 0:
+        size = _PAGE if limit is None else min(_PAGE, limit)
+        page = session.mine(session.app.memory.list, limit=size, cursor=cursor, where=where)
+        yield from (item.record for item in page.items)
+        limit = None if limit is None else limit - len(page.items)
+        if (cursor := page.cursor) is None:
+            return
+
+
+@COMMANDS.add("show", _ID)
+def _show(session: Session, options: Namespace) -> None:
+    """Show one memory with its sources and its history."""
+    fact = _fact(session, options.id)
+    FactLines(session).shown(fact, session.mine(session.app.memory.history, fact.id))
+
+
+@COMMANDS.add("history", arg("id ID", "its id"))
+def _history(session: Session, options: Namespace) -> None:
+    """Show what a memory was, what it became and what was merged into it."""
+    for fact in session.mine(session.app.memory.history, options.id):
+        FactLines(session).listed(fact)
+
+
+@COMMANDS.add("log", at_most(20, "changes"))
+def _log(session: Session, options: Namespace) -> None:
+    """Show what was changed, the newest first, and how to take it back."""
+    page = session.mine(session.app.memory.log, limit=options.limit)
+    steps = [item.record for item in page.items]
+    asked = [step.facts[0].id for step in steps if step.facts]
+    known = {fact.id: fact for fact in session.mine(session.app.memory.get, asked) if fact is not None}
+    for step in steps:
+        FactLines(session).step(step, known.get(step.facts[0].id) if step.facts else None)
+    if not steps:
+        session.screen.note("Nothing was changed yet.")
+
+
+def _fact(session: Session, id: str) -> Fact:
+    """The fact with this id, whatever its state.
+
+    Raises:
+        UnknownId: there is none.
+    """
+    (fact,) = session.mine(session.app.memory.get, [id])
+    if fact is None:
+        raise UnknownId(
+            f"No memory has the id {id}: it may have been forgotten. `bethink memory list` shows ids."
+        )
+    return fact
+
+
+# --- changing ---------------------------------------------------------------
+
+
+@COMMANDS.add(
+    "add",
+    arg("content TEXT+", "what to remember; `-` reads it from a pipe"),
+    arg("--lines", "each line is a memory of its own"),
+    repeated(
+        "--depends-on ID",
+        "a memory that it rests on: it is doubted when that changes; may be repeated",
+    ),
+    *_PROPERTIES,
+)
+def _add(session: Session, options: Namespace) -> None:
+    """Keep a memory."""
+    from bethink.memory import NewFact
+
+    text = read_stdin() if options.content == ["-"] else " ".join(options.content)
+    contents = [line for line in text.splitlines() if line.strip()] if options.lines else [text]
+    facts = [
+        NewFact(
+            content=content,
+            category=options.category or "general",
+            importance=0.5 if options.importance is None else options.importance,
+            topics=tuple(options.topic or ()),
+            pinned=bool(options.pin),
+            depends_on=tuple(options.depends_on),
+        )
+        for content in contents
+    ]
+    for fact in facts:
+        fact.checked()
+    for start in range(0, len(facts), _BATCH):
+        for changed in session.mine(session.app.memory.add_many, facts[start : start + _BATCH]):
+            FactLines(session).changed(changed)
+
+
+@COMMANDS.add(
+    "edit",
+    _ID,
+    arg("content TEXT*", "the correction; without it, an editor opens"),
+    *_PROPERTIES,
+    arg("--no-pin", "recall it only where it fits", dest="pin", action="store_false"),
+)
+def _edit(session: Session, options: Namespace) -> None:
+    """Correct a memory; the old one is kept in its history."""
+    from bethink.memory import NewFact
+
+    old = _fact(session, options.id)
+    properties = (options.category, options.importance, options.topic, options.pin)
+    content = " ".join(options.content)
+    if not content:
+        asks_only_properties = any(value is not None for value in properties)
+        content = old.content if asks_only_properties else _edited(session.screen, old.content)
+    correction = NewFact(
+        content=content,
+        category=options.category or old.category,
+        importance=old.importance if options.importance is None else options.importance,
+        topics=old.topics if options.topic is None else tuple(options.topic),
+        project=old.project,
+        pinned=old.pinned if options.pin is None else options.pin,
+        depends_on=old.depends_on,
     )
-    _add_properties(add)
-    edit = _add(family, "edit", "correct a memory; the old one is kept in its history")
-    edit.add_argument("id", metavar="ID", help="its id, as `list` and `search` print it")
-    edit.add_argument(
-        "content", nargs="*", metavar="TEXT", help="the correction; without it, an editor opens"
+    changed = session.mine(session.app.memory.edit, old.id, correction)
+    FactLines(session).changed(changed, "Changed" if changed.fact.id == old.id else None)
+
+
+def _edited(screen: Screen, content: str) -> str:
+    if not screen.can_ask:
+        raise BadInput(
+            "Say what the memory should be: `bethink memory edit ID TEXT`, or change its properties."
+        )
+    return screen.edit(content, ".txt")
+
+
+@COMMANDS.add("retract", arg("ids ID+", "their ids"))
+def _retract(session: Session, options: Namespace) -> None:
+    """Take memories out of use; this can be undone."""
+    for id in options.ids:
+        FactLines(session).changed(session.mine(session.app.memory.retract, id))
+
+
+@COMMANDS.add("undo", arg("token TOKEN", "the token that was printed with the change"))
+def _undo(session: Session, options: Namespace) -> None:
+    """Take back a change."""
+    FactLines(session).changed(session.mine(session.app.memory.undo, options.token))
+
+
+@COMMANDS.add(
+    "review",
+    arg("--accept ID+", "keep these", default=[]),
+    arg("--reject ID+", "never suggest these again", default=[]),
+)
+def _review(session: Session, options: Namespace) -> None:
+    """Accept or reject memories that were suggested."""
+    lines, memory = FactLines(session), session.app.memory
+    if options.accept or options.reject:
+        for id in options.accept:
+            lines.changed(session.mine(memory.accept, id), "Accepted")
+        for id in options.reject:
+            lines.changed(session.mine(memory.reject, id), "Rejected")
+        return
+    suggested = list(_facts(session, {"state": "suggested"}))[::-1]
+    if not suggested:
+        session.screen.note("No memory waits for your review.")
+    elif session.screen.can_ask:
+        _ask_about(session, suggested)
+    else:
+        for fact in suggested:
+            lines.listed(fact)
+
+
+def _ask_about(session: Session, suggested: list[Fact]) -> None:
+    lines, memory, screen = FactLines(session), session.app.memory, session.screen
+    for place, fact in enumerate(suggested, 1):
+        screen.note(f"{place} of {len(suggested)}")
+        lines.listed(fact)
+        while True:
+            match (screen.ask(_REVIEW) or "q").strip().lower():
+                case "y" | "yes":
+                    lines.changed(session.mine(memory.accept, fact.id), "Accepted")
+                case "n" | "no":
+                    lines.changed(session.mine(memory.reject, fact.id), "Rejected")
+                case "l" | "later":
+                    pass
+                case "q" | "quit":
+                    return
+                case _:
+                    screen.note("Answer y, n, l or q.")
+                    continue
+            break
+
+
+# --- forgetting -------------------------------------------------------------
+
+
+@COMMANDS.add(
+    "forget",
+    arg("ids ID*", "their ids"),
+    arg("--query TEXT", "what answers this, said or remembered"),
+    arg("-k --k N", "at most this many answers (20)", type=int, default=20),
+    arg("--since TIME", "what was learnt from then on: 2026-05-01, or with 14:30"),
+    arg("--until TIME", "what was learnt before then"),
+    arg("--all", "every memory there is, and what was said in conversations"),
+    arg("--kinds KIND+", "with --all: these too (pages, files, people)", default=[]),
+    arg(
+        "--conversations keep|remove",
+        "with --all: keep what was said to be read, out of recall (the default), or remove it",
+    ),
+    arg("--preview", "show what would go, and change nothing"),
+    YES,
+)
+def _forget(session: Session, options: Namespace) -> None:
+    """Remove memories for good; this cannot be undone.
+
+    Raises:
+        BadInput: nothing or two things were asked for, or nobody is there to agree.
+        UnknownId: no memory has one of the ids.
+        Conflict: what would go changed while it was looked at.
+    """
+    from bethink.forgetting.selection import MAX_FOUND
+
+    forgetting, screen, lines = session.app.forgetting, session.screen, FactLines(session)
+    wanted = _wanted(session, options)
+    _check_known(session, wanted.ids)
+    preview = session.mine(forgetting.preview, wanted)
+    if preview.is_empty:
+        asked = f"No memories found matching: {options.query}"
+        screen.note("There were no memories to forget." if options.query is None else asked)
+        return
+    if preview.has_more:
+        screen.note(f"More than these answer that: -k N finds up to N, at most {MAX_FOUND}.")
+    if options.preview:
+        lines.preview(preview)
+        return
+    lines.doomed(preview)
+    if options.yes or _is_agreed(screen, preview, everything=options.all):
+        lines.forgotten(session.mine(forgetting.confirm, wanted, preview.token))
+    else:
+        screen.note("Nothing was forgotten.")
+
+
+def _wanted(session: Session, options: Namespace) -> ForgetRequest:
+    from bethink.forgetting.selection import ForgetRequest
+
+    wanted = ForgetRequest(
+        ids=options.ids,
+        query=options.query,
+        since=session.moment(options.since),
+        until=session.moment(options.until),
+        everything=options.all,
+        k=options.k,
+        kinds=options.kinds,
+        conversations=options.conversations,
     )
-    _add_properties(edit)
-    edit.add_argument("--no-pin", dest="pin", action="store_false", help="recall it only where it fits")
-    retract = _add(family, "retract", "take memories out of use; this can be undone")
-    retract.add_argument("ids", nargs="+", metavar="ID", help="their ids")
-    forget = _add(family, "forget", "remove memories for good; this cannot be undone")
-    forget.add_argument("ids", nargs="*", metavar="ID", help="their ids")
-    forget.add_argument("--query", metavar="TEXT", help="what answers this, said or remembered")
-    forget.add_argument("-k", "--k", type=int, default=20, metavar="N", help="at most this many answers (20)")
-    forget.add_argument(
-        "--since", metavar="TIME", help="what was learnt from then on: 2026-05-01, or with 14:30"
-    )
-    forget.add_argument("--until", metavar="TIME", help="what was learnt before then")
-    forget.add_argument(
-        "--all", action="store_true", help="every memory there is, and what was said in conversations"
-    )
-    forget.add_argument(
-        "--kinds", nargs="+", default=[], metavar="KIND", help="with --all: these too (pages, files, people)"
-    )
-    forget.add_argument(
+    wanted.check()
+    return wanted
+
+
+def _check_known(session: Session, ids: Sequence[str]) -> None:
+    for id, fact in zip(ids, session.mine(session.app.memory.get, ids), strict=True):
+        if fact is None:
+            raise UnknownId(f"No memory has the id {id}; nothing was forgotten.")
+
+
+def _is_agreed(screen: Screen, preview: Preview, *, everything: bool) -> bool:
+    if not screen.can_ask:
+        raise BadInput("Forgetting cannot be undone, and nobody is here to agree to it: add --yes.")
+    if everything:
+        question = screen.styled(f"All of it goes for good. Type {_FORGET!r} to do it: ", "red")
+        return (screen.ask(question) or "").strip().lower() == _FORGET
+    count = len(preview.facts) + len(preview.versions)
+    few = ("what was said of it", "this memory")
+    what = few[count] if count < len(few) else f"these {count:,} memories"
+    return screen.agrees(f"Forget {what} for good? [y/N] ")
+
+
+# --- files ------------------------------------------------------------------
+
+
+@COMMANDS.add(
+    "export",
+    arg(
+        f"--format {_FORMATS}",
+        "jsonl keeps everything, md is to be read, csv is for spreadsheets; all three can be imported",
+    ),
+    arg(
         "--conversations",
-        choices=("keep", "remove"),
-        help="with --all: keep what was said to be read, out of recall (the default), or remove it",
+        "with all that was said, as jsonl: everything that Bethink knows of you",
+    ),
+    arg("--output FILE", "a new file; its ending chooses the format"),
+)
+def _export(session: Session, options: Namespace) -> None:
+    """Write all memories to a file, or to standard output."""
+    from bethink.export import FORMATS
+
+    ending = Path(options.output or "").suffix
+    named = next((name for name, one in FORMATS.items() if one.suffix == ending), "jsonl")
+    name = options.format or named
+    parts = session.app.portability.export(session.principal, name, conversations=options.conversations)
+    if write_out(session, parts, options.output):
+        session.screen.note(f"{options.output}: written as {name}. Keep it as private as the memory itself.")
+
+
+@COMMANDS.add(
+    "import",
+    arg("file FILE", "the file; `-` reads a pipe"),
+    arg(f"--format auto|{_FORMATS}", "known by the file's beginning", default="auto"),
+    arg("--dry-run", "say what would be, and write nothing"),
+)
+def _import(session: Session, options: Namespace) -> Exit:
+    """Take in a file; what is known already changes nothing."""
+    screen = session.screen
+    with opened_file(options.file) as file:
+        size = file.seek(0, os.SEEK_END)
+
+        def tell(report: RestoreReport, read: int) -> None:
+            done = f" ({_PERCENT * min(read, size) // size} %)" if size else ""
+            taken = report.restored + report.said + report.added
+            screen.status(f"… {report.lines:,} lines{done}, {taken:,} taken in")
+
+        report = session.mine(
+            session.app.portability.import_file,
+            file,
+            format=options.format,
+            preview=options.dry_run,
+            tell=tell,
+        )
+    screen.status("")
+    if not screen.is_data:
+        for bad in report.bad:
+            screen.note(f"line {bad.line:,}: {bad.reason}", "red")
+        if (more := report.refused - len(report.bad)) > 0:
+            screen.note(f"and {more:,} more lines like these", "red")
+    would = " would be" if report.preview else ""
+    counts = [(getattr(report, field), words) for field, words in _TAKEN.items()]
+    screen.result(
+        document_of(report) | {"undo": report.undo},
+        f"{counted(report.lines, 'line')} of {report.format}{would}:",
+        *(f"  {count:>9,}  {words}" for count, words in counts if count),
     )
-    forget.add_argument("--preview", action="store_true", help="show what would go, and change nothing")
-    add_yes(forget)
-    review = _add(family, "review", "accept or reject memories that were suggested")
-    review.add_argument("--accept", nargs="+", default=[], metavar="ID", help="keep these")
-    review.add_argument("--reject", nargs="+", default=[], metavar="ID", help="never suggest these again")
-    undo = _add(family, "undo", "take back a change")
-    undo.add_argument("token", metavar="TOKEN", help="the token that was printed with the change")
+    if not screen.is_data:
+        FactLines(session).undo(report.undo)
+    return Exit.USAGE if report.refused else Exit.OK
 
 
-def _register_files(family: Commands) -> None:
-    export = _add(family, "export", "write all memories to a file, or to standard output")
-    export.add_argument(
-        "--format",
-        choices=_FORMATS,
-        help="jsonl keeps everything, md is to be read, csv is for spreadsheets; all three can be imported",
+# --- looking after ----------------------------------------------------------
+
+
+@COMMANDS.add("health")
+def _health(session: Session, options: Namespace) -> None:
+    """Check the memory: duplicates, contradictions, secrets and more."""
+    found = session.mine(session.app.health.check)
+    for finding in found:
+        examples = () if finding.trouble == "vectors" else (f"         {' '.join(finding.examples)}",)
+        about = f"{finding.count:>7,}  {finding.about}"
+        session.screen.result(finding, about, f"         {finding.mend}", *examples)
+    if not found and not options.json:
+        session.screen.line("The memory is well.")
+
+
+@COMMANDS.add("stats")
+def _stats(session: Session, options: Namespace) -> None:
+    """Show the memory in numbers."""
+    screen, numbers = session.screen, session.mine(session.app.statistics.numbers)
+    if options.json:
+        screen.result(numbers)
+        return
+    screen.line(f"{numbers.facts:>9,}  memories, {numbers.pinned:,} pinned, {numbers.doubted:,} in doubt")
+    for title, counts in (
+        ("by state", numbers.states),
+        ("in use, by category", numbers.categories),
+        ("by source", numbers.sources),
+        ("in use, by month learnt", numbers.months),
+    ):
+        if counts:
+            screen.line(f"{title}:")
+        items = list(counts.items())
+        for name, count in items[-_SHOWN_COUNTS:] if counts is numbers.months else items[:_SHOWN_COUNTS]:
+            screen.line(f"{count:>9,}  {name}")
+        if (more := len(counts) - _SHOWN_COUNTS) > 0:
+            screen.note(f"           and {more:,} more")
+    screen.line(f"{numbers.bytes_on_disk / _MB:>9,.1f}  MB on the disk, with everything else")
+    if numbers.warning:
+        screen.note(f"warning: {numbers.warning}", "yellow")
+
+
+@COMMANDS.add(
+    "consolidate",
+    arg("--preview", "say what would be, and write nothing"),
+    arg("--threshold 0..1", "least likeness in meaning of two compared (0.75)", type=float),
+    arg("--share 0..1", "the most of all memories that may be merged away (0.2)", type=float),
+)
+def _consolidate(session: Session, options: Namespace) -> None:
+    """Merge memories that say the same; this can be undone."""
+    from bethink.memory import LARGEST_SHARE, THRESHOLD
+
+    done = session.mine(
+        session.app.memory.consolidate,
+        threshold=THRESHOLD if options.threshold is None else options.threshold,
+        share=LARGEST_SHARE if options.share is None else options.share,
+        preview=options.preview,
     )
-    export.add_argument(
-        "--conversations",
-        action="store_true",
-        help="with all that was said, as jsonl: everything that Bethink knows of you",
-    )
-    export.add_argument("--output", metavar="FILE", help="a new file; its ending chooses the format")
-    importing = _add(family, "import", "take in a file; what is known already changes nothing")
-    importing.add_argument("file", metavar="FILE", help="the file; `-` reads a pipe")
-    importing.add_argument(
-        "--format", choices=("auto", *_FORMATS), default="auto", help="known by the file's beginning"
-    )
-    importing.add_argument("--dry-run", action="store_true", help="say what would be, and write nothing")
-
-
-def _register_keeping(family: Commands) -> None:
-    _add(family, "health", "check the memory: duplicates, contradictions, secrets and more")
-    _add(family, "stats", "show the memory in numbers")
-    consolidate = _add(family, "consolidate", "merge memories that say the same; this can be undone")
-    consolidate.add_argument("--preview", action="store_true", help="say what would be, and write nothing")
-    consolidate.add_argument(
-        "--threshold", type=float, metavar="0..1", help="least likeness in meaning of two compared (0.75)"
-    )
-    consolidate.add_argument(
-        "--share", type=float, metavar="0..1", help="the most of all memories that may be merged away (0.2)"
-    )
-
-
-def _add(family: Commands, name: str, summary: str) -> argparse.ArgumentParser:
-    parser = family.add(name, _run, summary)
-    parser.set_defaults(action=name)
-    add_json(parser)
-    return parser
-
-
-def _add_properties(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--category", metavar="NAME", help="such as preferences, personal_info, goals, plans")
-    parser.add_argument("--importance", type=float, metavar="0..1", help="how much it matters (0.5)")
-    parser.add_argument("--topic", action="append", metavar="WORD", help="a topic; may be repeated")
-    parser.add_argument(
-        "--pin", action="store_true", default=None, help="have it in every conversation's context"
-    )
-
-
-def _run(options: argparse.Namespace) -> int:
-    from bethink.cli.facts import run
-
-    return run(options)
+    FactLines(session).consolidated(done, is_preview=options.preview)

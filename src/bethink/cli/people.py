@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import argparse
+from bethink.cli.commands import Commands, arg
+from bethink.cli.exits import Exit
 
-    from bethink.cli.commands import Commands
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 PORT = 8005
 """Where spec 001's programs look for the service's MCP server."""
+COMMANDS = Commands()
 
 
-def register(commands: Commands) -> None:
-    """Add the commands."""
-    parser = commands.add("people", None, "people whose records you keep")
-    serve = commands.under(parser).add("serve", run, "serve the users API and its MCP server on this machine")
-    serve.add_argument("--host", help="address to listen on (BETHINK_HOST)")
-    serve.add_argument("--port", type=int, default=PORT, help=f"port to listen on, 0 for a free one ({PORT})")
-
-
-def run(options: argparse.Namespace) -> int:
-    """Serve until SIGINT or SIGTERM."""
-    from bethink.cli.exits import Exit
+@COMMANDS.add_alone(
+    "serve",
+    arg("--host HOST", "address to listen on (BETHINK_HOST)"),
+    arg("--port PORT", f"port to listen on, 0 for a free one ({PORT})", type=int, default=PORT),
+)
+def _serve(options: Namespace) -> int:
+    """Serve the users API and its MCP server on this machine."""
     from bethink.settings import load_settings
     from bethink.telemetry import configure
     from bethink.web.mcp import create_service

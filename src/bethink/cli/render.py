@@ -9,7 +9,7 @@ import msgspec
 
 from bethink.agent.request import BOUND_REACHED
 from bethink.cli.exits import Exit, exit_of_code
-from bethink.cli.terminal import one_line, printable
+from bethink.cli.terminal import CHANGES, one_line, printable
 from bethink.events import (
     ApprovalDecided,
     ApprovalNeeded,
@@ -57,20 +57,6 @@ _EXITS: dict[StopReason, Exit] = {
     "answered": Exit.OK,
     "length": Exit.OK,
     "cancelled": Exit.INTERRUPTED,
-}
-
-_CHANGES = {
-    "added": "Remembered",
-    "merged": "Known already",
-    "superseded": "Corrected",
-    "suggested": "Suggested",
-    "retracted": "Retracted",
-    "restored": "Restored",
-    "forgotten": "Forgotten for good",
-    "imported": "Imported",
-    "consolidated": "Duplicates merged",
-    "expired": "Too old, retracted",
-    "undone": "Taken back",
 }
 
 _CLAIMS: dict[ClaimKind, str] = {
@@ -282,16 +268,16 @@ class Words:
                 self.screen.note(f"{event.model}: {about}{tokens}{cost}")
 
 
+def renderer_of(screen: Screen, *, is_verbose: bool) -> Renderer:
+    """What shows the events on a screen: as JSON if programs read it, else as words."""
+    return JsonLines(screen) if screen.is_data else Words(screen, is_verbose=is_verbose)
+
+
 def memory_updated(change: str, text: str, undo: str | None) -> str:
     """The line that tells a change of memory."""
     family = "vault" if undo and undo.startswith(PAGE) else "memory"
     how = f" (undo: bethink {family} undo {undo})" if undo else ""
-    return f"memory updated: {changed(change)}: {one_line(text)}{how}"
-
-
-def changed(change: str) -> str:
-    """What became of a fact, as a person says it."""
-    return _CHANGES.get(change, change)
+    return f"memory updated: {CHANGES.get(change, change)}: {one_line(text)}{how}"
 
 
 def duration(milliseconds: float) -> str:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bethink.cli.commands import Commands, arg
+from bethink.cli.exits import Exit
+
 if TYPE_CHECKING:
-    import argparse
-
-    from bethink.cli.commands import Commands
-
-
-def register(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add("serve", run, "serve the web page and the API on this machine")
-    parser.add_argument("--host", help="address to listen on (BETHINK_HOST)")
-    parser.add_argument("--port", type=int, help="port to listen on, 0 for a free one (BETHINK_PORT)")
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    from argparse import Namespace
+COMMANDS = Commands()
 
 
-def run(options: argparse.Namespace) -> int:
+@COMMANDS.add_alone(
+    "",
+    arg("--host HOST", "address to listen on (BETHINK_HOST)"),
+    arg("--port PORT", "port to listen on, 0 for a free one (BETHINK_PORT)", type=int),
+    arg("--open", "open the page in the browser"),
+)
+def _serve(options: Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
-    from bethink.cli.exits import Exit
     from bethink.settings import load_settings
     from bethink.telemetry import configure
     from bethink.web.server import serve

@@ -1,4 +1,4 @@
-"""An app at work beside the terminal. `chat` and `memory` hold one for as long as they run.
+"""An app at work beside the terminal, for as long as a command runs.
 
 The app has an event loop on a thread of its own; the main thread keeps the
 terminal, where lines are typed, output may block and Ctrl-C arrives. So a slow
@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack, aclosing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from zoneinfo import ZoneInfo
 
 from anyio.from_thread import start_blocking_portal
 
 from bethink.app import open_app
+from bethink.cli.terminal import Screen
+from bethink.clock import shown_in, to_datetime
+from bethink.errors import BadInput
 from bethink.settings import load_settings
 from bethink.telemetry import configure
 
@@ -37,15 +42,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The app, who uses it, and the ways to call it from the main thread."""
+    """The app, who uses it, where its results go, and the ways to call it from the main thread."""
 
     app: App
     principal: Principal
+    screen: Screen
     _portal: BlockingPortal
+
+    @property
+    def owner(self) -> str:
+        """Whose data it is."""
+        return self.principal.owner
 
     def call(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `function` gives, awaited on the app's loop."""
         return self._portal.call(partial(function, *args, **kwargs))
+
+    def mine(
+        self, function: Callable[Concatenate[Principal, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The same for a `function` that takes who asks first."""
+        return self._portal.call(partial(function, self.principal, *args, **kwargs))
 
     def soon(self, function: Callable[P, Awaitable[object]], *args: P.args, **kwargs: P.kwargs) -> None:
         """Have `function` run on the app's loop; nobody waits for it. Safe in a signal's handler."""
@@ -81,6 +98,26 @@ class Session:
         finally:
             fetching.cancel()
 
+    def local(self, at: int | datetime, format: str = "%Y-%m-%d %H:%M") -> str:
+        """A time as the owner's clock shows it."""
+        moment = at if isinstance(at, datetime) else to_datetime(at)
+        return shown_in(ZoneInfo(self.principal.time_zone), moment).strftime(format)
+
+    def moment(self, text: str | None) -> datetime | None:
+        """The time that a person typed, in the owner's zone if it names none; None for None.
+
+        Raises:
+            BadInput: it names no time.
+        """
+        if text is None:
+            return None
+        try:
+            named = datetime.fromisoformat(text)
+        except ValueError as error:
+            message = f"{text!r} is no time: write it as 2026-05-01 or 2026-05-01T14:30."
+            raise BadInput(message) from error
+        return named if named.tzinfo else named.replace(tzinfo=ZoneInfo(self.principal.time_zone))
+
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings in force for a command's options.
@@ -113,9 +150,11 @@ def opened(options: argparse.Namespace) -> Generator[Session]:
     """
     log_if_asked(options)
     settings = settings_of(options)
+    screen = Screen.of_process(is_data=getattr(options, "json", False))
     with start_blocking_portal(name="bethink") as portal, ExitStack() as stack:
         manager = portal.wrap_async_context_manager(open_app(settings))
         app = manager.__enter__()
         # An error of the command is none of the app's: it closes as always.
         stack.callback(manager.__exit__, None, None, None)
-        yield Session(app, portal.call(partial(app.accounts.authenticate, audience="cli")), portal)
+        principal = portal.call(partial(app.accounts.authenticate, audience="cli"))
+        yield Session(app, principal, screen, portal)

@@ -1,32 +1,36 @@
-"""A conversation in the terminal. `chat` opens it, and says or lets be typed what is said in it."""
+"""A conversation in the terminal, with the approvals it needs. `chat` opens it."""
 
 from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bethink.cli.approval import decide_all, waiting_calls
+import msgspec
+
+from bethink.agent.approvals import ApprovalChoice
 from bethink.cli.exits import Exit
 from bethink.cli.render import STOPPED, Outcome, memory_updated
-from bethink.cli.terminal import one_line, use_history
+from bethink.cli.terminal import exact, one_line, use_history
 from bethink.conversations import checked_content
-from bethink.errors import BethinkError, UnknownId
+from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import Place
 from bethink.messages import UserMessage
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from bethink.agent.records import WaitingCall
     from bethink.cli.render import Renderer
     from bethink.cli.session import Session
-    from bethink.cli.terminal import Screen
     from bethink.conversations import ChangedRef, StoredMessage
 
 _HISTORY_CONVERSATIONS = 10
 _HISTORY_MESSAGES = 50
 _SHOWN_CHARS = 300
+_FINAL_QUESTION = "Run it? [y]es, [n]o, [e]dit the arguments, [l]ater: "
+_QUESTION = "Run it? [y]es, [a]lways for this tool, [n]o, [e]dit the arguments, [l]ater: "
 
 
 def find_conversation(session: Session, *, id: str | None, last: bool) -> str | None:
@@ -37,10 +41,10 @@ def find_conversation(session: Session, *, id: str | None, last: bool) -> str | 
     """
     conversations = session.app.conversations
     if id is not None:
-        return session.call(conversations.get, session.principal, id).record.id
+        return session.mine(conversations.get, id).record.id
     if not last:
         return None
-    page = session.call(conversations.list, session.principal, limit=1)
+    page = session.mine(conversations.list, limit=1)
     if not page.items:
         message = "There is no conversation yet to go on in: begin one with `bethink chat`."
         raise UnknownId(message)
@@ -52,7 +56,6 @@ class Talk:
     """One conversation in the terminal. `conversation` is None until something is said in a new one."""
 
     session: Session
-    screen: Screen
     conversation: str | None
     renderer: Renderer
 
@@ -63,22 +66,24 @@ class Talk:
             BadInput: the message is empty or too long.
             Busy: another process answers in this conversation.
         """
-        app, principal = self.session.app, self.session.principal
+        app = self.session.app
         checked_content(said, app.settings.max_message_chars)
         if self.conversation is None:
-            self.conversation = self.session.call(app.conversations.create, principal).id
-        return self._watch(self.session.call(app.runs.start, principal, self.conversation, said))
+            self.conversation = self.session.mine(app.conversations.create).id
+        return self._watch(self.session.mine(app.runs.start, self.conversation, said))
 
     def go_on(self) -> Exit:
         """Take up what the conversation was left with: tell it, follow it, or ask about it."""
         self.tell_where_it_stopped()
         if (active := self._active_run()) is None:
             return Exit.OK
-        if not waiting_calls(self.session, active):
-            self.screen.note("This conversation is being answered by another program; here is its answer.")
+        if not _waiting_calls(self.session, active):
+            self.session.screen.note(
+                "This conversation is being answered by another program; here is its answer."
+            )
             return self._watch(active)
         after = self._end_of(active)
-        return self._watch(active, after) if decide_all(self.session, self.screen, active) else Exit.FAILED
+        return self._watch(active, after) if _decide_all(self.session, active) else Exit.FAILED
 
     def interactively(self) -> Exit:
         """Take one message after the other until the person leaves; never fails because of one."""
@@ -88,9 +93,9 @@ class Talk:
         use_history(self._typed_before())
         while True:
             try:
-                said = self.screen.ask("› ")
+                said = self.session.screen.ask("› ")
             except KeyboardInterrupt:
-                self.screen.note("\n(Ctrl-D leaves)")
+                self.session.screen.note("\n(Ctrl-D leaves)")
                 continue
             if said is None:
                 return Exit.OK
@@ -99,20 +104,20 @@ class Talk:
             try:
                 self.turn(said)
             except BethinkError as error:
-                self.screen.note(f"bethink: {error}", "red")
+                self.session.screen.note(f"bethink: {error}", "red")
 
     def tell_where_it_stopped(self) -> None:
         """Say how the last answer ended, if it did not end well."""
         if self.conversation is None:
             return
-        self.session.call(self.session.app.runs.stored.settle, self.session.principal, self.conversation)
+        self.session.mine(self.session.app.runs.stored.settle, self.conversation)
         last = next(iter(self._newest(1)), None)
         if last is None or last.stop_reason is None or last.stop_reason in ("answered", "awaiting_approval"):
             return
         said = one_line(last.message.content[-_SHOWN_CHARS:], _SHOWN_CHARS)
         where = f" It stopped here: …{said}" if said else " It had not said anything yet."
         why = last.note or STOPPED.get(last.stop_reason, "")
-        self.screen.note(f"The last answer is not complete. {why}{where}", "yellow")
+        self.session.screen.note(f"The last answer is not complete. {why}{where}", "yellow")
 
     def wait_for_facts(self) -> None:
         """Let what is done with finished turns end, unless Ctrl-C says not to wait, and tell it."""
@@ -120,17 +125,17 @@ class Talk:
         if not app.between_turns.is_busy:
             return
         told = self._changes()
-        self.screen.status("… looking for what is worth remembering; Ctrl-C leaves it")
+        self.session.screen.status("… looking for what is worth remembering; Ctrl-C leaves it")
         try:
             self.session.call(app.between_turns.finished)
         except KeyboardInterrupt:
             return
         finally:
-            self.screen.status("")
+            self.session.screen.status("")
         for ref in self._changes()[len(told) :]:
-            for fact in self.session.call(app.memory.get, self.session.principal, ref.ids):
+            for fact in self.session.mine(app.memory.get, ref.ids):
                 text = fact.content if fact else ""
-                self.screen.note(memory_updated(ref.change, text, ref.undo))
+                self.session.screen.note(memory_updated(ref.change, text, ref.undo))
 
     def _changes(self) -> Sequence[ChangedRef]:
         return [ref for stored in self._newest(1) for ref in stored.changed]
@@ -139,7 +144,7 @@ class Talk:
         """Show a run to its end, asking for the decisions that it needs."""
         while True:
             outcome = self._show(run, after)
-            if outcome.reason != "awaiting_approval" or not decide_all(self.session, self.screen, run):
+            if outcome.reason != "awaiting_approval" or not _decide_all(self.session, run):
                 return outcome.exit
             after = outcome.place
 
@@ -173,40 +178,31 @@ class Talk:
     def _greet(self) -> None:
         app = self.session.app
         model = app.ports.llm.name if app.ports.llm else "no model: /help says what works without one"
-        self.screen.note(f"{model}. Ctrl-C stops an answer, Ctrl-D leaves.")
+        self.session.screen.note(f"{model}. Ctrl-C stops an answer, Ctrl-D leaves.")
 
     def _active_run(self) -> str | None:
         if self.conversation is None:
             return None
-        held = self.session.call(
-            self.session.app.conversations.get, self.session.principal, self.conversation
-        )
+        held = self.session.mine(self.session.app.conversations.get, self.conversation)
         return held.record.active_run
 
     def _end_of(self, run: str) -> Place | None:
         """The place behind all that a waiting run has said."""
-        stored = self.session.call(self.session.app.runs.stored.events, self.session.principal, run, Place(0))
+        stored = self.session.mine(self.session.app.runs.stored.events, run, Place(0))
         return stored[-1].place if stored else None
 
     def _newest(self, limit: int) -> list[StoredMessage]:
         if self.conversation is None:
             return []
-        page = self.session.call(
-            self.session.app.conversations.messages,
-            self.session.principal,
-            self.conversation,
-            limit=limit,
-        )
+        page = self.session.mine(self.session.app.conversations.messages, self.conversation, limit=limit)
         return [item.record for item in page.items]
 
     def _typed_before(self) -> list[str]:
         """What the owner said lately in one line, oldest first, for the arrow keys."""
-        app, principal = self.session.app, self.session.principal
+        app = self.session.app
         lines: list[str] = []
-        for item in self.session.call(app.conversations.list, principal, limit=_HISTORY_CONVERSATIONS).items:
-            page = self.session.call(
-                app.conversations.messages, principal, item.record.id, limit=_HISTORY_MESSAGES
-            )
+        for item in self.session.mine(app.conversations.list, limit=_HISTORY_CONVERSATIONS).items:
+            page = self.session.mine(app.conversations.messages, item.record.id, limit=_HISTORY_MESSAGES)
             said = [stored.record.message for stored in page.items]
             lines += [
                 message.content
@@ -214,3 +210,89 @@ class Talk:
                 if isinstance(message, UserMessage) and "\n" not in message.content
             ]
         return lines[::-1]
+
+
+def _waiting_calls(session: Session, run: str) -> list[WaitingCall]:
+    """The calls of a run that nobody has decided about."""
+    record = session.mine(session.app.runs.stored.get, run)
+    return [item for item in record.waiting if item.decision is None]
+
+
+def _decide_all(session: Session, run: str) -> bool:
+    """Ask about every waiting call of a run; True when all are decided and the run goes on.
+
+    Where nobody can be asked, or the answer is "later", the calls go on waiting,
+    and the person is told how to come back to them.
+    """
+    for call in _waiting_calls(session, run):
+        if not session.screen.can_ask or not _decide(session, run, call):
+            _tell_waiting(session, run)
+            return False
+    return True
+
+
+def _tell_waiting(session: Session, run: str) -> None:
+    """Name the calls that wait, and where to decide about them."""
+    record = session.mine(session.app.runs.stored.get, run)
+    for item in _waiting_calls(session, run):
+        session.screen.note(f"waiting for your decision: {item.label}. {_plain(item.reason)}", "yellow")
+        session.screen.note(f"  {item.name} {exact(item.arguments)}", "yellow")
+    command = f"`bethink chat --conversation {record.conversation}`"
+    session.screen.note(f"Decide with {command} in a terminal, or on the web page.", "yellow")
+    session.screen.note(
+        "Until then nothing of it is done; a new message in this conversation rejects it.", "yellow"
+    )
+
+
+def _plain(reason: str) -> str:
+    """The reason without the marks of Markdown, which only the page shows."""
+    return reason.replace("**", "")
+
+
+def _decide(session: Session, run: str, call: WaitingCall) -> bool:
+    session.screen.note(f"{call.label}: {_plain(call.reason)}", "bold")
+    session.screen.note(f"  {call.name} {exact(call.arguments)}", "")
+    while True:
+        try:
+            answer = session.screen.ask(
+                session.screen.styled(_FINAL_QUESTION, "red") if call.final else _QUESTION
+            )
+        except KeyboardInterrupt:
+            session.screen.note("")
+            answer = None
+        match answer and answer.strip().lower():
+            case "y" | "yes":
+                return _send(session, run, call, choice=ApprovalChoice("approve"))
+            case "a" | "always" if not call.final:
+                return _send(session, run, call, choice=ApprovalChoice("approve", always=True))
+            case "n" | "no":
+                return _send(session, run, call, choice=ApprovalChoice("reject"))
+            case "e" | "edit":
+                if _edit(session, run, call):
+                    return True
+            case None | "l" | "later":
+                return False
+            case _:
+                session.screen.note("Answer y, n, e or l." if call.final else "Answer y, a, n, e or l.")
+
+
+def _send(session: Session, run: str, call: WaitingCall, *, choice: ApprovalChoice) -> bool:
+    session.mine(session.app.runs.decide, run, call=call.call, choice=choice)
+    return True
+
+
+def _edit(session: Session, run: str, call: WaitingCall) -> bool:
+    """Have the arguments changed; False when what was typed cannot be used, which is said."""
+    pretty = msgspec.json.format(call.arguments.encode(), indent=2).decode()
+    try:
+        arguments = msgspec.json.decode(session.screen.edit(pretty, ".json"), type=dict[str, Any])
+        _send(session, run, call, choice=ApprovalChoice("edit", arguments))
+    except msgspec.MsgspecError as error:
+        session.screen.note(f"These are no arguments: {error}. Give one JSON object.", "red")
+        return False
+    except UnknownId:
+        raise
+    except BadInput as error:
+        session.screen.note(error.message, "red")
+        return False
+    return True

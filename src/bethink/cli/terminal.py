@@ -7,17 +7,14 @@ characters: an escape sequence in it must not command the terminal.
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from bethink.clock import to_datetime
 from bethink.errors import BadInput, BethinkError
-from bethink.settings import terminal_wishes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +22,20 @@ if TYPE_CHECKING:
 _CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
 _COLUMNS = 80
+CHANGES = {
+    "added": "Remembered",
+    "merged": "Known already",
+    "superseded": "Corrected",
+    "suggested": "Suggested",
+    "retracted": "Retracted",
+    "restored": "Restored",
+    "forgotten": "Forgotten for good",
+    "imported": "Imported",
+    "consolidated": "Duplicates merged",
+    "expired": "Too old, retracted",
+    "undone": "Taken back",
+}
+"""What became of a fact, as a person says it."""
 _ERASE_LINE = "\r\x1b[K"
 
 
@@ -45,6 +56,18 @@ def one_line(text: str, limit: int = 200) -> str:
     """The text folded into one line of at most `limit` characters."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def document_of(record: object) -> dict[str, Any]:
+    """A record as JSON has it, to which more can be added."""
+    import msgspec
+
+    return msgspec.to_builtins(record)
+
+
+def rfc3339(at: int | None) -> str | None:
+    """A stored time as JSON has it, in UTC."""
+    return None if at is None else to_datetime(at).isoformat().replace("+00:00", "Z")
 
 
 def counted(count: int, noun: str) -> str:
@@ -72,6 +95,8 @@ class Screen:
     @classmethod
     def of_process(cls, *, is_data: bool = False) -> Screen:
         """The screen of this process, as its environment wishes it."""
+        from bethink.settings import terminal_wishes
+
         wishes = terminal_wishes()
         return cls(editor=wishes.editor, is_data=is_data, _colours=sys.stderr.isatty() and not wishes.plain)
 
@@ -96,6 +121,16 @@ class Screen:
     def line(self, line: str) -> None:
         """One line of a result."""
         self.text(f"{line}\n")
+
+    def result(self, value: object, *lines: str) -> None:
+        """A result of the command: the value as a line of JSON if programs read it, else the lines."""
+        if self.is_data:
+            import msgspec
+
+            self.line(msgspec.json.encode(value).decode())
+            return
+        for line in lines:
+            self.line(line)
 
     def note(self, line: str, style: str = "dim") -> None:
         """One line about the result, for the person."""
@@ -150,6 +185,10 @@ class Screen:
             self.err.write("\n")
             return None
 
+    def agrees(self, question: str) -> bool:
+        """Whether the person answers a question with yes."""
+        return (self.ask(question) or "").strip().lower() in {"y", "yes"}
+
     def edit(self, text: str, suffix: str) -> str:
         """The text as the person leaves it in their editor, or types it where none is set.
 
@@ -159,6 +198,9 @@ class Screen:
         if not self.editor:
             typed = self.ask("New text in one line (set EDITOR to use an editor): ")
             return text if typed is None or not typed.strip() else typed
+        import shlex
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="bethink-") as directory:
             file = Path(directory) / f"edit{suffix}"
             file.write_text(text, encoding="utf-8")
@@ -167,6 +209,8 @@ class Screen:
 
 
 def _run_editor(command: Sequence[str]) -> None:
+    import subprocess
+
     try:
         subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError) as error:

@@ -1,110 +1,272 @@
-"""`bethink users`: who may come in, and with which keys. The operator is who can read the data directory."""
+"""`bethink users`: who may come in, and with which keys. The operator is who can read the data directory.
+
+A `serve` that runs beside it hears of each change at once.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import sys
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Any
 
-from bethink.cli.commands import add_json, add_yes
+from bethink.cli.commands import YES, Commands, arg
+from bethink.cli.terminal import Screen, one_line, rfc3339
+from bethink.clock import to_datetime, to_us
+from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
 
-    from bethink.cli.commands import Commands
+    from bethink.accounts import Key, User
+    from bethink.agent.removal import OwnerRemoval, RemovedOwner
+    from bethink.cli.session import Session
 
 _EPILOG = """\
 Without users a Bethink answers to its own machine only, without a key. The first user that you add
 has what was kept until then; from then on everybody who comes over the network needs a key."""
+_DAYS = re.compile(r"(\d{1,5})d")
+_COLUMN = 24
+_NEXT = "Nobody comes in over the network without a key from now on: bethink users key add {} --label laptop"
+_ONCE = "This is the key. It is shown this once and kept nowhere: put it where it belongs now."
+_NOBODY = "This cannot be undone, and nobody is here to agree to it: add --yes."
+_BACKUPS = "Backups and exports that were made before still hold it."
+COMMANDS = Commands(_EPILOG, is_operators=True)
+_USER = arg("name NAME", "the user's name")
 
 
-def register(commands: Commands) -> None:
-    """Add the commands."""
-    family = commands.add("users", None, "who may come in, and with which keys", epilog=_EPILOG)
-    under = commands.under(family)
-    add = under.add("add", add_user, "add a user")
-    add.add_argument("--admin", action="store_true", help="an administrator, as the first user always is")
-    listing = under.add("list", list_users, "list the users")
-    disable = under.add("disable", disable_user, "keep a user out, at once; what they own stays")
-    enable = under.add("enable", enable_user, "let a user in again")
-    remove = under.add("remove", remove_user, "remove a user with all keys; asks first")
-    remove.add_argument("--with-data", action="store_true", help="erase all that they own for good, too")
-    add_yes(remove)
-    password = under.add("password", set_password, "give a user a password for the page; typed, or piped in")
-    for parser in (add, disable, enable, remove, password):
-        parser.add_argument("name", metavar="NAME", help="the user's name")
-    keys = commands.under(under.add("key", None, "keys of users"))
-    new = keys.add("add", add_key, "make a key; it is shown this once")
-    new.add_argument("name", metavar="NAME", help="the user's name")
-    new.add_argument("--label", default="key", metavar="WORDS", help="what the key is for, such as `laptop`")
-    new.add_argument(
-        "--scopes", metavar="LIST", help="of read, write, chat, admin, separated by commas (read,write,chat)"
-    )
-    new.add_argument("--expires", metavar="WHEN", help="a number of days (90d) or a time (2027-01-01)")
-    listed = keys.add("list", list_keys, "list keys, never their text")
-    listed.add_argument("name", metavar="NAME", nargs="?", help="a user's; all without")
-    revoke = keys.add("revoke", revoke_key, "end a key at once, in all processes")
-    revoke.add_argument("id", metavar="ID", help="the key's id")
-    for parser in (add, listing, disable, enable, remove, password, new, listed, revoke):
-        add_json(parser)
-
-
-def add_user(options: argparse.Namespace) -> int:
+@COMMANDS.add("add", arg("--admin", "an administrator, as the first user always is"), _USER)
+def _add(session: Session, options: Namespace) -> None:
     """Add a user."""
-    from bethink.cli import users_tending
-
-    return users_tending.run(options, users_tending.add_user)
-
-
-def list_users(options: argparse.Namespace) -> int:
-    """List all users."""
-    from bethink.cli import users_tending
-
-    return users_tending.run(options, users_tending.list_users)
+    user = session.call(session.app.accounts.register.add_user, options.name, is_admin=options.admin)
+    _show_user(session, user, 0)
+    session.screen.note(_NEXT.format(user.name))
 
 
-def disable_user(options: argparse.Namespace) -> int:
-    """Keep one out."""
-    from bethink.cli import users_tending
-
-    return users_tending.run(options, users_tending.disable)
-
-
-def enable_user(options: argparse.Namespace) -> int:
-    """Let one in again."""
-    from bethink.cli import users_tending
-
-    return users_tending.run(options, users_tending.enable)
+@COMMANDS.add("list")
+def _list(session: Session, _: Namespace) -> None:
+    """List the users."""
+    known = session.call(session.app.accounts.register.refresh)
+    now = session.app.ports.clock.now_us()
+    for user in known.users.values():
+        _show_user(session, user, sum(key.is_live(now) for key in known.keys_of(user.id)))
+    if not known.users:
+        session.screen.note("There are no users: this Bethink answers to its own machine, without a key.")
 
 
-def remove_user(options: argparse.Namespace) -> int:
-    """Remove one, with what they own if that is asked for."""
-    from bethink.cli import users_removing, users_tending
-
-    return users_tending.run(options, users_removing.remove)
-
-
-def set_password(options: argparse.Namespace) -> int:
-    """Give one a password."""
-    from bethink.cli import users_removing, users_tending
-
-    return users_tending.run(options, users_removing.password)
+@COMMANDS.add("disable", _USER)
+def _disable(session: Session, options: Namespace) -> None:
+    """Keep a user out, at once; what they own stays."""
+    _set_disabled(session, options, disabled=True)
 
 
-def add_key(options: argparse.Namespace) -> int:
-    """Make a key."""
-    from bethink.cli import users_tending
-
-    return users_tending.run(options, users_tending.add_key)
-
-
-def list_keys(options: argparse.Namespace) -> int:
-    """List keys."""
-    from bethink.cli import users_tending
-
-    return users_tending.run(options, users_tending.list_keys)
+@COMMANDS.add("enable", _USER)
+def _enable(session: Session, options: Namespace) -> None:
+    """Let a user in again."""
+    _set_disabled(session, options, disabled=False)
 
 
-def revoke_key(options: argparse.Namespace) -> int:
-    """End a key."""
-    from bethink.cli import users_tending
+def _set_disabled(session: Session, options: Namespace, *, disabled: bool) -> None:
+    user, register = _named(session, options.name), session.app.accounts.register
+    _show_user(session, session.call(register.change_user, user.id, disabled=disabled))
 
-    return users_tending.run(options, users_tending.revoke_key)
+
+@COMMANDS.add("remove", arg("--with-data", "erase all that they own for good, too"), YES, _USER)
+def _remove(session: Session, options: Namespace) -> None:
+    """Remove a user with all keys; asks first."""
+    from bethink.principal import Principal
+
+    register = session.app.accounts.register
+    user = session.call(register.refresh).named(options.name.strip().lower())
+    owner = user.id if user else options.name.strip()
+    erasing = _erasing(session)
+    counts = session.call(erasing.counted, owner)
+    if user is None and not (options.with_data and any(counts.values())):
+        raise _unknown(options.name)
+    if not _is_agreed(session.screen, options, counts):
+        session.screen.note("Nothing was removed.")
+        return
+    erased: RemovedOwner | None = None
+    if options.with_data:
+        if user is not None:
+            # Nobody writes for them any more while everything goes.
+            session.call(register.change_user, user.id, disabled=True)
+        erased = session.call(erasing.erase, Principal(owner))
+    if user is not None:
+        session.call(register.remove_user, user.id)
+    _show_removed(session.screen, user, erased, owner=owner)
+
+
+def _erasing(session: Session) -> OwnerRemoval:
+    from bethink.agent.removal import OwnerRemoval
+
+    app = session.app
+    return OwnerRemoval(
+        *(app.runs, app.features, app.vault, app.passages, app.ports.interpreters, app.settings.data_dir),
+        shares=app.sharing is not None,
+    )
+
+
+def _is_agreed(screen: Screen, options: Namespace, counts: dict[str, int]) -> bool:
+    if options.yes:
+        return True
+    if not screen.can_ask:
+        raise BadInput(_NOBODY)
+    if not options.with_data:
+        return screen.agrees(
+            f"Remove {options.name} with all keys and sign-ins? What they own is kept. [y/N] "
+        )
+    screen.note(f"All of it goes for good: {_in_words(counts)}.")
+    return (screen.ask(f"Type {options.name!r} to do it: ") or "").strip() == options.name
+
+
+def _show_removed(screen: Screen, user: User | None, erased: RemovedOwner | None, *, owner: str) -> None:
+    document = {"user": user.name if user else None, "owner": owner}
+    lines = [] if user is None else [f"{user.name} is removed, with all keys and sign-ins."]
+    notes = [f"What they own is kept. To erase it: bethink users remove {owner} --with-data"]
+    if erased is not None:
+        document |= {"erased": erased.counts, "left": erased.left}
+        lines.append(f"Erased for good: {_in_words(erased.counts)}.")
+        notes = [*erased.left, _BACKUPS]
+    screen.result(document, *lines)
+    for note in () if screen.is_data else notes:
+        screen.note(note)
+
+
+def _in_words(counts: dict[str, int]) -> str:
+    from bethink.features import FEATURES
+
+    one = {many: one for feature in FEATURES for many, (one, _) in feature.counted.items()}
+    told = [f"{count:,} {one[name] if count == 1 else name}" for name, count in counts.items() if count]
+    return ", ".join(told) or "nothing"
+
+
+@COMMANDS.add("password", _USER)
+def _set_password(session: Session, options: Namespace) -> None:
+    """Give a user a password for the page; typed, or piped in."""
+    user, accounts = _named(session, options.name), session.app.accounts
+    hashed = session.call(accounts.signing.passwords.hashed, _typed_password(session.screen))
+    session.call(accounts.register.change_user, user.id, password=hashed)
+    told = f"{user.name} has a new password, and was signed out everywhere."
+    session.screen.result({"user": user.name, "password": "set"}, told)
+
+
+def _typed_password(screen: Screen) -> str:
+    import getpass
+
+    if not screen.can_ask:
+        if piped := sys.stdin.readline().rstrip("\r\n"):
+            return piped
+        raise BadInput("Nobody is here to type a password: pipe it in as one line.")
+    first = getpass.getpass("New password: ")
+    if first != getpass.getpass("Again: "):
+        raise BadInput("The two are not the same: nothing was changed.")
+    return first
+
+
+COMMANDS.group("key", "keys of users")
+
+
+@COMMANDS.add(
+    "key add",
+    _USER,
+    arg("--label WORDS", "what the key is for, such as `laptop`", default="key"),
+    arg("--scopes LIST", "of read, write, chat, admin, separated by commas (read,write,chat)"),
+    arg("--expires WHEN", "a number of days (90d) or a time (2027-01-01)"),
+)
+def _add_key(session: Session, options: Namespace) -> None:
+    """Make a key; it is shown this once."""
+    from bethink.accounts.rights import USUAL
+
+    scopes = [part.strip() for part in options.scopes.split(",")] if options.scopes else USUAL
+    expires, user = _end(session, options.expires), _named(session, options.name)
+    register = session.app.accounts.register
+    made = session.call(register.add_key, user.id, options.label, scopes=scopes, expires_at=expires)
+    if not session.screen.is_data:
+        session.screen.note(_ONCE)
+    document, line = _shown_key(session, made.key)
+    session.screen.result({**document, "key": made.text}, made.text)
+    if not session.screen.is_data:
+        Screen(out=session.screen.err).line(line)
+
+
+@COMMANDS.add("key list", arg("name NAME?", "a user's; all without"))
+def _list_keys(session: Session, options: Namespace) -> None:
+    """List keys, never their text."""
+    known = session.call(session.app.accounts.register.refresh)
+    whose = _named(session, options.name).id if options.name else None
+    keys = [key for key in known.keys.values() if whose in (None, key.user)]
+    uses = session.call(session.app.accounts.last_uses, [key.id for key in keys])
+    for key in keys:
+        session.screen.result(*_shown_key(session, key, uses.get(key.id)))
+    if not keys:
+        session.screen.note("There are no keys.")
+
+
+@COMMANDS.add("key revoke", arg("id ID", "the key's id"))
+def _revoke_key(session: Session, options: Namespace) -> None:
+    """End a key at once, in all processes."""
+    key = session.call(session.app.accounts.register.revoke_key, options.id)
+    session.screen.result(*_shown_key(session, key))
+
+
+def _named(session: Session, name: str) -> User:
+    user = session.call(session.app.accounts.register.refresh).named(name.strip().lower())
+    if user is None:
+        raise _unknown(name)
+    return user
+
+
+def _unknown(name: str) -> UnknownId:
+    return UnknownId(f"There is no user {name[:80]!r}: `bethink users list` shows them.")
+
+
+def _end(session: Session, text: str | None) -> int | None:
+    if text is not None and (days := _DAYS.fullmatch(text.strip())) is not None:
+        try:
+            return to_us(to_datetime(session.app.ports.clock.now_us()) + timedelta(days=int(days[1])))
+        except OverflowError as error:
+            raise BadInput(f"{text!r} is too far away.") from error
+    end = session.moment(text)
+    return None if end is None else to_us(end.astimezone(UTC))
+
+
+def _show_user(session: Session, user: User, live: int | None = None) -> None:
+    state = "disabled" if user.disabled_at is not None else "enabled"
+    since = rfc3339(user.created_at) or ""
+    document = {
+        "id": user.id,
+        "name": user.name,
+        "admin": user.is_admin,
+        "state": state,
+        "created_at": since,
+        **({} if live is None else {"live_keys": live}),
+    }
+    keys = "" if live is None else f", {live} live {'key' if live == 1 else 'keys'}"
+    role = "administrator" if user.is_admin else "user"
+    session.screen.result(document, f"{state:<9} {user.name:<{_COLUMN}} {role}{keys}, since {since[:10]}")
+
+
+def _shown_key(session: Session, key: Key, used: int | None = None) -> tuple[dict[str, Any], str]:
+    """A key as a document, and as a line; never its text."""
+    user = session.app.accounts.register.last_known.users.get(key.user)
+    name = user.name if user else key.user
+    is_live = key.is_live(session.app.ports.clock.now_us())
+    state = "revoked" if key.revoked_at is not None else "live" if is_live else "expired"
+    expires, last = rfc3339(key.expires_at), rfc3339(used)
+    document = {
+        "id": key.id,
+        "user": name,
+        "name": key.name,
+        "hint": key.hint,
+        "scopes": key.scopes,
+        "state": state,
+        "created_at": rfc3339(key.created_at),
+        "expires_at": expires,
+        "last_used_at": last,
+    }
+    told = [", ".join(key.scopes)]
+    told += [f"until {expires[:16]}"] if expires else []
+    told += [f"last used {last[:16]}"] if last else []
+    label = f"{one_line(key.name, 40)} (…{key.hint})"
+    return document, f"{state:<9} {key.id}  {name:<{_COLUMN}} {label}: {', '.join(told)}"

@@ -1,99 +1,525 @@
-"""`bethink vault …`: what may be typed. `vault_pages` and its siblings do it."""
+"""`bethink vault …`: the pages of the vault, looked into and changed."""
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
-from bethink.cli import vault_facts, vault_filters, vault_looking
-from bethink.cli.commands import add_json
+from bethink.cli import vault_filters
+from bethink.cli.commands import Commands, arg, one_of, repeated
+from bethink.cli.exits import Exit
+from bethink.cli.terminal import counted, one_line, read_stdin
+from bethink.errors import BadInput, BethinkError, NoSuchPage
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
+    from collections.abc import Sequence
 
-    from bethink.cli.commands import Commands
+    from bethink.cli.session import Session
+    from bethink.cli.terminal import Screen
+    from bethink.mirror import MirrorReport
+    from bethink.vault import Change, Entry, PageVersion
+    from bethink.vault.checks.check import Finding, Report
+    from bethink.vault.checks.repair_plan import Choice
+    from bethink.vault.search.graph import Graph
+    from bethink.vault.search.ranking import FoundPage
+
+_SHOWN = 20
+"""Of a list on the screen; JSON has all of it."""
+_WHO = {
+    "person": "you",
+    "agent": "the agent",
+    "outside": "another program",
+    "import": "an import",
+    "mirror": "a memory",
+}
+_PAUSED = (
+    "No line is written until you answer: `bethink vault facts --restore` writes the vanished ones again,"
+    " `--retract` takes their memories back, too (which can be undone)."
+)
 
 
-def register(commands: Commands) -> None:
-    """Add the commands."""
-    family = commands.under(commands.add("vault", None, "look into the vault of pages and change it"))
-    _register_reading(family)
-    _register_asking(family)
-    vault_looking.register(family)
-    vault_filters.register(family)
-    vault_facts.register(family)
-    _register_changing(family)
+def _read_files(session: Session) -> None:
+    """What a command sees is what is in the files now."""
+    session.call(session.app.vault.sync, session.owner)
 
 
-def _register_asking(family: Commands) -> None:
-    ask = family.add("ask", _ask, "ask the agent that keeps the vault, or have it note something")
-    ask.add_argument("question", nargs="+", metavar="QUESTION", help="`-` stands for what is piped in")
-    ask.add_argument(
-        "--filter", action="append", default=[], metavar="TEXT", help="what it must not tell; may be repeated"
+COMMANDS = Commands(before=_read_files)
+_PATH = arg("path PATH", "of the page in the vault, such as entities/jane_doe.md")
+
+
+# --- pages ------------------------------------------------------------------
+
+
+@COMMANDS.add("init")
+def _init(session: Session, _: Namespace) -> None:
+    """Make the vault, with its first page."""
+    vault = session.app.vault
+    made = session.mine(vault.begin)
+    root, synced = str(vault.root(session.owner)), session.call(vault.sync, session.owner)
+    already = "" if made else f" already, with {counted(synced.pages, 'page')}"
+    document = {"path": root, "made": made, "pages": synced.pages}
+    session.screen.result(document, f"The vault is at {root}{already}")
+
+
+@COMMANDS.add(
+    "list",
+    arg("folder FOLDER?", "the vault itself unless told", default=""),
+    arg("--deep", "with all that is in its folders"),
+)
+def _list(session: Session, options: Namespace) -> None:
+    """List the pages of a folder."""
+    from bethink.vault.files.context import GONE
+
+    vault, owner, screen = session.app.vault, session.owner, session.screen
+    entries = session.call(vault.listed, owner, options.folder, deep=options.deep)
+    for entry in entries:
+        screen.result(entry, _entry_line(session, entry))
+    if not entries and session.call(vault.is_lost, owner):
+        screen.note(GONE)
+    elif not entries:
+        screen.note("There are no pages here yet: `bethink vault init` makes the first one.")
+
+
+def _entry_line(session: Session, entry: Entry) -> str:
+    if entry.is_folder:
+        return f"{'':>16}  {'':>9}  {one_line(entry.path)}/"
+    told = f"  ({entry.trouble})" if entry.trouble else ""
+    when = session.local(entry.changed) if entry.changed else ""
+    return f"{when:>16}  {entry.size:>9,}  {one_line(entry.path)}{told}"
+
+
+@COMMANDS.add("show", _PATH, arg("--version ID", "as one of its changes left it"))
+def _show(session: Session, options: Namespace) -> None:
+    """Show a page, exactly."""
+    vault, owner = session.app.vault, session.owner
+    if options.version is None:
+        page = session.call(vault.read, owner, options.path)
+    else:
+        page = session.call(vault.version, owner, options.path, options.version)
+    session.screen.result(page)
+    if not options.json:
+        session.screen.text(page.text)
+
+
+@COMMANDS.add("history", _PATH)
+def _history(session: Session, options: Namespace) -> None:
+    """Show what was changed in a page, when, by whom and why."""
+    for version in session.call(session.app.vault.history, session.owner, options.path):
+        session.screen.result(version, _version_line(session, version))
+
+
+def _version_line(session: Session, version: PageVersion) -> str:
+    what = f"moved from {version.was}" if version.was else version.what
+    note = f"  {one_line(version.note)}" if version.note else ""
+    return f"{version.id}  {session.local(version.at)}  {what} by {_WHO[version.by]}{note}"
+
+
+@COMMANDS.add(
+    "diff",
+    _PATH,
+    arg("version ID?", "the last change unless told"),
+    arg("--against ID", "what lies between it and this later one"),
+)
+def _diff(session: Session, options: Namespace) -> None:
+    """Show what a change did, as lines that went and came."""
+    vault, owner = session.app.vault, session.owner
+    id = options.version or session.call(vault.history, owner, options.path)[0].id
+    diff = session.call(vault.versions.diff, owner, options.path, id, against=options.against)
+    session.screen.result({"path": options.path, "version": id, "diff": diff})
+    if not options.json:
+        session.screen.text(diff)
+
+
+@COMMANDS.add(
+    "edit",
+    _PATH,
+    arg("--stdin", "what is piped in is the page"),
+    arg("--note TEXT", "why, for its history", default=""),
+)
+def _edit(session: Session, options: Namespace) -> None:
+    """Change a page in your editor, or from a pipe."""
+    vault, screen = session.app.vault, session.screen
+    try:
+        page = session.call(vault.read, session.owner, options.path)
+    except NoSuchPage:
+        page = None
+    if options.stdin:
+        text = _piped_page()
+    elif screen.can_ask and screen.editor:
+        text = screen.edit("" if page is None else page.text, ".md")
+    else:
+        raise BadInput("Set EDITOR to edit a page, or pipe it in with --stdin.")
+    version = "" if page is None else page.version
+    change = session.mine(vault.write, options.path, text, if_version=version, by="person", note=options.note)
+    _show_change(screen, change)
+
+
+def _piped_page() -> str:
+    """What is piped in, to the byte: a mark at its beginning is the page's own."""
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"What is piped in is not UTF-8 text (at byte {error.start:,}).") from error
+
+
+@COMMANDS.add(
+    "move", _PATH, arg("to TO", "the path that it gets"), arg("--links", "have the links to it follow")
+)
+def _move(session: Session, options: Namespace) -> None:
+    """Give a page another path; it keeps its history."""
+    if options.links:
+        mover = session.app.vault_tools.moving
+        moved, followed = session.mine(mover.move, options.path, options.to, by="person")
+        for change in followed:
+            _show_change(session.screen, change)
+    else:
+        moved = session.mine(session.app.vault.move, options.path, options.to, by="person")
+    _show_change(session.screen, moved)
+
+
+@COMMANDS.add("delete", _PATH)
+def _delete(session: Session, options: Namespace) -> None:
+    """Delete a page; this can be undone."""
+    _show_change(session.screen, session.mine(session.app.vault.delete, options.path, by="person"))
+
+
+@COMMANDS.add("restore", _PATH, arg("version ID", "the change, as `history` prints it"))
+def _restore(session: Session, options: Namespace) -> None:
+    """Have a page say again what it said after a change."""
+    _show_change(session.screen, session.mine(session.app.vault.restore, options.path, options.version))
+
+
+@COMMANDS.add("undo", arg("token TOKEN+", "the tokens that were printed with a change, in their order"))
+def _undo(session: Session, options: Namespace) -> None:
+    """Take back changes."""
+    for token in options.token:
+        _show_change(session.screen, session.mine(session.app.vault.undo, token))
+
+
+def _show_change(screen: Screen, change: Change) -> None:
+    is_same = change.before == change.after and change.moved_from is None
+    if is_same:
+        told = f"Nothing changed: {change.path}"
+    elif change.moved_from is not None:
+        told = f"Moved: {change.moved_from} is {change.path} now"
+    elif change.after is None:
+        told = f"Deleted: {change.path}"
+    else:
+        told = f"{'Written' if change.before else 'Created'}: {change.path}"
+    screen.result(change, told)
+    if change.undo is not None and not is_same and not screen.is_data:
+        screen.note(f"undo: bethink vault undo {change.undo}")
+
+
+@COMMANDS.add("vouch", _PATH)
+def _vouch(session: Session, options: Namespace) -> None:
+    """Say that a page is your own words, whoever wrote them."""
+    change = session.mine(session.app.vault.vouch, options.path)
+    document = {"path": change.path, "vouched": change.undo is not None}
+    session.screen.result(document, f"{change.path} counts as your own words.")
+
+
+@COMMANDS.add_alone("sync", arg("--rebuild", "make anew all that is searched"), json="each result")
+def _sync(options: Namespace) -> int:
+    """Take in what changed in the files."""
+    from bethink.cli.session import opened
+
+    with opened(options) as session:
+        _show_synced(session, options)
+    return Exit.OK
+
+
+def _show_synced(session: Session, options: Namespace) -> None:
+    vault, owner, screen = session.app.vault, session.owner, session.screen
+    synced = session.call(vault.sync, owner, rebuild=options.rebuild)
+    session.app.background.ask_vectors(owner)
+    changes = f"{synced.taken:,} read anew, {synced.moved:,} moved, {synced.lost:,} gone"
+    screen.result(synced, f"{counted(synced.pages, 'page')}: {changes}")
+    for path, why in () if options.json else session.call(vault.state, owner).troubles:
+        screen.note(f"not read: {one_line(path)}: {why}", "yellow")
+
+
+# --- asking and finding -----------------------------------------------------
+
+
+@COMMANDS.add_alone(
+    "ask",
+    arg("question QUESTION+", "`-` stands for what is piped in"),
+    repeated("--filter TEXT", "what it must not tell; may be repeated"),
+    arg("-v --verbose", "show what it considers and reads"),
+    json="each event",
+)
+def _ask(options: Namespace) -> int:
+    """Ask the agent that keeps the vault, or have it note something."""
+    from bethink.cli.render import Outcome, renderer_of
+    from bethink.cli.session import opened
+
+    question = " ".join(read_stdin() if word == "-" else word for word in options.question)
+    outcome = Outcome()
+    with opened(options) as session:
+        renderer = renderer_of(session.screen, is_verbose=options.verbose)
+        ask = partial(session.app.asking.follow, session.principal, question, options.filter)
+        for batch in session.streamed(ask):
+            for numbered in batch:
+                outcome.take(numbered)
+                renderer.show(numbered)
+    return Exit.FAILED if outcome.reason == "awaiting_approval" else outcome.exit
+
+
+@COMMANDS.add(
+    "search",
+    arg("query QUERY*", 'words; "a phrase" in quotes'),
+    arg("--regex", "the query is a regular expression of Python's"),
+    arg("--case", "capitals matter"),
+    repeated(
+        "--filter FILTER",
+        "entities/*, section:Health or tag:work; --filter=-tag:work for all others; may be repeated",
+    ),
+    arg("--context N", "lines around each hit (2)", type=int, default=2),
+    arg("--page N", "further results (1)", type=int, default=1),
+    arg("--limit N", "at most this many pages (20)", type=int, default=20),
+)
+def _search(session: Session, options: Namespace) -> None:
+    """Find pages by words, phrases or a pattern, the best first."""
+    from bethink.vault.search.query import Search
+
+    asked = Search(
+        " ".join(options.query),
+        regex=options.regex,
+        case=options.case,
+        context=options.context,
+        page=options.page,
+        limit=options.limit,
+        filters=options.filter,
     )
-    add_json(ask, "event")
-    ask.add_argument("-v", "--verbose", action="store_true", help="show what it considers and reads")
+    found = session.mine(session.app.vault_tools.searching.search, asked)
+    for page in found.pages:
+        session.screen.result(page, *_found_lines(page))
+    for note in found.notes:
+        session.screen.note(note, "yellow")
+    if found.has_more:
+        session.screen.note(f"There are more: --page {found.page + 1} shows them.")
+    elif not found.pages:
+        session.screen.note("No page holds this.")
 
 
-def _register_reading(family: Commands) -> None:
-    listing = _add(family, "list", "list the pages of a folder")
-    listing.add_argument(
-        "folder", nargs="?", default="", metavar="FOLDER", help="the vault itself unless told"
+def _found_lines(page: FoundPage) -> list[str]:
+    above = f"  {one_line(' › '.join(page.section))}" if page.section else ""
+    return [
+        f"{page.score:.2f}  {one_line(page.path)}  {counted(page.hits, 'hit')}{above}",
+        *(
+            f"{number:>8}  {line}"
+            for excerpt in page.excerpts
+            for number, line in enumerate(excerpt.text.split("\n"), excerpt.line)
+        ),
+    ]
+
+
+@COMMANDS.add("links", _PATH)
+def _links(session: Session, options: Namespace) -> None:
+    """Show what a page links to, what links to it, and links to nothing."""
+    graph = session.mine(session.app.vault_tools.graphs.of)
+    links, back = graph.links(options.path), graph.backlinks(options.path)
+    broken = [one for one in graph.unresolved if one.path == options.path]
+    pointers = [("->", one) for one in links] + [("<-", one) for one in back]
+    session.screen.result(
+        {"path": options.path, "links": links, "backlinks": back, "unresolved": broken},
+        *(f"{mark} {one_line(one.path)}  {_lines(one.lines)}" for mark, one in pointers),
+        *(f"?? {one_line(one.target)}  {_lines((one.line,))}" for one in broken),
     )
-    listing.add_argument("--deep", action="store_true", help="with all that is in its folders")
-    show = _add(family, "show", "show a page, exactly")
-    _add_path(show)
-    show.add_argument("--version", metavar="ID", help="as one of its changes left it")
-    history = _add(family, "history", "show what was changed in a page, when, by whom and why")
-    _add_path(history)
-    diff = _add(family, "diff", "show what a change did, as lines that went and came")
-    _add_path(diff)
-    diff.add_argument("version", nargs="?", metavar="ID", help="the last change unless told")
-    diff.add_argument("--against", metavar="ID", help="what lies between it and this later one")
+    if not (pointers or broken or options.json):
+        session.screen.note("No link leaves or reaches this page.")
 
 
-def _register_changing(family: Commands) -> None:
-    _add(family, "init", "make the vault, with its first page")
-    edit = _add(family, "edit", "change a page in your editor, or from a pipe")
-    _add_path(edit)
-    edit.add_argument("--stdin", action="store_true", help="what is piped in is the page")
-    edit.add_argument("--note", default="", metavar="TEXT", help="why, for its history")
-    move = _add(family, "move", "give a page another path; it keeps its history")
-    _add_path(move)
-    move.add_argument("to", metavar="TO", help="the path that it gets")
-    move.add_argument("--links", action="store_true", help="have the links to it follow")
-    delete = _add(family, "delete", "delete a page; this can be undone")
-    _add_path(delete)
-    restore = _add(family, "restore", "have a page say again what it said after a change")
-    _add_path(restore)
-    restore.add_argument("version", metavar="ID", help="the change, as `history` prints it")
-    vouch = _add(family, "vouch", "say that a page is your own words, whoever wrote them")
-    _add_path(vouch)
-    undo = _add(family, "undo", "take back changes")
-    undo.add_argument(
-        "token", nargs="+", metavar="TOKEN", help="the tokens that were printed with a change, in their order"
+def _lines(lines: Sequence[int]) -> str:
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+
+
+@COMMANDS.add(
+    "graph",
+    arg("path PATH?", "only what is around this page"),
+    arg("--depth N", "at most this many links away (1)", type=int, default=1),
+    arg("--to PATH", "the shortest way from PATH to this page"),
+)
+def _graph(session: Session, options: Namespace) -> None:
+    """Show how the pages hang together."""
+    from bethink.vault.search.graph import MAX_DEPTH
+
+    graph = session.mine(session.app.vault_tools.graphs.of)
+    if not 1 <= options.depth <= MAX_DEPTH:
+        raise BadInput(f"--depth is {options.depth}: give a number from 1 to {MAX_DEPTH}.")
+    if options.to is not None:
+        _show_way(session.screen, graph, options)
+        return
+    net = graph.net() if options.path is None else graph.around(options.path, options.depth)
+    nodes = sorted(net.nodes, key=lambda node: -node.backlinks)[:_SHOWN]
+    session.screen.result(
+        net,
+        f"{counted(len(net.nodes), 'page')}, {counted(len(net.edges), 'link')} between them",
+        *(f"{node.backlinks:>5} <-  {node.links:>5} ->  {one_line(node.path)}" for node in nodes),
+        *(_loose_lines(graph) if options.path is None else ()),
     )
-    sync = _add(family, "sync", "take in what changed in the files")
-    sync.add_argument("--rebuild", action="store_true", help="make anew all that is searched")
 
 
-def _add(family: Commands, name: str, summary: str) -> argparse.ArgumentParser:
-    parser = family.add(name, _run, summary)
-    parser.set_defaults(action=name)
-    add_json(parser)
-    return parser
+def _loose_lines(graph: Graph) -> list[str]:
+    from bethink.vault.search.graph import wanted
+
+    missing, alone = wanted(graph), graph.orphans()
+    return [
+        *([f"{counted(len(missing), 'name')} that no page has:"] if missing else ()),
+        *(f"{count:>5} ??  {one_line(name)}" for name, count in missing[:_SHOWN]),
+        *([f"{counted(len(alone), 'page')} that no link leaves or reaches:"] if alone else ()),
+        *(f"          {one_line(path)}" for path in alone[:_SHOWN]),
+    ]
 
 
-def _add_path(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="of the page in the vault, such as entities/jane_doe.md")
+def _show_way(screen: Screen, graph: Graph, options: Namespace) -> None:
+    if options.path is None:
+        raise BadInput("Say where the way begins: `bethink vault graph PATH --to PATH`.")
+    way = graph.way(options.path, options.to)
+    screen.result(way, *map(one_line, way or ()))
+    if way is None and not options.json:
+        screen.note("No links lead from the one to the other.")
 
 
-def _ask(options: argparse.Namespace) -> int:
-    from bethink.cli.vault_asking import run
-
-    return run(options)
+# --- lines of facts, and repairs --------------------------------------------
 
 
-def _run(options: argparse.Namespace) -> int:
-    from bethink.cli.vault_pages import run
+@COMMANDS.add(
+    "facts",
+    one_of(
+        arg(
+            "--restore",
+            "write vanished lines again",
+            dest="answer",
+            action="store_const",
+            const="restore",
+        ),
+        arg(
+            "--retract",
+            "they were meant to go",
+            dest="answer",
+            action="store_const",
+            const="retract",
+        ),
+    ),
+    arg("--whole", "read everything, not only what changed"),
+    json="the report",
+)
+def _compare_facts(session: Session, options: Namespace) -> None:
+    """Compare memories with their lines in pages, and tell what needs you."""
+    mirror, owner = session.app.mirror, session.owner
+    session.call(mirror.settle, owner, whole=options.whole)
+    if options.answer is not None:
+        count = session.call(mirror.decide, owner, options.answer)
+        done = "written again" if options.answer == "restore" else "let go"
+        session.screen.note(f"{count:,} vanished lines: {done}")
+    report = session.call(mirror.report, owner)
+    where = "is a line of a page" if report.lines == 1 else "are lines of pages"
+    session.screen.result(report, f"{counted(report.lines, 'memory')} {where}")
+    if not options.json:
+        _show_problems(session.screen, report)
 
-    return run(options)
+
+def _show_problems(screen: Screen, report: MirrorReport) -> None:
+    for problem in report.problems:
+        screen.line(f"{one_line(problem.path)}  {problem.line or 'no memory'}  {one_line(problem.why)}")
+    if report.is_paused:
+        screen.note(_PAUSED)
+    if report.trouble:
+        screen.note(f"Some memories have no line: {one_line(report.trouble)}")
+
+
+@COMMANDS.add(
+    "check",
+    arg("--repair", "offer what would mend each, show it, and make what you agree to"),
+    arg("-y --yes", "with --repair: make those that leave no choice, and do not ask"),
+)
+def _check(session: Session, options: Namespace) -> Exit | None:
+    """Find broken links, twins, odd names and files that cannot be read, and offer repairs."""
+    screen = session.screen
+    report = session.call(session.app.vault_tools.checking.check, session.owner)
+    names = [finding for finding in report.findings if finding.kind == "name"]
+    few = names[:_SHOWN]
+    for finding in report.findings:
+        if options.json or finding.kind != "name" or finding in few:
+            screen.result(finding, _finding_line(finding))
+    if len(names) > _SHOWN and not options.json:
+        screen.line(f"{len(names) - _SHOWN:,} names more: --json has all of them")
+    lines = session.call(session.app.mirror.report, session.owner)
+    if options.json:
+        for problem in lines.problems:
+            screen.result(problem)
+    else:
+        _show_problems(screen, lines)
+    if not (report.findings or lines.problems or lines.trouble):
+        screen.note("Nothing is wrong.")
+    if options.repair:
+        return _repair(session, report, is_sure=options.yes)
+    if count := sum(bool(finding.choices) for finding in report.findings):
+        screen.note(f"{count:,} of these can be mended: --repair shows how, and asks.")
+    return None
+
+
+def _finding_line(finding: Finding) -> str:
+    place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    is_broken = finding.kind == "broken_link" and finding.near
+    near = f"  Perhaps {one_line(', '.join(finding.near))}?" if is_broken else ""
+    return f"{one_line(place)}  {one_line(finding.said)}{near}"
+
+
+def _repair(session: Session, report: Report, *, is_sure: bool) -> Exit | None:
+    """Mend what the person chooses, or with `is_sure` what leaves no choice; what cannot be is said."""
+    screen = session.screen
+    if not is_sure and not screen.can_ask and report.choices:
+        raise BadInput("Nobody is there to ask: --yes makes the repairs that leave no choice.")
+    is_whole, left = True, 0
+    for finding in report.findings:
+        if not finding.choices:
+            continue
+        choice = finding.choices[0] if is_sure else _chosen(screen, finding)
+        if is_sure and not finding.choices[0].is_sure:
+            left += 1
+        elif choice is not None:
+            is_whole &= _mend(session, choice, is_sure=is_sure)
+    if left:
+        screen.note(f"{left:,} more leave a choice: --repair without --yes asks.")
+    return None if is_whole else Exit.FAILED
+
+
+def _chosen(screen: Screen, finding: Finding) -> Choice | None:
+    """What the person would have done, if anything."""
+    screen.line(f"{one_line(finding.path)}  {one_line(finding.said)}")
+    for number, choice in enumerate(finding.choices, 1):
+        screen.line(f"  {number}  {one_line(choice.said)}")
+    answer = (screen.ask(f"Which? [1-{len(finding.choices)}; Enter leaves it] ") or "").strip()
+    if not answer.isdecimal() or not 0 < int(answer) <= len(finding.choices):
+        return None
+    return finding.choices[int(answer) - 1]
+
+
+def _mend(session: Session, choice: Choice, *, is_sure: bool) -> bool:
+    """Show what a choice would do, and do it if the person agrees; whether nothing stood in the way."""
+    mending, screen = session.app.vault_tools.checking.mending, session.screen
+    try:
+        plan = session.call(mending.plan, session.owner, choice)
+        for step in () if screen.is_data else plan.shown:
+            screen.line(one_line(step.said))
+            screen.text(step.diff)
+            screen.end_line()
+        if not is_sure and not screen.agrees("Make this change? [y/N] "):
+            return True
+        made = session.mine(mending.make, choice, plan.id)
+    except BethinkError as error:
+        screen.note(f"{one_line(choice.path)}: {error.message}", "yellow")
+        return False
+    document = {"choice": choice, "changes": made.changes, "undo": made.undo}
+    screen.result(document, f"Mended: {one_line(choice.path)}")
+    if not screen.is_data:
+        screen.note(f"undo: bethink vault undo {' '.join(made.undo)}")
+    return True
+
+
+COMMANDS.table += vault_filters.COMMANDS.table

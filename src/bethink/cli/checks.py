@@ -1,0 +1,519 @@
+"""What `bethink doctor` looks at: one check a part, each a line that says what to do.
+
+`ok` is well, `off` works less than it could, `broken` does not work. Nothing is
+changed without `--fix`, and no value of a setting is shown: it may be a secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from argparse import Namespace
+from contextlib import closing
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from bethink import __version__
+from bethink.accounts import is_loopback
+from bethink.agent.commands import MODEL_HELP
+from bethink.app import open_app
+from bethink.cli.session import opened, settings_of
+from bethink.cli.terminal import counted
+from bethink.documents.installed import missing_readers
+from bethink.embeddings.hashing import HashingEmbeddings
+from bethink.embeddings.minilm import MiniLmEmbeddings
+from bethink.embeddings.minilm_build import fetch_model
+from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory.store import MemoryStore
+from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, check_files, open_connection, translated
+from bethink.errors import (
+    BadInput,
+    BethinkError,
+    CorruptDatabase,
+    EmbeddingsUnavailable,
+    LlmError,
+    NotAllowed,
+    NotInstalled,
+    StorageError,
+)
+from bethink.events import RunFailed, Warned
+from bethink.llm.capabilities import Learnt
+from bethink.llm.chosen import AUTO
+from bethink.llm.llamacpp import LlamaCppLlm
+from bethink.llm.probing import MODEL_MISSING, Probing
+from bethink.llm.providers import GGUF, Connection, connect
+from bethink.llm.settled import connect_models
+from bethink.ports import Ports
+from bethink.redis_mirror.client import ConversationRedis
+from bethink.settings import Settings, origins, unknown_variables
+from bethink.vault.files.context import GONE, OFF
+from bethink.web.server import check_bind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bethink.accounts.register import AccountsSnapshot
+    from bethink.embeddings.minilm_build import Progress
+    from bethink.redis_mirror.client import RedisState
+
+_MB = 1_000_000
+_FULL_BYTES = 50 * _MB
+"""Less cannot even hold the database's log and a rewritten copy of a young database."""
+_TIGHT_BYTES = 500 * _MB
+_COUNTED = ("facts", "conversations", "messages")
+_OTHERS = 0o077
+_HELLO = "Hello! Answer in one short sentence."
+_FIRST_MESSAGE_S = 300
+_ANSWER_S = 3
+"""Our own server answers on the same machine in milliseconds, unless it is starting."""
+_WELL = frozenset({"vectors", "suggested", "expiring"})
+"""Troubles of the memory that take their course, or are told elsewhere."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One part and its state. `message` says what is there, or what does not work and what to do."""
+
+    part: str
+    state: Literal["ok", "off", "broken"]
+    message: str
+
+
+def ok(part: str, message: str) -> Check:
+    """It is well."""
+    return Check(part=part, state="ok", message=message)
+
+
+def off(part: str, message: str) -> Check:
+    """It works less than it could."""
+    return Check(part=part, state="off", message=message)
+
+
+def broken(part: str, message: str) -> Check:
+    """It does not work."""
+    return Check(part=part, state="broken", message=message)
+
+
+def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Check]:
+    """All checks; with `--fix` what can be mended is mended first, and `tell` hears how far that is."""
+    yield _python()
+    try:
+        settings = settings_of(options)
+    except BadInput as error:
+        yield broken("settings", error.message)
+        return
+    yield _settings(options)
+    if options.fix:
+        close_to_others(settings.data_dir)
+        fetch_embedder(settings, tell)
+    yield directory(settings.data_dir)
+    yield free_space(settings.data_dir)
+    found = database(settings.data_dir)
+    yield found
+    if found.state == "ok" and is_current(settings.data_dir):
+        yield memory(options)
+        yield vault(options)
+        yield users(options, settings)
+    yield from _services(settings)
+
+
+def _services(settings: Settings) -> Iterator[Check]:
+    yield embedder(settings)
+    yield model(settings)
+    yield memory_agent(settings)
+    yield documents(settings)
+    yield interface()
+    yield server(settings)
+    yield time_zone(settings)
+    if settings.redis_url is not None:
+        yield redis(settings.redis_url.get_secret_value(), settings.redis_timeout_s)
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return ok("Bethink", f"{__version__}, on Python {version} with SQLite {sqlite3.sqlite_version}")
+
+
+def _settings(options: Namespace) -> Check:
+    found = origins(
+        data_dir=options.data, model=options.model, log_level=options.log_level, user=options.user
+    )
+    told = ", ".join(f"{name} from {origin}" for name, origin in sorted(found.items()))
+    if unknown := unknown_variables():
+        return off("settings", f"{', '.join(unknown)} is no setting: mistyped? {told or 'All are defaults'}.")
+    return ok("settings", told or "all are defaults")
+
+
+def directory(path: Path) -> Check:
+    """Whether the data directory is there and ours alone."""
+    part = "data directory"
+    if not path.exists():
+        return ok(part, f"{path}: not there yet, made at the first start")
+    if not path.is_dir():
+        return broken(part, f"{path} is not a directory: set BETHINK_DATA_DIR to one.")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return broken(part, f"{path} cannot be written by this user: check who owns it and its permissions.")
+    if _is_open_to_others(path):
+        return off(part, f"{path} is open to other users of this machine: `bethink doctor --fix` ends that.")
+    return ok(part, str(path))
+
+
+def close_to_others(path: Path) -> None:
+    """Let nobody but its owner into the data directory."""
+    if path.is_dir() and path.stat().st_uid == os.getuid() and _is_open_to_others(path):
+        path.chmod(path.stat().st_mode & ~_OTHERS)
+
+
+def free_space(path: Path) -> Check:
+    """Whether there is room on the disk."""
+    place = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(place).free
+    if free < _FULL_BYTES:
+        return broken("free space", f"{free / _MB:,.0f} MB: the disk is full. Free some space.")
+    if free < _TIGHT_BYTES:
+        return off("free space", f"{free / _MB:,.0f} MB: the disk is almost full. Free some space soon.")
+    return ok("free space", f"{free / (1000 * _MB):,.1f} GB")
+
+
+def database(data_dir: Path) -> Check:
+    """Whether the database can be read, is whole, and of which schema it is."""
+    path = data_dir / FILE_NAME
+    try:
+        check_files(path)
+        if not path.exists():
+            return ok("database", "none yet, made at the first start")
+        with closing(open_connection(path, write=False)) as connection:
+            return _database(connection, path)
+    except (CorruptDatabase, OSError) as error:
+        return broken("database", str(error))
+    except sqlite3.Error as error:
+        return broken("database", str(translated(error, str(path))))
+
+
+def is_current(data_dir: Path) -> bool:
+    """Whether there is a database that this Bethink need not bring up to date first."""
+    path = data_dir / FILE_NAME
+    if not path.exists():
+        return False
+    with closing(open_connection(path, write=False)) as connection:
+        return connection.execute("PRAGMA user_version").fetchone() == (max(MIGRATIONS),)
+
+
+def _database(connection: sqlite3.Connection, path: Path) -> Check:
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    if schema > max(MIGRATIONS):
+        return broken(
+            "database",
+            f"{path} has schema {schema}, and this Bethink knows up to {max(MIGRATIONS)}: start the newer "
+            "version that wrote it.",
+        )
+    faults = [fault for (fault,) in connection.execute("PRAGMA quick_check(3)") if fault != "ok"]
+    if faults:
+        return broken("database", f"{path} is damaged: {'; '.join(faults)}. Restore a backup.")
+    size = sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
+    if schema < max(MIGRATIONS):
+        return ok("database", f"schema {schema}, brought to {max(MIGRATIONS)} at the next start")
+    return ok("database", f"whole, schema {schema}, {size / _MB:.1f} MB, {_counts(connection)}")
+
+
+def _counts(connection: sqlite3.Connection) -> str:
+    # A collection has its table from its first record on.
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    counts = {
+        name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608 - our own names
+        if name in tables
+        else 0
+        for name in _COUNTED
+    }
+    (without,) = connection.execute("SELECT count(*) FROM index_items WHERE model IS NULL").fetchone()
+    told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    return told + (f", {without:,} not yet found by meaning" if without else "")
+
+
+def _is_open_to_others(path: Path) -> bool:
+    return os.name == "posix" and bool(path.stat().st_mode & _OTHERS)
+
+
+def memory(options: Namespace) -> Check:
+    """Whether facts need a look."""
+    try:
+        with opened(options) as session:
+            found = session.call(session.app.health.check, session.principal)
+    except BethinkError as error:
+        return broken("memory", error.message)
+    told = [f"{one.count:,} {one.about}" for one in found if one.trouble not in _WELL]
+    if told:
+        return off("memory", f"{'; '.join(told)}: `bethink memory health` says more.")
+    return ok("memory", "nothing needs a look")
+
+
+def vault(options: Namespace) -> Check:
+    """Whether pages are searched as they are, and which files are not read."""
+    try:
+        with opened(options) as session:
+            pages, owner = session.app.vault, session.principal.owner
+            if not pages.settings.enabled:
+                return off("vault", OFF)
+            if session.call(pages.is_lost, owner):
+                return broken("vault", GONE)
+            if not session.call(pages.exists, owner):
+                return ok("vault", "none yet: `bethink vault init` makes one")
+            faults = session.call(pages.faults, owner)
+            state = session.call(pages.state, owner)
+    except BethinkError as error:
+        return broken("vault", error.message)
+    told = [*faults, *(f"{path} is not read: {why}" for path, why in state.troubles)]
+    if told:
+        return off("vault", "; ".join(told))
+    return ok("vault", f"{counted(state.pages, 'page')}, {state.bytes / _MB:,.1f} MB, in {pages.root(owner)}")
+
+
+def users(options: Namespace, settings: Settings) -> Check:
+    """How many users and keys there are, and what keeps somebody out."""
+    # Who looks is the operator, whatever user the environment names.
+    asked = Namespace(**{**vars(options), "user": ""})
+    try:
+        with opened(asked) as session:
+            known = session.call(session.app.accounts.register.refresh)
+            now = session.app.ports.clock.now_us()
+    except BethinkError as error:
+        return broken("users and keys", error.message)
+    is_bound = settings.needs_users or not is_loopback(settings.host)
+    if is_bound and not known.has_way_in(now):
+        message = "others can reach this Bethink, but nobody has a live key: `bethink users key add NAME`"
+        return broken(
+            "users and keys", message if known.users else f"{message}, after `bethink users add NAME`"
+        )
+    if not known.users:
+        return ok("users and keys", "none: it answers to its own machine, without a key")
+    told = _counted(known, now)
+    if shut := _shut_out(known, now):
+        message = f"{told}; {', '.join(shut)} cannot come in: `bethink users key add NAME` makes a key."
+        return off("users and keys", message)
+    return ok("users and keys", told)
+
+
+def _counted(known: AccountsSnapshot, now_us: int) -> str:
+    keys = known.keys.values()
+    live = sum(key.is_live(now_us) for key in keys)
+    revoked = sum(key.revoked_at is not None for key in keys)
+    disabled = sum(user.disabled_at is not None for user in known.users.values())
+    users = f"{len(known.users)} {'user' if len(known.users) == 1 else 'users'}"
+    shut = f", {disabled} disabled" if disabled else ""
+    ended = f"{len(keys) - live - revoked} expired, {revoked} revoked"
+    return f"{users}{shut}; {live} live {'key' if live == 1 else 'keys'}, {ended}"
+
+
+def _shut_out(known: AccountsSnapshot, now_us: int) -> list[str]:
+    """Enabled users with neither a live key nor a password, administrators said to be such."""
+    return [
+        f"{user.name} (administrator)" if user.is_admin else user.name
+        for user in known.users.values()
+        if user.disabled_at is None
+        and user.password is None
+        and not any(key.is_live(now_us) for key in known.keys_of(user.id))
+    ]
+
+
+class _Health(msgspec.Struct):
+    version: str
+
+
+def embedder(settings: Settings) -> Check:
+    """Whether the embedding model is there and whole."""
+    embeddings = MiniLmEmbeddings(settings.models)
+    try:
+        asyncio.run(embeddings.load())
+    except EmbeddingsUnavailable as error:
+        return off("embedding model", error.message)
+    return ok("embedding model", f"{embeddings.model.id} in {settings.models}, verified")
+
+
+def fetch_embedder(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Fetch the embedding model unless it is there; `tell` hears of each stage, and of a failure."""
+
+    def on_progress(progress: Progress) -> None:
+        tell(f"embedding model: {progress.percent} % {progress.stage}")
+
+    try:
+        asyncio.run(fetch_model(settings.models, on_progress))
+    except EmbeddingsUnavailable as error:
+        tell(error.message)
+
+
+def model(settings: Settings) -> Check:
+    """Whether the language model answers a first message as a conversation sends it: with tools."""
+    if not settings.model:
+        return off("model", MODEL_HELP)
+    try:
+        fault = asyncio.run(_probe(settings))
+        if fault is not None:
+            return broken("model", f"{settings.model}: {fault}")
+        if settings.model.startswith(f"{GGUF}:"):
+            return asyncio.run(_weights(settings))
+        with tempfile.TemporaryDirectory(prefix="bethink-doctor-") as home:
+            return asyncio.run(_first_message(settings, Path(home)))
+    except BadInput as error:
+        return broken("model", error.message)
+
+
+async def _first_message(settings: Settings, home: Path) -> Check:
+    """Say hello, in a Bethink that keeps nothing, and tell what came of it."""
+    learnt, index = Learnt(), MemoryIndex()
+    llm = connect_models(settings, learnt)
+    ports = Ports(MemoryStore(index), index, MemoryBus(), HashingEmbeddings(), llm, learnt=learnt)
+    tried = Settings(
+        data_dir=home,
+        model=settings.model,
+        model_max_output_tokens=settings.model_max_output_tokens,
+        model_temperature=settings.model_temperature,
+        max_run_s=_FIRST_MESSAGE_S,
+        time_zone=settings.time_zone,
+    )
+    try:
+        async with open_app(tried, ports) as app:
+            me = await app.accounts.authenticate(audience="doctor")
+            conversation = await app.conversations.create(me)
+            run = await app.runs.start(me, conversation.id, _HELLO)
+            events = [one.event async for batch in app.runs.follow(me, run) for one in batch]
+    finally:
+        if llm is not None:
+            await llm.close()
+    told = [event.message for event in events if isinstance(event, Warned) and event.part == "model"]
+    failed = next((event.message for event in events if isinstance(event, RunFailed)), None)
+    if failed is not None:
+        return broken("model", f"{settings.model} does not answer a first message: {failed}")
+    window = 0 if llm is None else llm.context_tokens
+    # What was warned of says what had to be left out.
+    offered = "" if told else " with tools"
+    answers = f"{settings.model} answers a first message{offered}, in a window of {window:,} tokens."
+    return (off if told else ok)("model", " ".join((answers, *told)))
+
+
+async def _weights(settings: Settings) -> Check:
+    """What a model's file says, and how long and how much it takes to run it."""
+    model = connect(settings.model, Connection(context_tokens=settings.model_context_tokens))
+    if not isinstance(model, LlamaCppLlm):
+        return ok("model", f"{model.name} answers")
+    try:
+        header, running = await model.header(), await model.running()
+    except LlmError as error:
+        return broken("model", error.message)
+    finally:
+        await model.close()
+    tools = "tools by its template" if header.calls_tools else "tools by a schema: its template has none"
+    return ok(
+        "model",
+        f"{model.name}: {header.name} ({header.architecture}, {header.bytes / _MB:,.0f} MB), {tools};"
+        f" it started in {running.start_s:.1f} s and takes {running.memory_bytes / _MB:,.0f} MB",
+    )
+
+
+def memory_agent(settings: Settings) -> Check:
+    """Which model keeps the vault, and which one runs on this machine where none is set."""
+    wanted = settings.vault.agent_model
+    if not settings.vault.enabled:
+        return off("memory agent", OFF)
+    if wanted not in {AUTO, ""} or settings.model:
+        return ok("memory agent", f"asks {wanted if wanted not in {AUTO, ''} else settings.model}")
+    found = asyncio.run(Probing(has_openrouter_key=settings.openrouter_api_key is not None).find())
+    return off("memory agent", MODEL_MISSING) if found is None else ok("memory agent", found.offer)
+
+
+async def _probe(settings: Settings) -> str | None:
+    llm = connect_models(settings)
+    if llm is None:
+        return MODEL_HELP
+    try:
+        return await llm.probe()
+    finally:
+        await llm.close()
+
+
+def documents(settings: Settings) -> Check:
+    """What files of conversations are read."""
+    if not settings.documents_enabled:
+        return off("documents", "switched off: BETHINK_DOCUMENTS_ENABLED")
+    if missing := missing_readers():
+        return off("documents", f"not read: {'; '.join(missing)}. CSV, JSON and text files are.")
+    return ok("documents", "PDF with tables, DOCX, HTML, CSV, JSON and text files are read")
+
+
+def interface() -> Check:
+    """Whether the web page is built."""
+    if (resources.files("bethink") / "static" / "index.html").is_file():
+        return ok("web page", "built")
+    return off("web page", "not built: `make ui` in the source tree builds it. The API works without it.")
+
+
+def server(settings: Settings) -> Check:
+    """Whether `serve` runs, or could."""
+    place = f"{settings.host}:{settings.port}"
+    try:
+        asyncio.run(check_bind(settings))
+    except (NotAllowed, StorageError) as error:
+        return broken("server", error.message)
+    try:
+        version = _answering(settings.host, settings.port)
+    except ConnectionRefusedError:
+        return ok("server", f"not running; {place} is free")
+    except (OSError, http.client.HTTPException, msgspec.MsgspecError):
+        return broken(
+            "server", f"{place} is taken by another program: stop it, or choose another with BETHINK_PORT."
+        )
+    return ok("server", f"Bethink {version} is at http://{place}")
+
+
+def _answering(host: str, port: int) -> str:
+    """The version of the Bethink that answers at an address.
+
+    Raises:
+        ConnectionRefusedError: nobody listens there.
+        OSError: it cannot be reached, or does not answer.
+        http.client.HTTPException: it does not speak HTTP.
+        msgspec.MsgspecError: it is another program.
+    """
+    connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=_ANSWER_S)
+    try:
+        connection.request("GET", "/health")
+        return msgspec.json.decode(connection.getresponse().read(), type=_Health).version
+    finally:
+        connection.close()
+
+
+def redis(url: str, timeout_s: float) -> Check:
+    """Whether the Redis of the conversations answers, and keeps what it is given."""
+    try:
+        state = asyncio.run(_redis_state(ConversationRedis(url, plain_owner="", timeout_s=timeout_s)))
+    except (StorageError, NotInstalled) as error:
+        return broken("redis", error.message)
+    if state.fault is not None:
+        return off("redis", f"{state.told}; {state.fault}")
+    return ok("redis", state.told) if state.persists else off("redis", state.told)
+
+
+async def _redis_state(redis: ConversationRedis) -> RedisState:
+    try:
+        return await redis.state()
+    finally:
+        await redis.close()
+
+
+def time_zone(settings: Settings) -> Check:
+    """Whether the owner's time zone is known, and what its clock says."""
+    try:
+        zone = ZoneInfo(settings.time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return broken("time zone", f"{settings.time_zone!r} is none: give a name such as Europe/Paris.")
+    now = datetime.now(UTC).astimezone(zone)
+    return ok("time zone", f"{settings.time_zone}, where it is {now:%Y-%m-%d %H:%M} (BETHINK_TIME_ZONE)")
