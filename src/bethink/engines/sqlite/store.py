@@ -68,9 +68,10 @@ class Reserve:
             new = self.path.with_name(f".{RESERVE_FILE}-{os.getpid()}")
             try:
                 with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
+                    # Not zeros: some file systems keep those as nothing.
+                    part = os.urandom(_PART)
                     for _ in range(self.size // _PART):
-                        # Not zeros: some file systems keep those as nothing.
-                        file.write(os.urandom(_PART))
+                        file.write(part)
                 new.rename(self.path)
             finally:
                 new.unlink(missing_ok=True)
