@@ -32,7 +32,7 @@ CHECKS := check-format check-lint check-types check-layers check-budgets check-d
 	check-hosts check-requirements check-ui
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python ui model real-model servers clients serve test test-python test-ui soak coverage check $(CHECKS) check-newcomer \
+.PHONY: help setup python ui model real-model servers clients serve test test-python test-foreign test-ui soak coverage check $(CHECKS) check-newcomer \
 	format lock upgrade package check-package clean
 
 help: ## what there is to make
@@ -188,6 +188,10 @@ endif
 ifneq ($(SKIPPED_TESTS),)
 	@echo "SKIPPED: the browser tests in tests/ui; they need a Chromium on the PATH"
 endif
+
+# Against what has to be fetched first; CI runs them where what they test was touched (checks/foreign.py).
+test-foreign: setup real-model servers clients ## the tests against foreign servers and clients, and a real model
+	@$(MAKE) --no-print-directory test-python ARGS="-m foreign $(ARGS)"
 
 soak: python model ## clients at work while the server is killed again and again: an hour by default
 	@$(BIN)/python -m benchmarks.soak $(ARGS)

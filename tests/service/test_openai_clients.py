@@ -38,9 +38,13 @@ def model() -> Iterator[ScriptedProcess]:
         (Path(sys.executable), "3."),
         pytest.param(
             *(OLDER, "2."),
-            marks=pytest.mark.skipif(
-                not OLDER.exists() and "CI" not in os.environ, reason="`make clients` makes its environment"
-            ),
+            marks=[
+                pytest.mark.foreign,
+                pytest.mark.skipif(
+                    not OLDER.exists() and "CI" not in os.environ,
+                    reason="`make clients` makes its environment",
+                ),
+            ],
         ),
     ],
 )
