@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from bethink.agent.recorder import Recorder
@@ -88,3 +89,22 @@ async def test_what_was_being_written_when_it_was_cut_short_is_kept_once_and_in_
         kept = await house.messages(recorder.run.conversation)
         assert [(one.position, one.message.content) for one in kept] == [(0, "Where to?"), (1, "To Lisbon.")]
         assert (await _conversation(house, recorder)).count == 2
+
+
+async def test_an_answer_that_is_being_written_when_its_run_ends_keeps_its_place() -> None:
+    ports = ports_of()
+    assert isinstance(ports.index, MemoryIndex)
+    store = _GatedStore(ports.index)
+    async with open_house(ports=replace(ports, store=store)) as house:
+        recorder = await _recorder(house)
+        await recorder.save([AssistantMessage("To Lisbon.")])
+        store.gate, store.reached = anyio.Event(), anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(recorder.flush)
+            await store.reached.wait()
+            tasks.start_soon(recorder.end, RunDone(reason="answered"))
+            await anyio.lowlevel.checkpoint()
+            store.gate.set()
+        said = await house.messages(recorder.run.conversation)
+        assert [(one.message.content, one.position) for one in said] == [("Where to?", 0), ("To Lisbon.", 1)]
+        assert said[-1].stop_reason == "answered"

@@ -119,7 +119,8 @@ class Recorder:
                 self._stored(message, self.run.message if is_owners else self.conversations.new_id())
             )
             self._outside |= bool(message.attachments) if is_owners else message.untrusted
-        await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
+        async with self._writing:
+            await self._write([Put(RUNS, self.run, if_version=0)], active_run=self.run.id)
 
     async def resume(self, version: int) -> None:
         """Store that a waiting run goes on, here.
@@ -195,7 +196,6 @@ class Recorder:
         awaits an approval is kept as waiting, and its conversation stays taken.
         """
         waits, is_left = done.reason == "awaiting_approval", done.reason == "client_tools"
-        changes: list[Change] = []
         said = self.journal.unsaved()
         if not said.text and not _is_final(self._last) and done.reason in BOUND_REACHED:
             # Nor did the model say anything when it was asked for a last answer.
@@ -205,8 +205,6 @@ class Recorder:
             (partial,) = await self.save([AssistantMessage(said.text, (), said.reasoning)])
             done = RunDone(reason=done.reason, message=partial)
             self.journal.append(MessageSaved(id=partial, role="assistant"))
-        if self._last is not None and not waits:
-            changes += self._finish(self._last, done.reason)
         ended = msgspec.structs.replace(
             self.run,
             state="waiting" if waits else "ended",
@@ -217,9 +215,11 @@ class Recorder:
             wishes=self.wishes if waits else DEFAULT_OPTIONS,
             usage=tuple(self._usage) if waits else (),
         )
-        changes.append(Put(RUNS, ended))
         last = NumberedEvent(Place(self.journal.place.sequence + 1), done)
-        await self._write(changes, last, active_run=self.run.id if waits else None)
+        async with self._writing:
+            # Not before: what is being written meanwhile has no place in its conversation yet.
+            final = self._finish(self._last, done.reason) if self._last is not None and not waits else []
+            await self._write([*final, Put(RUNS, ended)], last, active_run=self.run.id if waits else None)
         self.run = ended
         self.journal.append(done)
 
@@ -256,7 +256,8 @@ class Recorder:
 
     async def flush(self) -> None:
         """Write the messages and events that are not stored yet."""
-        await self._write([], active_run=self.run.id)
+        async with self._writing:
+            await self._write([], active_run=self.run.id)
 
     def _finish(self, last: StoredMessage, reason: StopReason) -> list[Change]:
         """Write on the last message how the run ended."""
@@ -293,31 +294,31 @@ class Recorder:
         )
 
     async def _write(self, changes: Sequence[Change], *more: NumberedEvent, active_run: str | None) -> None:
-        async with self._writing:
-            if self.run.state != "running":
-                # The end was written while this waited; nothing may be behind it.
-                return
-            held, self._held = self._held, []
-            written = self._written
-            seen, self._seen = self._seen, set()
-            conversation = self.run.conversation
-            uses = self.ledger.taken(self.run, self.conversations)
-            sightings = (sighting(fact, conversation) for fact in sorted(seen))
-            changes = [*changes, *sightings, *(Put(TOOL_USES, use) for use in uses)]
-            events = (*self.journal.read(written), *more)
-            if events:
-                self._written = events[-1].place
-                changes = [*changes, Put(JOURNAL, JournalEntry.of(self.run.id, events))]
-            try:
-                # Cut short, nobody could tell whether it was kept.
-                with anyio.CancelScope(shield=True):
-                    await self._commit(held, changes, active_run=active_run)
-            except BaseException:
-                self._held = held + self._held
-                self._written = written
-                self._seen |= seen
-                self.ledger.give_back(uses)
-                raise
+        """Write these changes and what is not stored yet. Whoever calls it holds `_writing`."""
+        if self.run.state != "running":
+            # The end was written while this waited; nothing may be behind it.
+            return
+        held, self._held = self._held, []
+        written = self._written
+        seen, self._seen = self._seen, set()
+        conversation = self.run.conversation
+        uses = self.ledger.taken(self.run, self.conversations)
+        sightings = (sighting(fact, conversation) for fact in sorted(seen))
+        changes = [*changes, *sightings, *(Put(TOOL_USES, use) for use in uses)]
+        events = (*self.journal.read(written), *more)
+        if events:
+            self._written = events[-1].place
+            changes = [*changes, Put(JOURNAL, JournalEntry.of(self.run.id, events))]
+        try:
+            # Cut short, nobody could tell whether it was kept.
+            with anyio.CancelScope(shield=True):
+                await self._commit(held, changes, active_run=active_run)
+        except BaseException:
+            self._held = held + self._held
+            self._written = written
+            self._seen |= seen
+            self.ledger.give_back(uses)
+            raise
 
     @retry_conflicts
     async def _commit(
