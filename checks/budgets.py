@@ -5,7 +5,7 @@ have stands in pyproject.toml and ruff counts it. `checks/budgets.toml` names wh
 is over, with its number: more fails, and less fails too until the number is
 written down. Of the whole package are counted and printed: its lines, the share of modules
 that one module alone imports, arguments splatted from a tuple, and values that change
-although they say they are frozen.
+although they say they are frozen: these numbers only must not grow.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ def main() -> int:
     modules = package()
     counted = counts(modules)
     print(f"{len(modules)} modules; " + "; ".join(f"{name}: {number}" for name, number in counted.items()))
-    over = {name: number for name, number in counted.items() if number > COUNTS[name]}
+    over = {
+        name: number for name, number in counted.items() if number > max(COUNTS[name], allowed.get(name, 0))
+    }
     found = long_files() | large_functions() | long_functions(modules) | over
     faults = [
         f"{where}: {number}, and {allowed.get(where, 'no more than the budget')} is allowed"
@@ -159,7 +161,7 @@ def main() -> int:
         if where in found
         else f"{where}: within its budget now; take it out of checks/budgets.toml"
         for where, number in sorted(allowed.items())
-        if found.get(where, 0) < number
+        if found.get(where, 0) < number and where not in counted
     ]
     print("\n".join(faults) or f"sizes are within budget, {len(allowed)} exceptions")
     return 1 if faults else 0
