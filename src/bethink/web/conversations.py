@@ -328,7 +328,7 @@ async def get_summary(conversation: str, app: Served, caller: Caller) -> Summary
     held = (await app.conversations.get(caller, conversation)).record
     summary = await app.runs.stored.summary(caller, held)
     if summary is None:
-        message = "There is no summary of this conversation: its model is told all of it."
+        message = "This conversation has no summary: its model still reads all of it."
         raise UnknownId(message)
     return SummaryShown.of(summary, text=summary.message.content, covered_messages=summary.position)
 

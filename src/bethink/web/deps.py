@@ -34,7 +34,7 @@ PROGRAM: Final = "rest"
 OPENAI: Final = "openai"
 """The doors that this one is: the owner's own page, a program with a key, a client of OpenAI's."""
 _NOT_WHOLE: Final = (
-    "This goes by the whole memory, of which a filter hides something from you: ask its owner to do it."
+    "This needs the whole memory, and a filter hides part of it from you: ask its owner to do it."
 )
 _OPENAI_PATH: Final = "/v1/"
 _MAX_FIELDS: Final = 200

@@ -78,7 +78,7 @@ async def get_file(file: str, app: Served, caller: Caller) -> Response:
     held, path = await app.files.get(caller, file)
     if not await anyio.to_thread.run_sync(path.is_file):
         message = (
-            f"The content of {held.name} is not there: it was not kept to its end, or was removed by hand."
+            f"The content of {held.name} is missing: its upload did not finish, or it was removed by hand."
         )
         raise UnknownId(message)
     is_picture = held.media_type in _PICTURES

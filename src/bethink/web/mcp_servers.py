@@ -76,7 +76,7 @@ async def mcp_signed_in(
         told = (
             f"Signing in failed: {error}."
             if error
-            else "Nobody waits for this sign-in any more. Start it anew."
+            else "This sign-in is no longer waited for. Start it again."
         )
         return HTMLResponse(_page(told), status_code=400)
     return HTMLResponse(_page("You are signed in. This page can be closed."))

@@ -171,5 +171,5 @@ def _methods(request: Request) -> list[str]:
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    detail = "Bethink made a mistake; its log has the details. What was stored before is kept."
+    detail = "Something went wrong inside Bethink; its log has the details. What was stored before is safe."
     return problem(500, BethinkError.code, detail)

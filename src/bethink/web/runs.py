@@ -117,7 +117,7 @@ async def decide(run: str, call: str, body: DecisionBody, app: Served, caller: C
     return Decided(run=run, goes_on=goes_on)
 
 
-_OTHERS = "This run was begun by another program, which may have read what this one must not."
+_OTHERS = "Another program started this run, and it may have read what this one must not."
 
 
 async def followed(

@@ -88,7 +88,7 @@ async def sign_in(body: SignInBody, app: Served, request: Request, response: Res
     """Sign this browser in; the answer sets the cookie."""
     if not await app.accounts.needs_key():
         message = (
-            "This Bethink has no users, so that nobody need sign in: `bethink users add` makes the first."
+            "This Bethink has no users, so nobody needs to sign in: `bethink users add` makes the first."
         )
         raise BadInput(message)
     if request.scope["state"].get(FOREIGN):
@@ -232,7 +232,7 @@ async def make_key(body: KeyBody, app: Served, caller: Caller) -> KeyMade:
     """
     known = await app.accounts.register.known()
     if caller.owner not in known.users:
-        message = "This Bethink has no users, so that it needs no keys: `bethink users add` makes the first."
+        message = "This Bethink has no users, so it needs no keys: `bethink users add` makes the first."
         raise BadInput(message)
     scopes = USUAL if body.scopes is None else body.scopes
     _check_grown(caller, scopes)
@@ -288,10 +288,10 @@ def _check_grown(caller: Principal, scopes: Iterable[str]) -> None:
         NotAllowed: the caller came with a key that is no administrator's, or would give what they have not.
     """
     if caller.sign_in is None and ADMIN not in caller.rights:
-        message = "Only who is signed in, or an administrator's key, can make keys. Sign in at /."
+        message = "Sign in at / to make keys, or use the key of an administrator."
         raise NotAllowed(message)
     if more := set(scopes) - caller.rights:
-        message = f"A new key cannot have more rights than you come with: {', '.join(sorted(more))} is more."
+        message = f"A new key cannot have more rights than you: {', '.join(sorted(more))}."
         raise NotAllowed(message)
 
 

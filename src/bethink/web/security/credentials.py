@@ -86,8 +86,8 @@ _QUOTES = frozenset('"\\')
 FOREIGN = "foreign"
 """In the state of a request that a page of another site sent, by leave of the settings."""
 _IN_ADDRESS = (
-    "A key stands in the address of this request, where histories and logs keep it. Send it as "
-    "`Authorization: Bearer …` or in the header `api-key`, and make a new one: this one is known now."
+    "The address of this request holds a key, and histories and logs keep addresses. Send the key as "
+    "`Authorization: Bearer …` or in the header `api-key`, and replace this one: it may be known now."
 )
 _TWO = "This request has two different keys: send one, as `Authorization: Bearer …` or as `api-key`."
 _BEARER = "bearer"

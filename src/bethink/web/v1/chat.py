@@ -74,7 +74,7 @@ class Completion(Loose):
 async def create_chat_completion(body: Completion, request: Request, app: Served, caller: Caller) -> Response:
     """Answer the last message, as OpenAI's API does; a client that leaves does not end the run."""
     if body.n not in (None, 1):
-        message = "n: one answer is given to a message; ask again for another."
+        message = "n: a request gets one answer; send it again for another."
         raise BadInput(message)
     dispatch = Dispatch(app, caller, request, await request.body())
     asked = request_of(body, dispatch)

@@ -72,7 +72,7 @@ def _within(value: object) -> Iterable[object]:
                 raise BadInput(message)
         case float():
             if not math.isfinite(value):
-                message = "A number of the request is no number, or is infinite."
+                message = "The request holds NaN or an infinite number."
                 raise BadInput(message)
         case _:
             pass
@@ -225,7 +225,7 @@ def _take(part: Part, texts: list[str], files: list[NewFile], number: int) -> No
     url = part.image_url or part.file_data or part.file_url or about.get("file_data")
     name = part.filename or about.get("filename")
     if not isinstance(url, str):
-        message = f"A part of the type {part.type} brings nothing: give it as a data: URL."
+        message = f"A part of the type {part.type} holds no data: send it as a data: URL."
         raise BadInput(message)
     if url.startswith(("http://", "https://")):
         texts.append(f"[{'image' if 'image' in part.type else 'file'}: {url}]")

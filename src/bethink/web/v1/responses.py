@@ -186,7 +186,7 @@ async def get_response(
     kept = await Responses(app.runs.stored).get(caller, run)
     reply = Dispatch(app, caller, request, b"").reply(response, kept.model, kept.conversation)
     if starting_after is not None and not stream:
-        message = "starting_after: that is for a stream; give stream=true with it."
+        message = "starting_after works with stream=true only."
         raise BadInput(message)
     after = -1 if starting_after is None else starting_after
     frames = ResponseFrames(reply, about(b"{}", kept.conversation, kept.previous), after=after)
@@ -267,7 +267,7 @@ async def _place(body: Asking, dispatch: Dispatch, kept: Responses) -> str | Bra
     if body.previous_response_id is None:
         return named
     if named is not None:
-        message = "previous_response_id says which conversation goes on: name none beside it."
+        message = "previous_response_id already names the conversation: leave the other one out."
         raise BadInput(message)
     return await kept.behind(dispatch.caller, run_of(body.previous_response_id))
 
