@@ -305,7 +305,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, given: Sh
         clock=ports.clock,
         new_id=new_id,
         search=recall,
-        filter_for=visibility.reader_filters.of,
+        filter_for=visibility.filter_for,
         features=features,
     )
     made = {VAULT.name: visibility.opened, RECALL.name: OpenFeature(service=recall)}
@@ -480,7 +480,7 @@ def _toolbox(base: _Base) -> Toolbox:
         most=settings.max_offered_tools,
         keeper=given.keeper,
         redacting=NumberMask(settings.redaction.tool_results, settings.redaction.exceptions),
-        shades=base.visibility.reader_filters.of,
+        filter_for=base.visibility.filter_for,
     )
     return toolbox
 
@@ -526,8 +526,7 @@ def _runs(
         on_delete=deleted,
         watched=base.accounts.watched,
         admit=base.accounts.admit,
-        shades=base.visibility.reader_filters.of,
-        kept_back=base.visibility.views.told,
+        visibility=base.visibility,
         metrics=metrics,
     )
 

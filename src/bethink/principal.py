@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 LOCAL_OWNER = "local"
@@ -28,6 +28,7 @@ class Principal:
     `/agent` behind it, the memory agent `/memory-agent`. `rights` are
     the scopes of the key that was shown (`accounts.rights`). `time_zone` is an
     IANA name. `key` is the id of the key, `sign_in` that of the sign-in by which they came.
+    `filters` are those of the owner that hold for one request or run, if they were read at its start.
     """
 
     owner: str
@@ -36,11 +37,17 @@ class Principal:
     time_zone: str = "UTC"
     key: str | None = None
     sign_in: str | None = None
+    filters: object = field(default=None, compare=False, repr=False)
 
     @property
     def door(self) -> str:
         """The audience without the agent that reads for it."""
         return self.audience.partition("/")[0]
+
+    @property
+    def lasting(self) -> Principal:
+        """The same for what outlasts a request, such as a stream: it asks again which filters hold."""
+        return replace(self, filters=None)
 
     def reading(self, agent: str = _AGENT) -> Principal:
         """The same owner, read for by an agent at the same door."""

@@ -104,7 +104,7 @@ class Commands:
         said: list[str] = []
         # No model reads this: it is for those at the door alone. What tools answer was looked through.
         reader = replace(request.principal, audience=request.principal.door)
-        shade = await self.toolbox.shades(reader) if command.name == "forget" else None
+        shade = await self.toolbox.filter_for(reader) if command.name == "forget" else None
         async with aclosing(answer) as events:
             async for told in events:
                 event = told if shade is None else filter_event(told, shade)

@@ -34,7 +34,6 @@ from bethink.errors import BethinkError, Busy
 from bethink.events import Place, RunDone, RunFailed, ToolFinished, Usage
 from bethink.messages import ToolMessage, UserMessage
 from bethink.telemetry import log, recorded
-from bethink.visibility.history import KeptBack, Shades, no_shade, nothing_kept_back
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from bethink.forgetting.announcements import Announcements
     from bethink.principal import Principal
     from bethink.supervision import Supervise
+    from bethink.visibility.service import Visibility
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class Runs:
     who was, with the turn if there is a whole one, `on_delete` of a conversation that is no more.
     `watched` ends the run of who may not come in any more, `admit` refuses one too many of an owner.
     `warnings` gives what works less well than it should, told at the beginning of each run;
-    `shades` what a run is not told of what was said before, `kept_back` what its model is asked not to tell.
+    `visibility` what is hidden from a run's reader, and what its model is asked not to tell.
     """
 
     conversations: Conversations
@@ -128,14 +128,13 @@ class Runs:
     max_run_s: float
     max_message_chars: int
     max_wait_s: float
+    visibility: Visibility
     on_start: Callable[[str], None] = lambda _owner: None
     on_end: Callable[[str, FinishedTurn | None], None] = lambda _owner, _turn: None
     on_delete: Callable[[str, str], None] = lambda _owner, _conversation: None
     watched: Watched = lambda _principal, _end: nullcontext()
     warnings: Callable[[], Sequence[Warned]] = tuple
     admit: Callable[[Principal, int], None] = lambda _principal, _running: None
-    shades: Shades = no_shade
-    kept_back: KeptBack = nothing_kept_back
     metrics: RunMetrics = field(default_factory=RunMetrics, repr=False)
     stored: StoredRuns = field(init=False, repr=False)
     approvals: Approvals = field(init=False, repr=False)
@@ -151,7 +150,7 @@ class Runs:
             self.conversations, self.announcements, self.bus, self._live.__contains__, self.max_wait_s
         )
         self.approvals = Approvals(self.stored, self.loops.toolbox, self.rules, self._go_on)
-        self._starter = RunStarter(self.stored, self.commands, self.loops, self.shades, self.kept_back)
+        self._starter = RunStarter(self.stored, self.commands, self.loops, self.visibility)
         self._signals = RunSignals(self.bus, self.conversations.new_id)
 
     @property

@@ -22,7 +22,7 @@ from bethink.forgetting.barrier import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
 from bethink.store.retry import retry_conflicts
-from bethink.visibility.history import KeptBack, Shades, filter_history, no_shade, nothing_kept_back
+from bethink.visibility.history import filter_history
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.tool import Tool
     from bethink.visibility.reader_filter import ReaderFilter
+    from bethink.visibility.service import Visibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,14 @@ class StartedRun:
 class RunStarter:
     """Begins runs, and those that go on.
 
-    `shades` says what each reader is not told of what was said, `kept_back` what a model is asked
+    `visibility` says what each reader is not told of what was said, and what a model is asked
     not to tell it.
     """
 
     stored: StoredRuns
     commands: Commands
     loops: LoopFactory
-    shades: Shades = field(default=no_shade, repr=False)
-    kept_back: KeptBack = field(default=nothing_kept_back, repr=False)
+    visibility: Visibility = field(repr=False)
 
     @retry_conflicts
     async def new(self, principal: Principal, conversation: str, opening: RunOpening) -> StartedRun:
@@ -96,12 +96,13 @@ class RunStarter:
         """
         conversations = self.stored.conversations
         found = await conversations.get(principal, conversation)
-        reader = principal.reading()
-        shade = await self.shades(reader)
+        # What follows the run asks again which filters hold.
+        principal = principal.lasting
+        reader, shade = await self._reader(principal)
         wishes = _options_in(found.record, opening.wishes, opening.brought)
         if shade is not None and wishes.system:
             wishes = msgspec.structs.replace(wishes, system=shade.text(wishes.system))
-        loop = self.loops.of(wishes, opening.brought, await self.kept_back(reader))
+        loop = self.loops.of(wishes, opening.brought, await self.visibility.instructions_for(reader))
         hush = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
@@ -144,10 +145,10 @@ class RunStarter:
             raise Conflict
         # Its answer has begun with a call by now.
         wishes = msgspec.structs.replace(record.wishes, first_call=None)
-        reader = replace(principal, audience=record.audience or principal.audience).reading()
-        loop = self.loops.of(wishes, brought, await self.kept_back(reader))
+        reader, shade = await self._reader(replace(principal, audience=record.audience or principal.audience))
+        loop = self.loops.of(wishes, brought, await self.visibility.instructions_for(reader))
         held = await conversations.get(principal, record.conversation)
-        history = await self._history(principal, held, loop, shade=await self.shades(reader))
+        history = await self._history(principal, held, loop, shade=shade)
         events = await self.stored.events(principal, record.id, Place(0))
         recorder = Recorder(
             principal,
@@ -165,6 +166,11 @@ class RunStarter:
         await recorder.resume(found.version)
         request = history.request(reader, recorder, decided=decided_calls(record))
         return StartedRun(recorder, request, self._events(request, loop))
+
+    async def _reader(self, principal: Principal) -> tuple[Principal, ReaderFilter | None]:
+        """Who a run reads for, with the filters that hold for all of it, and what these hide."""
+        reader = await self.visibility.for_request(principal.reading())
+        return reader, await self.visibility.filter_for(reader)
 
     def _command(self, opening: RunOpening, history: _History, *, has_model: bool) -> Command | None:
         """The command that the owner's message is, if it is one."""

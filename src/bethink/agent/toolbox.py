@@ -41,12 +41,13 @@ from bethink.per_key import PerKey, Recent
 from bethink.personal_numbers import NumberMask
 from bethink.telemetry import log
 from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
-from bethink.visibility.history import Shades, filter_output, no_shade
+from bethink.visibility.history import filter_output, sees_everything
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from bethink.events import Event
+    from bethink.feature import FilterFor
     from bethink.messages import AssistantMessage, Message
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
@@ -108,7 +109,7 @@ class Toolbox:
     `max_result_chars` are cut with a note, and kept whole as a file. A model is
     told of them only while `enabled`; of more than `most` it searches the foreign ones.
     `keeper` seals what is secret in a call while it waits. `redacting` masks personal
-    numbers in what tools tell, before anybody sees it; `shades` say what of it a reader is not told.
+    numbers in what tools tell, before anybody sees it; `filter_for` gives what hides of it from a reader.
     `delegate` runs a tool's subagents.
     """
 
@@ -121,7 +122,7 @@ class Toolbox:
     most: int = 30
     keeper: SecretBox | None = field(default=None, repr=False)
     redacting: NumberMask = field(default_factory=NumberMask)
-    shades: Shades = field(default=no_shade, repr=False)
+    filter_for: FilterFor = field(default=sees_everything, repr=False)
     delegate: Delegate | None = field(default=None, repr=False)
     snapshot: ToolSnapshot = field(default_factory=lambda: snapshot_of(()), repr=False)
     limits: Limits = field(init=False, repr=False)
@@ -342,7 +343,7 @@ class Toolbox:
             queue.put_nowait(Postponed(replace(prepared, arguments=output.arguments), output.text))
             return
         output, masked_kinds = self.redacting.output(prepared.tool.name, output)
-        output = await filter_output(output, prepared.tool, await self.shades(context.principal))
+        output = await filter_output(output, prepared.tool, await self.filter_for(context.principal))
         output = await self._bounded(output, own)
         finish(
             queue.put_nowait,

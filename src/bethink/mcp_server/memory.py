@@ -118,7 +118,7 @@ Kind = Literal["fact", "turn"]
 def memory_tools(app: App) -> list[Tool]:
     """`store_memory`, `search_memory`, `get_memory_history`, `retract_memory` and `undo_memory_change`."""
 
-    @tool(effect="write", label="Remember: {content}", output=MemoryChange)
+    @tool(effect="write", label="Remember: {content}", output=MemoryChange, echoes_arguments=True)
     async def store_memory(
         context: ToolContext,
         content: Annotated[str, Field(min_length=1, description="One clear fact, in the third person")],
@@ -144,7 +144,7 @@ def memory_tools(app: App) -> list[Tool]:
         await app.visibility.reader_filters.facts(context.principal, [change.fact, *change.others])
         return _json(change_of(change))
 
-    @tool(effect="read", label="Look through memory: {query}", output=MemoriesFound)
+    @tool(effect="read", label="Look through memory: {query}", output=MemoriesFound, echoes_arguments=True)
     async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
         """Find facts in the user's long-term memory, by meaning and by words, best first."""
         found = await app.memory.search(context.principal, query, k=top_k)

@@ -225,9 +225,12 @@ class Door:
         name = _UNSAFE.sub("-", client.client_info.name if client else "")[:_NAME_CHARS] or "unknown"
         audience = f"mcp-{self.way}:{name}"
         if context.request is not None:
-            return replace(context.request.scope["state"][PRINCIPAL], audience=audience)
+            principal = replace(context.request.scope["state"][PRINCIPAL], audience=audience)
+        else:
+            with _errors():
+                principal = await self.app.accounts.authenticate(audience=audience)
         with _errors():
-            return await self.app.accounts.authenticate(audience=audience)
+            return await self.app.visibility.for_request(principal)
 
 
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)

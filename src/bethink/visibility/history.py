@@ -6,7 +6,6 @@ filtered once per run and comes out the same every time, so that prompt caches k
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -16,27 +15,17 @@ from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.vault.filters.patterns import HIDDEN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bethink.messages import Attachment, Message, ToolCall
     from bethink.principal import Principal
     from bethink.tool import Tool, ToolOutput
     from bethink.visibility.reader_filter import ReaderFilter
 
-Shades = Callable[["Principal"], Awaitable["ReaderFilter | None"]]
-"""Gives a reader's filter, None if nothing is hidden from them."""
 
-KeptBack = Callable[["Principal"], Awaitable["Sequence[str]"]]
-"""Gives the filters that an owner wrote in words for a reader: a model is asked not to tell it."""
-
-
-async def no_shade(principal: Principal) -> None:
-    """For runs of owners without a vault."""
+async def sees_everything(principal: Principal) -> None:
+    """For tools of owners without a vault."""
     del principal
-
-
-async def nothing_kept_back(principal: Principal) -> Sequence[str]:
-    """For runs of owners without a vault."""
-    del principal
-    return ()
 
 
 async def filter_history(

@@ -261,7 +261,7 @@ class ReaderFilter:
 
 @dataclass(frozen=True, slots=True)
 class ReaderFilters:
-    """The shades of all readers."""
+    """What is hidden from each reader."""
 
     vault: Vault
     filters: Filters
@@ -271,7 +271,7 @@ class ReaderFilters:
 
     async def of(self, principal: Principal) -> ReaderFilter | None:
         """What a reader is not told; None for who is restrained by no filter."""
-        rules = (await self.filters.of(principal.owner)).on(principal.audience)
+        rules = (await self.filters.for_reader(principal)).on(principal.audience)
         if not rules:
             return None
         key = principal.owner, principal.audience

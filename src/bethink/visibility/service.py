@@ -14,9 +14,13 @@ from bethink.visibility.pages import PageResolver
 from bethink.visibility.reader_filter import FilteredResolve, ReaderFilters
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bethink.clock import Clock, Ids
+    from bethink.principal import Principal
     from bethink.settings import Settings
     from bethink.store import Store
+    from bethink.visibility.reader_filter import ReaderFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,18 @@ class Visibility:
     def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Visibility:
         """The guard of the vaults that the settings want."""
         return cls.over(Vault.of(settings, store, clock, new_id=new_id))
+
+    async def for_request(self, principal: Principal) -> Principal:
+        """Who asks, with the filters that hold for this request or run: they are read once."""
+        return await self.filters.hold(principal)
+
+    async def filter_for(self, principal: Principal) -> ReaderFilter | None:
+        """What hides things from a reader; None if nothing is hidden from them."""
+        return await self.reader_filters.of(principal)
+
+    async def instructions_for(self, principal: Principal) -> Sequence[str]:
+        """What a model that reads for them is asked not to tell, in the owner's words."""
+        return await self.views.told(principal)
 
     def filtered(self, kind: RecallKind) -> RecallKind:
         """The same kind, showing no more than its reader may see."""

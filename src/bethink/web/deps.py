@@ -23,7 +23,7 @@ from bethink.clock import to_datetime
 from bethink.errors import BadInput, NotAllowed, StorageError
 from bethink.principal import Principal
 from bethink.visibility.reader_filter import ReaderFilter
-from bethink.web.request_scope import REQUEST_SCOPE, SHADE
+from bethink.web.request_scope import READER_FILTER, REQUEST_SCOPE
 from bethink.web.security.credentials import check, credential_of, peer_of, shows_key
 
 if TYPE_CHECKING:
@@ -95,28 +95,28 @@ async def _principal(request: Request, app: Annotated[App, Depends(_app)]) -> Pr
     return principal
 
 
-async def _veiled(request: Request, app: Annotated[App, Depends(_app)]) -> Principal:
-    principal = await _principal(request, app)
-    request.scope["state"][SHADE] = await app.visibility.reader_filters.of(principal)
+async def _caller(request: Request, app: Annotated[App, Depends(_app)]) -> Principal:
+    principal = await app.visibility.for_request(await _principal(request, app))
+    request.scope["state"][READER_FILTER] = await app.visibility.filter_for(principal)
     return principal
 
 
-def _shade(request: Request, caller: Annotated[Principal, Depends(_veiled)]) -> ReaderFilter | None:
+def _reader_filter(request: Request, caller: Annotated[Principal, Depends(_caller)]) -> ReaderFilter | None:
     del caller
-    return request.scope["state"][SHADE]
+    return request.scope["state"][READER_FILTER]
 
 
-def whole(shade: Annotated[ReaderFilter | None, Depends(_shade)]) -> None:
+def whole(reader_filter: Annotated[ReaderFilter | None, Depends(_reader_filter)]) -> None:
     """Go on only for who is told all.
 
     Raises:
         NotAllowed: a filter hides something from them.
     """
-    if shade is not None:
+    if reader_filter is not None:
         raise NotAllowed(_NOT_WHOLE)
 
 
-def parting(request: Request, caller: Annotated[Principal, Depends(_veiled)]) -> None:
+def parting(request: Request, caller: Annotated[Principal, Depends(_caller)]) -> None:
     """Have the request answered, though it may end what the caller came with."""
     del caller
     request.scope["state"][REQUEST_SCOPE].leave()
@@ -164,8 +164,8 @@ def _written(moment: object) -> object:
 
 
 Served = Annotated[App, Depends(_app)]
-Caller = Annotated[Principal, Depends(_veiled)]
-Shaded = Annotated[ReaderFilter | None, Depends(_shade)]
+Caller = Annotated[Principal, Depends(_caller)]
+CallerFilter = Annotated[ReaderFilter | None, Depends(_reader_filter)]
 """What the caller is not told; None for who is told all."""
 SEES_ALL: Final = Depends(whole)
 """Of a route that goes by all that is kept, and would tell of it whatever is left out of the answer."""

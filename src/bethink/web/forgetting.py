@@ -9,7 +9,17 @@ from pydantic import Field
 
 from bethink.errors import BadInput
 from bethink.forgetting.selection import MAX_FOUND, ForgetRequest, Kept
-from bethink.web.deps import SEES_ALL, Body, Caller, Moment, ResponseModel, Served, Shaded, Timestamp, whole
+from bethink.web.deps import (
+    SEES_ALL,
+    Body,
+    Caller,
+    CallerFilter,
+    Moment,
+    ResponseModel,
+    Served,
+    Timestamp,
+    whole,
+)
 from bethink.web.memories import Memory, MemoryChange, change_of, fact_of
 from bethink.web.problems import documented
 
@@ -154,7 +164,7 @@ async def remove_memory(
     memory: str,
     app: Served,
     caller: Caller,
-    shade: Shaded,
+    shade: CallerFilter,
     *,
     forget: Annotated[bool, Query(description="For good, instead of in a way that can be undone.")] = False,
 ) -> MemoryChange | Forgotten:

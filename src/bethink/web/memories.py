@@ -18,13 +18,13 @@ from bethink.web.deps import (
     SEES_ALL,
     Body,
     Caller,
+    CallerFilter,
     Cursor,
     Label,
     Limit,
     Moment,
     ResponseModel,
     Served,
-    Shaded,
     Timestamp,
 )
 from bethink.web.problems import documented
@@ -247,7 +247,7 @@ async def get_memory_stats(app: Served, caller: Caller) -> MemoryNumbers:
 
 @router.get("/log")
 async def get_memory_log(
-    app: Served, caller: Caller, shade: Shaded, *, limit: Limit = 50, cursor: Cursor = None
+    app: Served, caller: Caller, shade: CallerFilter, *, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryLog:
     """What was changed, the newest first, each with the token that takes it back."""
     page = await app.memory.log(caller, limit=limit, cursor=cursor)
@@ -270,7 +270,7 @@ async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Cal
 async def list_memories(
     app: Served,
     caller: Caller,
-    shade: Shaded,
+    shade: CallerFilter,
     *,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -308,7 +308,7 @@ async def list_memories(
 
 
 @router.post("", status_code=201, responses=documented(507))
-async def add_memory(body: MemoryDraft, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
+async def add_memory(body: MemoryDraft, app: Served, caller: Caller, shade: CallerFilter) -> MemoryChange:
     """Keep a memory: what is known is merged, what it corrects is superseded.
 
     What it contradicts is put in doubt together with it.
@@ -328,20 +328,22 @@ async def add_memory(body: MemoryDraft, app: Served, caller: Caller, shade: Shad
 
 
 @router.post("/undo", responses=documented(404, 409))
-async def undo_memory_change(body: UndoBody, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
+async def undo_memory_change(
+    body: UndoBody, app: Served, caller: Caller, shade: CallerFilter
+) -> MemoryChange:
     """Take back a change."""
     return change_of(await app.memory.undo(caller, body.token), shade)
 
 
 @router.get("/{memory}", responses=documented(404))
-async def get_memory(memory: str, app: Served, caller: Caller, shade: Shaded) -> Memory:
+async def get_memory(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> Memory:
     """One memory, whatever its state."""
     return Memory.of(await fact_of(app, caller, memory, shade))
 
 
 @router.patch("/{memory}", responses=documented(404, 409, 507))
 async def edit_memory(
-    memory: str, body: MemoryPatch, app: Served, caller: Caller, shade: Shaded
+    memory: str, body: MemoryPatch, app: Served, caller: Caller, shade: CallerFilter
 ) -> MemoryChange:
     """Correct a memory: new content supersedes it, the old one keeps its time."""
     old = await fact_of(app, caller, memory)
@@ -358,19 +360,19 @@ async def edit_memory(
 
 
 @router.post("/{memory}/accept", responses=documented(404, 409))
-async def accept_memory(memory: str, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
+async def accept_memory(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> MemoryChange:
     """Make a suggestion (`state=suggested` lists them) the owner's own, as if they had said it."""
     return change_of(await app.memory.accept(caller, memory), shade)
 
 
 @router.post("/{memory}/reject", responses=documented(404, 409))
-async def reject_memory(memory: str, app: Served, caller: Caller, shade: Shaded) -> MemoryChange:
+async def reject_memory(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> MemoryChange:
     """Take a suggestion away; the same words are not suggested again."""
     return change_of(await app.memory.reject(caller, memory), shade)
 
 
 @router.get("/{memory}/history", responses=documented(404))
-async def get_memory_history(memory: str, app: Served, caller: Caller, shade: Shaded) -> MemoryHistory:
+async def get_memory_history(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> MemoryHistory:
     """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
     await fact_of(app, caller, memory, shade)
     history = seen_of(await app.memory.history(caller, memory), shade)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bethink.visibility.reader_filter import ReaderFilter
 
 
-SHADE: Final = "shade"
+READER_FILTER: Final = "reader_filter"
 """Where in the state of a request it stands what its caller is not told."""
 _TEXTS: Final = ("application/json", "application/problem+json", "application/x-ndjson", "text/")
 _STREAM: Final = "text/event-stream"
@@ -99,8 +99,8 @@ class ResponseFilter:
 
     async def send(self, message: Message) -> None:
         """Send on a message, or keep it until the whole answer is there."""
-        shade: ReaderFilter | None = self.scope["state"].get(SHADE)
-        if shade is None:
+        reader_filter: ReaderFilter | None = self.scope["state"].get(READER_FILTER)
+        if reader_filter is None:
             await self.sent(message)
         elif message["type"] == "http.response.start" and _is_text(message) and not self._is_apart:
             self._start = message
@@ -109,17 +109,17 @@ class ResponseFilter:
         else:
             self._parts.append(message.get("body", b""))
             if not message.get("more_body", False):
-                await self._end(shade, self._start)
+                await self._end(reader_filter, self._start)
 
     @property
     def _is_apart(self) -> bool:
         return any(self.scope["path"].startswith(path) for path in _APART)
 
-    async def _end(self, shade: ReaderFilter, start: Message) -> None:
+    async def _end(self, reader_filter: ReaderFilter, start: Message) -> None:
         if self.scope["method"] == "POST" and _RUNS.fullmatch(self.scope["path"]):
-            shade = shade.plain
+            reader_filter = reader_filter.plain
         said = b"".join(self._parts).decode("utf-8", "replace")
-        told = await anyio.to_thread.run_sync(shade.document, said)
+        told = await anyio.to_thread.run_sync(reader_filter.document, said)
         if told is None:
             await of_error(UnknownId())(self.scope, _nothing, self.sent)
             return

@@ -129,7 +129,7 @@ async def followed(
         NotAllowed: it still runs, and reads for somebody else.
     """
     after = after or Place(0)
-    shade = await app.visibility.reader_filters.of(caller)
+    shade = await app.visibility.filter_for(caller)
     if shade is None:
         return follow(after)
     record = await app.runs.stored.get(caller, run)

@@ -8,7 +8,7 @@ names none is for everybody but the owner's own eyes.
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -152,6 +152,18 @@ class Filters:
         """
         (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
         return NO_RULES if found is None else found.record
+
+    async def for_reader(self, principal: Principal) -> RuleSet:
+        """What holds for a reader: what was read at the start of their request, else what holds now."""
+        match principal.filters:
+            case (str(owner), RuleSet() as held) if owner == principal.owner:
+                return held
+            case _:
+                return await self.of(principal.owner)
+
+    async def hold(self, principal: Principal) -> Principal:
+        """The same reader, carrying what holds now for one request or run."""
+        return replace(principal, filters=(principal.owner, await self.of(principal.owner)))
 
     async def list(self, principal: Principal) -> Sequence[Rule]:
         """The filters, in their order.

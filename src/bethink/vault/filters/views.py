@@ -63,11 +63,11 @@ class Views:
 
     async def rules(self, principal: Principal) -> tuple[Rule, ...]:
         """The filters that restrain this reader; for who is restrained by none, none."""
-        return (await self.filters.of(principal.owner)).on(principal.audience)
+        return (await self.filters.for_reader(principal)).on(principal.audience)
 
     async def told(self, principal: Principal) -> Sequence[str]:
         """What the model is asked to heed when it reads for this audience, in the owner's own words."""
-        return (await self.filters.of(principal.owner)).told(principal.audience)
+        return (await self.filters.for_reader(principal)).told(principal.audience)
 
     async def read(self, principal: Principal, path: str) -> Page:
         """A page as it is seen; its `version` is of what is seen.

@@ -418,7 +418,7 @@ async def get_vault_changes(
     """What became of pages since: ask now and then, or for a stream, to show the vault as it is."""
     place = after if last_event_id is None else last_event_id
     if _STREAM in accept:
-        return EventStream(follow(app, caller, place), NewsFrames())
+        return EventStream(follow(app, caller.lasting, place), NewsFrames())
     return await news_since(app, caller, place)
 
 
