@@ -36,7 +36,7 @@ from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
 from bethink.store import SetVector
 from bethink.vault import KIND, Vault
-from bethink.vault.watch import Watching
+from bethink.vault.watch import FolderWatcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -203,9 +203,9 @@ class _Heard:
 async def _watched(vault: Vault) -> list[dict[str, Any]]:
     """How soon a saved file is taken in, and what watching costs where nothing happens."""
     heard, meter = _Heard(), Meter()
-    vault.shop.heard.append(heard)
+    vault.context.listeners.append(heard)
     file = vault.root(LOCAL_OWNER) / "area_002" / "page_00200.md"
-    watching, used = Watching(vault, MemoryBus()), 0.0
+    watching, used = FolderWatcher(vault, MemoryBus()), 0.0
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watching.watch)
         await asyncio.sleep(_SETTLE_S)

@@ -14,7 +14,7 @@ from benchmarks.meter import WARM_UP, Meter
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.search.graph import graph_of
 from bethink.vault.search.query import Search
-from bethink.vault.search.search import Searching
+from bethink.vault.search.search import VaultSearch
 from bethink.visibility.service import Visibility
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _WORD: Final = "quillfeather"
 
 async def measure_vault_search(vault: Vault) -> list[dict[str, Any]]:
     """Rows for an owner's pages as they are."""
-    searching = Searching(vault, Visibility.over(vault).views)
+    searching = VaultSearch(vault, Visibility.over(vault).views)
     rows = [await _made(searching)]
     paths = sorted(await vault.pages(LOCAL_OWNER))
     rows.append(await _edited(searching, paths))
@@ -48,7 +48,7 @@ async def measure_vault_search(vault: Vault) -> list[dict[str, Any]]:
     return rows
 
 
-async def _made(searching: Searching) -> dict[str, Any]:
+async def _made(searching: VaultSearch) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     pages = await searching.refresh(LOCAL_OWNER)
     size = await anyio.to_thread.run_sync(_size, searching.catalogue(LOCAL_OWNER).path)
@@ -61,7 +61,7 @@ async def _made(searching: Searching) -> dict[str, Any]:
     }
 
 
-async def _edited(searching: Searching, paths: list[str]) -> dict[str, Any]:
+async def _edited(searching: VaultSearch, paths: list[str]) -> dict[str, Any]:
     meter = Meter()
     for number, path in enumerate(paths[:_EDITS]):
         page = await searching.vault.read(LOCAL_OWNER, path)
@@ -72,7 +72,7 @@ async def _edited(searching: Searching, paths: list[str]) -> dict[str, Any]:
     return {"what": "catalogue behind one edit", **meter.figures()}
 
 
-async def _searched(searching: Searching, what: str, search: Search) -> dict[str, Any]:
+async def _searched(searching: VaultSearch, what: str, search: Search) -> dict[str, Any]:
     meter, total = Meter(), 0
     for _ in range(_TIMES):
         stop = meter.start()
@@ -97,7 +97,7 @@ async def _scanned(vault: Vault, paths: list[str]) -> dict[str, Any]:
     }
 
 
-async def _graph(searching: Searching) -> dict[str, Any]:
+async def _graph(searching: VaultSearch) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     told = await anyio.to_thread.run_sync(searching.catalogue(LOCAL_OWNER).told)
     links = len((await anyio.to_thread.run_sync(graph_of, told)).net().edges)

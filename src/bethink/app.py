@@ -66,7 +66,7 @@ from bethink.tools.images import image_tools
 from bethink.tools.vault_toolset import VaultTools
 from bethink.tools.web import web_tools
 from bethink.vault import Vault
-from bethink.vault.watch import Watching
+from bethink.vault.watch import FolderWatcher
 from bethink.visibility.service import Visibility
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class App:
     accounts: Accounts
     features: Features
     visibility: Visibility
-    watching: Watching
+    watching: FolderWatcher
     mirror: Mirror
     vault_tools: VaultTools
     passages: Passages
@@ -248,7 +248,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         accounts=base.accounts,
         features=base.features,
         visibility=visibility,
-        watching=Watching(vault, ports.bus),
+        watching=FolderWatcher(vault, ports.bus),
         mirror=Mirror(memory, vault, ports.bus, base.accounts.on_behalf_of),
         vault_tools=base.vault_tools,
         passages=base.passages,

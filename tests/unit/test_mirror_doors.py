@@ -9,7 +9,7 @@ import pytest
 from bethink.forgetting.selection import ForgetRequest
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
-from bethink.vault.files.page_writer import How
+from bethink.vault.files.page_writer import Authorship
 from tests.house import House, open_house
 from tests.mirrored import mirrored_in
 from tests.vaults import ME
@@ -87,7 +87,7 @@ async def test_what_a_model_wrote_after_strangers_words_waits_for_the_owner(tmp_
     await both.stored("Pays Acme by invoice")
     page = await both.kept.vault.read(LOCAL_OWNER, "memories/general.md")
     text = page.text.replace("by invoice", "in advance") + "- Trusts Mallory\n"
-    strange = How("agent", "", untrusted=True)
+    strange = Authorship("agent", "", untrusted=True)
     await both.kept.vault.put(ME, page.path, text, if_version=page.version, how=strange)
     await both.settle()
     assert await both.facts() == ["Pays Acme by invoice"]

@@ -26,7 +26,7 @@ from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings
 from bethink.store import Scan
-from bethink.vault.files.context import Workshop
+from bethink.vault.files.context import VaultContext
 from bethink.vault.files.draft import Draft
 from tests.traces import left_of
 
@@ -91,19 +91,19 @@ def before(patch: pytest.MonkeyPatch, of: type, name: str, do: Steps) -> list[bo
     return done
 
 
-def before_lock(patch: pytest.MonkeyPatch, shop: Workshop, do: Steps) -> list[bool]:
+def before_lock(patch: pytest.MonkeyPatch, context: VaultContext, do: Steps) -> list[bool]:
     """Have something be done at the last moment before this process has the vault to itself."""
-    lock, done = Workshop.lock, list[bool]()
+    lock, done = VaultContext.lock, list[bool]()
 
     @asynccontextmanager
-    async def late(self: Workshop, owner: str, folder: Folder = "any") -> AsyncGenerator[Draft]:
-        if self is shop and not done:
+    async def late(self: VaultContext, owner: str, folder: Folder = "any") -> AsyncGenerator[Draft]:
+        if self is context and not done:
             done.append(True)
             await do()
         async with lock(self, owner, folder) as draft:
             yield draft
 
-    patch.setattr(Workshop, "lock", late)
+    patch.setattr(VaultContext, "lock", late)
     return done
 
 
@@ -135,7 +135,7 @@ async def test_a_line_that_was_about_to_be_written_is_not(
                 case "kept":
                     done = before(patch, PassState, "commit", forget)
                 case _:
-                    done = before_lock(patch, two.serving.vault.shop, forget)
+                    done = before_lock(patch, two.serving.vault.context, forget)
             await two.serving.mirror.settle(LOCAL_OWNER)
             assert done
         await two.look_again()
@@ -224,7 +224,7 @@ async def test_what_is_saved_while_it_is_forgotten_is_not_taken_in(
             await anyio.to_thread.run_sync(save)
 
         with monkeypatch.context() as patch:
-            done = before_lock(patch, two.forgetting.vault.shop, late)
+            done = before_lock(patch, two.forgetting.vault.context, late)
             await two.forget(fact.id)
             assert done
         await two.look_again()
@@ -246,7 +246,7 @@ async def test_a_version_that_is_forgotten_while_it_is_brought_back_is_not(
             await two.forget(fact.id)
 
         with monkeypatch.context() as patch:
-            done = before_lock(patch, vault.shop, forget)
+            done = before_lock(patch, vault.context, forget)
             with suppress(BethinkError):
                 await vault.restore(two.me, "a.md", first.id)
             assert done

@@ -20,7 +20,7 @@ from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor
-from bethink.vault import How
+from bethink.vault import Authorship
 from tests.fake_search import FakeSearch
 from tests.house import House, open_house, ports_of
 from tests.tool_servers import hostile, until
@@ -54,7 +54,7 @@ class Source:
 
 
 async def strangers_page(house: House, path: str = "note.md", text: str = f"# Note\n{ORDER}\n") -> None:
-    await house.app.vault.put(house.me, path, text, how=How("agent", untrusted=True))
+    await house.app.vault.put(house.me, path, text, how=Authorship("agent", untrusted=True))
 
 
 async def linking_page(house: House) -> None:
@@ -63,7 +63,7 @@ async def linking_page(house: House) -> None:
 
 
 def root_of(house: House) -> Path:
-    return house.app.vault.shop.data_dir / "vault"
+    return house.app.vault.context.data_dir / "vault"
 
 
 async def a_file(house: House) -> None:

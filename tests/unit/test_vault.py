@@ -324,7 +324,9 @@ async def test_what_a_version_changed_goes_once_that_version_is_thinned(tmp_path
 async def test_listeners_hear_what_changed(tmp_path: Path) -> None:
     kept = kept_in(tmp_path)
     heard: list[tuple[str, list[str]]] = []
-    kept.vault.shop.heard.append(lambda owner, changes: heard.append((owner, [one.path for one in changes])))
+    kept.vault.context.listeners.append(
+        lambda owner, changes: heard.append((owner, [one.path for one in changes]))
+    )
     await kept.written("a.md", "one")
     kept.file("b.md", "two")
     await kept.vault.sync(LOCAL_OWNER)

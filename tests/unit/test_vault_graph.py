@@ -6,7 +6,7 @@ import pytest
 
 from bethink.errors import NoSuchPage
 from bethink.vault.markdown.page_info import info_of
-from bethink.vault.search.catalogue import Told
+from bethink.vault.search.catalogue import CataloguePage
 from bethink.vault.search.graph import Edge, Graph, Unresolved, graph_of, wanted
 from tests.command_line import CommandLine
 from tests.sample_vaults import lay_out
@@ -22,7 +22,9 @@ PAGES = {
 
 
 def graph() -> Graph:
-    return graph_of([Told(path, "", 0, 0, info_of(path, text)) for path, text in sorted(PAGES.items())])
+    return graph_of(
+        [CataloguePage(path, "", 0, 0, info_of(path, text)) for path, text in sorted(PAGES.items())]
+    )
 
 
 def test_links_are_known_both_ways_with_their_lines() -> None:

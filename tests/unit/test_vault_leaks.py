@@ -27,7 +27,7 @@ from bethink.memory import NewFact
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor
 from bethink.tool import ToolContext
-from bethink.tools.vault_access import Desk
+from bethink.tools.vault_access import VaultAccess
 from bethink.tools.vault_code import VaultCode
 from bethink.vault.filters.rules import Rule
 from bethink.web.application import _FEATURES  # pyright: ignore[reportPrivateUsage] - every route there is
@@ -386,7 +386,7 @@ for folder, _, names in os.walk("/"):
         places = Workplaces(tmp_path / "code")
         async with Interpreters(places, tmp_path, Options()).opened(Supervisor().supervise) as interpreters:
             code = VaultCode(
-                Desk(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=50_000
+                VaultAccess(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=50_000
             )
             try:
                 output = await code.run(ToolContext(agent, "", "", ""), look)

@@ -12,12 +12,12 @@ from bethink.engines.memory.store import MemoryStore
 from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Change as StoreChange
-from bethink.vault import Change, How, Unwanted, Wanted
+from bethink.vault import Authorship, Change, PageToDelete, PageToWrite
 from tests.vaults import ME, kept_in
 
 pytestmark = pytest.mark.anyio
-MINE = How("import", "Imported", untrusted=None)
-THEIRS = How("import", "Imported", untrusted=True)
+MINE = Authorship("import", "Imported", untrusted=None)
+THEIRS = Authorship("import", "Imported", untrusted=True)
 
 
 class CountingStore(MemoryStore):
@@ -45,9 +45,9 @@ async def test_many_pages_are_written_each_with_its_history_and_its_undo(tmp_pat
     became = await kept.vault.write_many(
         ME,
         [
-            Wanted("a/new.md", "# New", THEIRS, ""),
-            Wanted("b.md", "changed", MINE, version),
-            *(Wanted(f"c/{n}.md", f"# {n}", MINE, "") for n in range(30)),
+            PageToWrite("a/new.md", "# New", THEIRS, ""),
+            PageToWrite("b.md", "changed", MINE, version),
+            *(PageToWrite(f"c/{n}.md", f"# {n}", MINE, "") for n in range(30)),
         ],
     )
     assert store.commits - before == 2
@@ -71,15 +71,15 @@ async def test_of_many_pages_one_that_is_refused_keeps_no_other(tmp_path: Path) 
     became = await kept.vault.write_many(
         ME,
         [
-            Wanted("there.md", "mine", MINE, ""),
-            Wanted("../out.md", "no", MINE, ""),
-            Wanted("large.md", "x" * 1_001, MINE, ""),
-            Wanted("a/1.md", "x" * 999, MINE, ""),
-            Wanted("a/2.md", "x" * 999, MINE, ""),
-            Wanted("a/3.md", "x" * 999, MINE, ""),
-            Wanted("deep/y.md", "twin", MINE, ""),
-            Wanted("half.md", "\ud800", MINE, ""),
-            Wanted("a/4.md", "fits", MINE, ""),
+            PageToWrite("there.md", "mine", MINE, ""),
+            PageToWrite("../out.md", "no", MINE, ""),
+            PageToWrite("large.md", "x" * 1_001, MINE, ""),
+            PageToWrite("a/1.md", "x" * 999, MINE, ""),
+            PageToWrite("a/2.md", "x" * 999, MINE, ""),
+            PageToWrite("a/3.md", "x" * 999, MINE, ""),
+            PageToWrite("deep/y.md", "twin", MINE, ""),
+            PageToWrite("half.md", "\ud800", MINE, ""),
+            PageToWrite("a/4.md", "fits", MINE, ""),
         ],
     )
     expected = [Conflict, BadInput, TooLarge, Change, Change, TooLarge, Conflict, BadInput, Change]
@@ -96,10 +96,10 @@ async def test_among_many_pages_what_nobody_had_seen_becomes_a_version_first(tmp
     became = await kept.vault.write_many(
         ME,
         [
-            Wanted("a.md", "two", MINE),
-            Wanted("new.md", "mine", MINE, ""),
-            Wanted("b.md", "b", MINE),
-            Wanted("b.md", "c", MINE),
+            PageToWrite("a.md", "two", MINE),
+            PageToWrite("new.md", "mine", MINE, ""),
+            PageToWrite("b.md", "b", MINE),
+            PageToWrite("b.md", "c", MINE),
         ],
     )
     assert [type(one) for one in became] == [Change, Conflict, Change, Change]
@@ -118,10 +118,10 @@ async def test_pages_whose_writing_was_cut_short_are_known_later_as_what_they_ar
     await kept.written("first.md", "first")
     store.dies_at = store.commits + 2
     with pytest.raises(StorageError):
-        await kept.vault.write_many(ME, [Wanted(f"{n}.md", f"# {n}", THEIRS, "") for n in range(3)])
+        await kept.vault.write_many(ME, [PageToWrite(f"{n}.md", f"# {n}", THEIRS, "") for n in range(3)])
     store.dies_at = 1_000
     again = kept_in(tmp_path, store=store)
-    await again.vault.write_many(ME, [Wanted("other.md", "mine", MINE, "")])
+    await again.vault.write_many(ME, [PageToWrite("other.md", "mine", MINE, "")])
     assert (await again.vault.sync(LOCAL_OWNER)).taken == 3
     for n in range(3):
         page = await again.vault.read(LOCAL_OWNER, f"{n}.md")
@@ -129,7 +129,7 @@ async def test_pages_whose_writing_was_cut_short_are_known_later_as_what_they_ar
         (version,) = await again.vault.history(LOCAL_OWNER, f"{n}.md")
         assert (version.by, version.note) == ("import", "Imported")
     assert {path.name for path in kept.root.iterdir()} == {"0.md", "1.md", "2.md", "first.md", "other.md"}
-    known = await again.vault.shop.known(LOCAL_OWNER)
+    known = await again.vault.context.known(LOCAL_OWNER)
     assert known.vault.meant == ()
 
 
@@ -141,7 +141,7 @@ async def test_what_a_stranger_had_written_stays_untrusted_where_the_process_end
     await kept.written("mine.md", "I like tea.")
     store.dies_at = store.commits + 2
     with pytest.raises(StorageError):
-        await kept.vault.put(ME, "mine.md", "I like spam.", how=How("agent", "Asked", untrusted=True))
+        await kept.vault.put(ME, "mine.md", "I like spam.", how=Authorship("agent", "Asked", untrusted=True))
     store.dies_at = 1_000
     again = kept_in(tmp_path, store=store)
     await again.vault.sync(LOCAL_OWNER)
@@ -154,11 +154,11 @@ async def test_many_pages_are_deleted_in_one_commit_each_with_its_undo(tmp_path:
     store = CountingStore(MemoryIndex())
     kept = kept_in(tmp_path, store=store)
     names = [f"a/{n}.md" for n in range(30)]
-    await kept.vault.write_many(ME, [Wanted(name, f"# {name}", MINE, "") for name in names])
+    await kept.vault.write_many(ME, [PageToWrite(name, f"# {name}", MINE, "") for name in names])
     await kept.written("stays.md", "mine")
     before = store.commits
-    unwanted = [Unwanted(name, lambda _: True) for name in (*names, names[0], "none.md", "../x.md")]
-    unwanted.append(Unwanted("stays.md", lambda version: version == "another"))
+    unwanted = [PageToDelete(name, lambda _: True) for name in (*names, names[0], "none.md", "../x.md")]
+    unwanted.append(PageToDelete("stays.md", lambda version: version == "another"))
     became = await kept.vault.delete_many(ME, unwanted, by="import", note="Back")
     assert store.commits - before == 1
     assert [type(one) for one in became[30:]] == [NoSuchPage, NoSuchPage, BadInput, Conflict]
@@ -175,10 +175,10 @@ async def test_many_pages_are_deleted_in_one_commit_each_with_its_undo(tmp_path:
 
 async def test_what_another_program_saved_is_a_version_before_it_goes_with_the_others(tmp_path: Path) -> None:
     kept = kept_in(tmp_path)
-    await kept.vault.write_many(ME, [Wanted(name, "one", MINE, "") for name in ("a.md", "b.md")])
+    await kept.vault.write_many(ME, [PageToWrite(name, "one", MINE, "") for name in ("a.md", "b.md")])
     kept.file("b.md", "two")
     kept.file("c.md", "three")
-    unwanted = [Unwanted(name, lambda _: True) for name in ("a.md", "b.md", "c.md")]
+    unwanted = [PageToDelete(name, lambda _: True) for name in ("a.md", "b.md", "c.md")]
     became = await kept.vault.delete_many(ME, unwanted, by="person")
     assert all(isinstance(one, Change) for one in became)
     for path, was in (("b.md", b"two"), ("c.md", b"three")):
@@ -190,12 +190,12 @@ async def test_what_another_program_saved_is_a_version_before_it_goes_with_the_o
 async def test_pages_whose_deletion_was_cut_short_are_gone_at_the_next_look(tmp_path: Path) -> None:
     store = CountingStore(MemoryIndex())
     kept = kept_in(tmp_path, store=store)
-    await kept.vault.write_many(ME, [Wanted(name, "one", MINE, "") for name in ("a.md", "b.md")])
+    await kept.vault.write_many(ME, [PageToWrite(name, "one", MINE, "") for name in ("a.md", "b.md")])
     store.dies_at = store.commits + 1
     with pytest.raises(StorageError):
-        await kept.vault.delete_many(ME, [Unwanted("a.md", lambda _: True)], by="import")
+        await kept.vault.delete_many(ME, [PageToDelete("a.md", lambda _: True)], by="import")
     store.dies_at = store.commits + 100
-    again = await kept.vault.delete_many(ME, [Unwanted("a.md", lambda _: True)], by="import")
+    again = await kept.vault.delete_many(ME, [PageToDelete("a.md", lambda _: True)], by="import")
     assert [type(one) for one in again] == [NoSuchPage]
     assert {*await kept.vault.pages(LOCAL_OWNER)} == {"b.md"}
     assert [one.what for one in await kept.vault.history(LOCAL_OWNER, "a.md")] == ["deleted", "created"]

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
-from bethink.vault.checks.check import Checking
+from bethink.vault.checks.check import VaultCheck
 from bethink.vault.checks.encodings import DAMAGED, detected, read_as
 from bethink.vault.checks.frontmatter_repair import as_text, mended
 from bethink.vault.checks.merge import merged
-from bethink.vault.checks.repair_plan import Choice, Made
+from bethink.vault.checks.repair_plan import RepairOption, RepairResult
 from bethink.vault.checks.split import contents, snake, split
 from bethink.vault.files.folder import Folder
 from bethink.vault.files.tree import Stat
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
 from bethink.vault.markdown.links import Resolver, unlinked
-from bethink.vault.search.search import Searching
+from bethink.vault.search.search import VaultSearch
 from bethink.visibility.service import Visibility
 from tests.vaults import Kept, kept_in
 
@@ -36,20 +36,20 @@ OWN = Principal(LOCAL_OWNER, audience="web")
 @dataclass(frozen=True, slots=True)
 class Mender:
     kept: Kept
-    checking: Checking
+    checking: VaultCheck
 
-    async def choices(self, path: str | None = None) -> list[Choice]:
+    async def choices(self, path: str | None = None) -> list[RepairOption]:
         report = await self.checking.check(LOCAL_OWNER)
         return [one for one in report.choices if path in {None, one.path}]
 
-    async def make(self, way: str, path: str, *, to: str | None = None) -> Made:
+    async def make(self, way: str, path: str, *, to: str | None = None) -> RepairResult:
         """Make the one choice of this way."""
         (choice,) = [one for one in await self.choices(path) if one.way == way and to in {None, one.to}]
         plan = await self.checking.mending.plan(LOCAL_OWNER, choice)
         assert plan.shown
         return await self.checking.mending.make(OWN, choice, plan.id)
 
-    async def take_back(self, made: Made) -> None:
+    async def take_back(self, made: RepairResult) -> None:
         for token in made.undo:
             await self.kept.vault.undo(OWN, token)
 
@@ -71,7 +71,7 @@ def mender(
     kept = kept_in(directory, store=store, max_file_bytes=max_file_bytes)
     for path, text in pages.items():
         kept.file(path, text)
-    return Mender(kept, Checking(Searching(kept.vault, Visibility.over(kept.vault).views)))
+    return Mender(kept, VaultCheck(VaultSearch(kept.vault, Visibility.over(kept.vault).views)))
 
 
 LINKED = {
@@ -178,7 +178,7 @@ async def test_a_repair_whose_asker_leaves_in_its_middle_is_not_half_done(tmp_pa
     at = mender(tmp_path, pages)
     await at.choices()
     with anyio.CancelScope() as asker:
-        at.kept.vault.shop.heard.append(lambda _owner, _changes: asker.cancel())
+        at.kept.vault.context.listeners.append(lambda _owner, _changes: asker.cancel())
         await at.make("rename", "notes/My Day.md")
     assert at.files() == {
         "notes/my_day.md": b"one",

@@ -22,7 +22,7 @@ from bethink.vault.search.folding import folded, sought_in
 from bethink.vault.search.graph import Graphs
 from bethink.vault.search.literal import grams_of, packed, unpacked
 from bethink.vault.search.query import Search
-from bethink.vault.search.search import Searching, required
+from bethink.vault.search.search import VaultSearch, required
 from bethink.visibility.service import Visibility
 from tests.command_line import CommandLine, masked
 from tests.house import open_house
@@ -39,7 +39,7 @@ class Room:
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
         self.visibility = Visibility.over(kept.vault)
-        self.searching = Searching(kept.vault, self.visibility.views)
+        self.searching = VaultSearch(kept.vault, self.visibility.views)
 
     async def paths(self, query: str, *filters: str, regex: bool = False, case: bool = False) -> list[str]:
         """The paths that a search finds, the best first."""
@@ -362,7 +362,7 @@ async def test_what_is_forgotten_is_in_the_catalogue_no_more(tmp_path: Path) -> 
         assert (await searching.search(house.me, Search("zembrovia"))).total == 0
 
 
-class Overtaken(Searching):
+class Overtaken(VaultSearch):
     """A page is written when the catalogue has just been brought up to date."""
 
     async def refresh(self, owner: str) -> int:

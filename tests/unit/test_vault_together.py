@@ -14,7 +14,7 @@ from bethink.errors import Conflict
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Page as StorePage
 from bethink.store import R, Scan
-from bethink.vault import How
+from bethink.vault import Authorship
 from bethink.vault.files import folder
 from bethink.vault.files.folder import Folder
 from bethink.vault.files.records import ONE, PAGES, VAULTS
@@ -120,7 +120,7 @@ async def test_a_reader_that_catches_up_slowly_disturbs_no_writer(tmp_path: Path
         await store.is_held.wait()
         # What nobody had seen is kept first: two commits of one change.
         kept.file("a.md", "by the editor")
-        async with kept.vault.shop.lock(LOCAL_OWNER) as draft:
+        async with kept.vault.context.lock(LOCAL_OWNER) as draft:
             changing = kept.vault._changing  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the steps of a change
             now = await changing._now(draft, "a.md")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
             assert now is not None
@@ -129,7 +129,7 @@ async def test_a_reader_that_catches_up_slowly_disturbs_no_writer(tmp_path: Path
             store.goes_on = anyio.Event()
             for _ in range(20):
                 await anyio.lowlevel.checkpoint()
-            await changing.write(draft, "a.md", b"three", if_version=None, how=How("person"))
+            await changing.write(draft, "a.md", b"three", if_version=None, how=Authorship("person"))
         store.holds = 0
         store.goes_on.set()
     (page,) = (await kept.vault.pages(LOCAL_OWNER)).values()
@@ -140,7 +140,7 @@ async def test_a_reader_that_catches_up_slowly_disturbs_no_writer(tmp_path: Path
 @pytest.mark.parametrize("path", ["a.md", "b.md"])
 async def test_a_page_that_was_away_while_it_was_saved_is_not_trusted_more(tmp_path: Path, path: str) -> None:
     kept = kept_in(tmp_path)
-    await kept.vault.put(ME, "a.md", "theirs", how=How("agent", "", untrusted=True))
+    await kept.vault.put(ME, "a.md", "theirs", how=Authorship("agent", "", untrusted=True))
     (kept.root / "a.md").rename(tmp_path / "away.md")
     await kept.vault.sync(LOCAL_OWNER)
     (tmp_path / "away.md").rename(kept.root / path)
@@ -162,7 +162,7 @@ async def test_an_empty_file_that_is_filled_a_moment_later_is_the_same_page(tmp_
 async def test_who_reads_behind_a_commit_before_it_is_told_of_leaves_the_vault_usable(tmp_path: Path) -> None:
     kept = kept_in(tmp_path)
     await kept.written("a.md", "one")
-    async with kept.vault.shop.lock(LOCAL_OWNER) as draft:
+    async with kept.vault.context.lock(LOCAL_OWNER) as draft:
         draft.lose(draft.known.pages["a.md"], by="outside")
         changes, vault = draft.changes()
         await kept.store.commit(LOCAL_OWNER, changes)

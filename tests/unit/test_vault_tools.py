@@ -16,7 +16,7 @@ from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import code_tool, vault_tools
-from bethink.tools.vault_access import Desk
+from bethink.tools.vault_access import VaultAccess
 from bethink.tools.vault_code import VaultCode
 from bethink.vault.filters.rules import Rule
 from tests.house import House, open_house
@@ -40,7 +40,7 @@ class Bench:
 
     async def call(self, name: str, **arguments: object) -> ToolOutput:
         """What a tool answers; an error is an answer, too."""
-        desk = Desk(self.house.app.visibility.views)
+        desk = VaultAccess(self.house.app.visibility.views)
         tools = {tool.name: tool for tool in vault_tools(desk)}
         context = ToolContext(self.house.me, "", "", "", emit=self.events.append)
         try:
@@ -151,7 +151,9 @@ async def test_pages_are_made_written_and_deleted_and_all_of_it_taken_back(tmp_p
 async def coding(at: Bench, tmp_path: Path) -> AsyncGenerator[VaultCode]:
     places, options = Workplaces(tmp_path / "code"), Options()
     async with Interpreters(places, tmp_path, options).opened(Supervisor().supervise) as interpreters:
-        yield VaultCode(Desk(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=8_000)
+        yield VaultCode(
+            VaultAccess(at.house.app.visibility.views), interpreters, timeout_s=20, output_chars=8_000
+        )
 
 
 async def ran(at: Bench, code: VaultCode, source: str) -> ToolOutput:

@@ -11,7 +11,7 @@ import pytest
 
 from bethink.errors import Conflict, NoSuchPage, NotAllowed, UnknownId
 from bethink.principal import Principal
-from bethink.vault.files.page_writer import How
+from bethink.vault.files.page_writer import Authorship
 from bethink.vault.filters.rules import Rule
 from bethink.visibility.service import Visibility
 from tests.house import House, open_house
@@ -62,7 +62,7 @@ async def test_a_hidden_page_is_not_there_for_who_must_not_see_it(tmp_path: Path
     said = [await _said(views.listed(AGENT, folder)) for folder in ("private", "nowhere")]
     assert len(set(said)) == 1
     said = [
-        await _said(views.put(AGENT, path, "x", how=How("agent")), NotAllowed)
+        await _said(views.put(AGENT, path, "x", how=Authorship("agent")), NotAllowed)
         for path in ("private/bob.md", "private/nobody.md")
     ]
     assert len(set(said)) == 1
@@ -83,14 +83,18 @@ async def test_what_is_seen_can_be_changed_and_what_is_hidden_stays(tmp_path: Pa
     assert "91234" not in seen.text
     assert seen.size == len(seen.text.encode())
     change = await views.put(
-        AGENT, "entities/jane.md", seen.text.replace("64", "65"), if_version=seen.version, how=How("agent")
+        AGENT,
+        "entities/jane.md",
+        seen.text.replace("64", "65"),
+        if_version=seen.version,
+        how=Authorship("agent"),
     )
     assert one.kept.file("x", "").parent.joinpath("entities/jane.md").read_text() == JANE.replace("64", "65")
     assert change.after == (await views.read(AGENT, "entities/jane.md")).version
     with pytest.raises(Conflict, match="load it again"):
-        await views.put(AGENT, "entities/jane.md", "x", if_version=seen.version, how=How("agent"))
+        await views.put(AGENT, "entities/jane.md", "x", if_version=seen.version, how=Authorship("agent"))
     for refused in (
-        views.put(AGENT, "entities/jane.md", "all new\n", how=How("agent")),
+        views.put(AGENT, "entities/jane.md", "all new\n", how=Authorship("agent")),
         views.delete(AGENT, "entities/jane.md", by="agent"),
         views.move(AGENT, "entities/jane.md", "jane.md", by="agent"),
     ):
@@ -128,7 +132,7 @@ async def test_who_is_restrained_takes_back_only_what_hides_nothing(tmp_path: Pa
     hidden = await one.kept.written("entities/jane.md", JANE.replace("91234", "97531"))
     assert "filter" in await _said(views.undo(AGENT, hidden), NotAllowed)
     seen = await views.read(AGENT, "entities/jane.md")
-    change = await views.put(AGENT, "entities/jane.md", seen.text + "more\n", how=How("agent"))
+    change = await views.put(AGENT, "entities/jane.md", seen.text + "more\n", how=Authorship("agent"))
     assert change.undo is not None
     await views.undo(AGENT, change.undo)
     assert "97531" in (await views.read(OWN, "entities/jane.md")).text
@@ -143,7 +147,9 @@ async def test_an_edit_cannot_bring_the_hidden_to_light(tmp_path: Path) -> None:
     views = one.visibility.views
     seen = await views.read(AGENT, "entities/jane.md")
     text = seen.text.replace("- salary:", "- income:")
-    assert "filter" in await _said(views.put(AGENT, "entities/jane.md", text, how=How("agent")), NotAllowed)
+    assert "filter" in await _said(
+        views.put(AGENT, "entities/jane.md", text, how=Authorship("agent")), NotAllowed
+    )
 
 
 async def test_a_town_becomes_the_region_that_the_vault_names(tmp_path: Path) -> None:

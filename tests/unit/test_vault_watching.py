@@ -20,7 +20,7 @@ from bethink.principal import LOCAL_OWNER
 from bethink.store import Change as StoreChange
 from bethink.store import Put
 from bethink.vault import Change, PageRecord
-from bethink.vault.watch import Watching
+from bethink.vault.watch import FolderWatcher
 from tests.vaults import Kept, kept_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
@@ -34,7 +34,7 @@ class Heard:
     change: anyio.Event = field(default_factory=anyio.Event)
 
     def __post_init__(self) -> None:
-        self.kept.vault.shop.heard.append(self.hear)
+        self.kept.vault.context.listeners.append(self.hear)
 
     def hear(self, owner: str, changes: Sequence[Change]) -> None:
         del owner, changes
@@ -48,8 +48,8 @@ class Heard:
 
 
 @asynccontextmanager
-async def watched(kept: Kept, bus: Bus | None = None) -> AsyncGenerator[Watching]:
-    watching = Watching(kept.vault, bus or MemoryBus())
+async def watched(kept: Kept, bus: Bus | None = None) -> AsyncGenerator[FolderWatcher]:
+    watching = FolderWatcher(kept.vault, bus or MemoryBus())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watching.watch)
         yield watching

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from bethink.cli.terminal import Screen
     from bethink.mirror import MirrorReport
     from bethink.vault import Change, Entry, PageVersion
-    from bethink.vault.checks.check import Finding, Report
-    from bethink.vault.checks.repair_plan import Choice
+    from bethink.vault.checks.check import CheckReport, Defect
+    from bethink.vault.checks.repair_plan import RepairOption
     from bethink.vault.search.graph import Graph
-    from bethink.vault.search.ranking import FoundPage
+    from bethink.vault.search.ranking import SearchResult
 
 _SHOWN = 20
 """Of a list on the screen; JSON has all of it."""
@@ -305,7 +305,7 @@ def _search(session: Session, options: Namespace) -> None:
         session.screen.note("No page holds this.")
 
 
-def _found_lines(page: FoundPage) -> list[str]:
+def _found_lines(page: SearchResult) -> list[str]:
     above = f"  {one_line(' › '.join(page.section))}" if page.section else ""
     return [
         f"{page.score:.2f}  {one_line(page.path)}  {counted(page.hits, 'hit')}{above}",
@@ -463,14 +463,14 @@ def _check(session: Session, options: Namespace) -> Exit | None:
     return None
 
 
-def _finding_line(finding: Finding) -> str:
+def _finding_line(finding: Defect) -> str:
     place = f"{finding.path}:{finding.line}" if finding.line else finding.path
     is_broken = finding.kind == "broken_link" and finding.near
     near = f"  Perhaps {one_line(', '.join(finding.near))}?" if is_broken else ""
     return f"{one_line(place)}  {one_line(finding.said)}{near}"
 
 
-def _repair(session: Session, report: Report, *, is_sure: bool) -> Exit | None:
+def _repair(session: Session, report: CheckReport, *, is_sure: bool) -> Exit | None:
     """Mend what the person chooses, or with `is_sure` what leaves no choice; what cannot be is said."""
     screen = session.screen
     if not is_sure and not screen.can_ask and report.choices:
@@ -489,7 +489,7 @@ def _repair(session: Session, report: Report, *, is_sure: bool) -> Exit | None:
     return None if is_whole else Exit.FAILED
 
 
-def _chosen(screen: Screen, finding: Finding) -> Choice | None:
+def _chosen(screen: Screen, finding: Defect) -> RepairOption | None:
     """What the person would have done, if anything."""
     screen.line(f"{one_line(finding.path)}  {one_line(finding.said)}")
     for number, choice in enumerate(finding.choices, 1):
@@ -500,7 +500,7 @@ def _chosen(screen: Screen, finding: Finding) -> Choice | None:
     return finding.choices[int(answer) - 1]
 
 
-def _mend(session: Session, choice: Choice, *, is_sure: bool) -> bool:
+def _mend(session: Session, choice: RepairOption, *, is_sure: bool) -> bool:
     """Show what a choice would do, and do it if the person agrees; whether nothing stood in the way."""
     mending, screen = session.app.vault_tools.checking.mending, session.screen
     try:

@@ -1,4 +1,4 @@
-"""DOCX files as Markdown: headings, lists, tables, in the order in which they stand. `reading` calls it.
+"""DOCX files as Markdown: headings, lists, tables, in the order in which they stand. `page_reader` calls it.
 
 python-docx opens the package and knows its styles; the text itself is walked
 here, since the library passes over what stands in content controls and in

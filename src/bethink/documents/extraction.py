@@ -1,4 +1,4 @@
-"""Has a file read by the process of `reading`, within time, memory and length. `recall/passages` asks.
+"""Has a file read by the process of `page_reader`, within time, memory and length. `recall/passages` asks.
 
 The process is one of a sandbox where one holds: a file that takes its parser over then reaches nothing.
 Elsewhere it is a child with the same limits and an environment of its own. What either says is not believed.

@@ -1,4 +1,4 @@
-"""What the process of `reading` is asked and what it tells, a line of JSON each. `extraction` adds it up."""
+"""What the process of `reader` is asked and what it tells, a line of JSON each. `extraction` adds it up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PDF's pages: text by PDFium, tables by pdfplumber where a page has ruled lines. `reading` calls it.
+"""A PDF's pages: text by PDFium, tables by pdfplumber where a page has ruled lines. `page_reader` calls it.
 
 Of the extra `documents`; without it pypdf of the extra `web` reads the text alone.
 """

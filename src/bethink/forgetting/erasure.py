@@ -16,7 +16,7 @@ from bethink.errors import BadInput
 from bethink.forgetting.page_lines import LineMatchers
 from bethink.redaction import Span, without
 from bethink.vault import USER_PAGE, title_of
-from bethink.vault.files.erasure import Said
+from bethink.vault.files.erasure import PageText
 from bethink.vault.files.records import CONTENTS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bethink.redaction import Cut, Redaction
     from bethink.store import Store
     from bethink.vault import Erase
-    from bethink.vault.filters.views import Views
+    from bethink.vault.filters.views import VaultViews
 
 
 class PageCut(msgspec.Struct, frozen=True):
@@ -50,16 +50,16 @@ async def cut_out(store: Store, owner: str, cuts: Sequence[PageCut]) -> list[str
     ]
 
 
-async def told_to(views: Views, principal: Principal, erase: Erase) -> list[Said]:
+async def told_to(views: VaultViews, principal: Principal, erase: Erase) -> list[PageText]:
     """What would go out of pages, as far as this reader sees them."""
-    told: list[Said] = []
+    told: list[PageText] = []
     for said in await views.vault.said(principal.owner, erase):
         try:
             page = await views.read(principal, said.path)
         except BadInput:
             continue
         if parts := erase(said.path, page.text)[1]:
-            told.append(Said(said.path, parts))
+            told.append(PageText(said.path, parts))
     return told
 
 

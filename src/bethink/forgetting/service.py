@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
-    from bethink.vault.filters.views import Views
+    from bethink.vault.filters.views import VaultViews
 
 _LINES = 5
 """Of each kind that a person ticks, what a preview shows."""
@@ -134,7 +134,7 @@ class Forgetting:
     spoken: RunRecords = field(repr=False)
     fact_lines: FactLines = field(repr=False)
     memory: Memory = field(repr=False)
-    views: Views = field(repr=False)
+    views: VaultViews = field(repr=False)
     clock: Clock
     new_id: Ids
     features: Features = field(repr=False)

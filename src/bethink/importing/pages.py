@@ -21,7 +21,7 @@ from bethink.importing.items import ExportedPage, Skipped, TextPart
 from bethink.importing.names import snake
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate
 from bethink.store import Put, Scan
-from bethink.vault import How, Wanted
+from bethink.vault import Authorship, PageToWrite
 from bethink.vault.files.paths import twin_key
 
 if TYPE_CHECKING:
@@ -173,12 +173,12 @@ class PageImporter:
         written = "" if is_theirs else self._version(plan.sheet.text)
         return Put(TAKEN, self._row(plan.sheet, plan.path, written), plan.row.version if plan.row else 0)
 
-    def _wanted(self, plan: _PagePlan) -> Wanted:
+    def _wanted(self, plan: _PagePlan) -> PageToWrite:
         again = " again" if plan.becomes == "grown" else ""
         # Notes of another program may hold what it clipped from anywhere.
         untrusted = plan.sheet.untrusted or self.context.vault.settings.trust == "untrusted"
-        how = How("import", f"Imported{again} from {self.context.source}", untrusted or None)
-        return Wanted(plan.path, plan.sheet.text, how, plan.if_version)
+        how = Authorship("import", f"Imported{again} from {self.context.source}", untrusted or None)
+        return PageToWrite(plan.path, plan.sheet.text, how, plan.if_version)
 
     def _grown(self, sheet: ExportedPage, row: Versioned[ImportedItem], change: Change) -> list[StoreChange]:
         now = msgspec.structs.replace(

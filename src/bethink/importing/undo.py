@@ -18,7 +18,7 @@ from bethink.importing.records import GROWN, IMPORTS, TAKEN, ImportReport
 from bethink.redaction import FORGOTTEN
 from bethink.store import Delete, Put, Scan
 from bethink.store.reading import items_of, pages_of, records_of
-from bethink.vault import Unwanted
+from bethink.vault import PageToDelete
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -113,7 +113,7 @@ class ImportUndo:
         """Which of these pages stay, and why; the others are gone."""
         written = [one for one in sheets if one.written]
         unwanted = [
-            Unwanted(one.place, lambda version, one=one: self.context.marks.of(version) == one.written)
+            PageToDelete(one.place, lambda version, one=one: self.context.marks.of(version) == one.written)
             for one in written
         ]
         try:

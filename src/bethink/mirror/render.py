@@ -13,7 +13,7 @@ from bethink.memory.facts import mark_of
 from bethink.mirror.lines import PageAllocator, PageEdit, takes_lines
 from bethink.mirror.records import LINES, MIRRORS, MirrorLine, said
 from bethink.store import Put, Versioned
-from bethink.vault import How
+from bethink.vault import Authorship
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -235,7 +235,7 @@ class LineWriter:
         sheet = self.ledger.sheets[path]
         version = sheet.seen.version or ""
         # What is forgotten meanwhile must not be written again.
-        how = How("mirror", "Facts", holds=self.ledger.unchanged.listen)
+        how = Authorship("mirror", "Facts", holds=self.ledger.unchanged.listen)
         try:
             await self.vault.put(self.principal, path, sheet.text(), if_version=version, how=how)
         except Conflict:

@@ -104,7 +104,7 @@ class Mirror:
         self._looking = ChangeReader(self.memory.store, self.vault)
         if self.is_on:
             self.memory.heard.append(self.wake)
-            self.vault.shop.heard.append(self._heard)
+            self.vault.context.listeners.append(self._heard)
 
     @property
     def is_on(self) -> bool:

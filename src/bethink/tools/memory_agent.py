@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.settings_shapes import VaultSettings
     from bethink.tool import SubagentResult, Tool
-    from bethink.tools.vault_access import Desk
+    from bethink.tools.vault_access import VaultAccess
 
 JOB: Final = "memory-agent"
 """What its requests are counted under, and the agent of its audience."""
@@ -54,7 +54,7 @@ class VaultReply(BaseModel):
 class MemoryAgent:
     """Makes tasks of questions, and answers of what came of them."""
 
-    desk: Desk
+    desk: VaultAccess
     settings: VaultSettings
 
     async def task(self, principal: Principal, question: str, filters: Sequence[str] = ()) -> SubagentTask:

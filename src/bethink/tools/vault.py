@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
-from bethink.tools.vault_access import Desk, named
+from bethink.tools.vault_access import VaultAccess, named
 from bethink.vault.markdown.format import line_meant
 from bethink.vault.markdown.links import Resolver, parse_link
 
@@ -37,16 +37,16 @@ _Path = Annotated[
 _Text = Annotated[str, Field(description="Markdown.", max_length=_MOST_CHARS)]
 
 
-def vault_tools(desk: Desk) -> list[Tool]:
+def vault_tools(desk: VaultAccess) -> list[Tool]:
     """The tools that read and change pages."""
     return [*_reading(desk), *_changing(desk)]
 
 
-def _reading(desk: Desk) -> list[Tool]:
+def _reading(desk: VaultAccess) -> list[Tool]:
     return [_read_file_tool(desk), _list_directory_tool(desk), _go_to_link_tool(desk)]
 
 
-def _read_file_tool(desk: Desk) -> Tool:
+def _read_file_tool(desk: VaultAccess) -> Tool:
     @tool(
         effect="read",
         label="Read {file_path}",
@@ -70,7 +70,7 @@ def _read_file_tool(desk: Desk) -> Tool:
     return read_file
 
 
-def _list_directory_tool(desk: Desk) -> Tool:
+def _list_directory_tool(desk: VaultAccess) -> Tool:
     @tool(
         effect="read",
         label="List {path}",
@@ -93,7 +93,7 @@ def _list_directory_tool(desk: Desk) -> Tool:
     return list_directory
 
 
-def _go_to_link_tool(desk: Desk) -> Tool:
+def _go_to_link_tool(desk: VaultAccess) -> Tool:
     @tool(
         effect="read",
         label="Follow {link}",
@@ -125,11 +125,11 @@ def _go_to_link_tool(desk: Desk) -> Tool:
     return go_to_link
 
 
-def _changing(desk: Desk) -> list[Tool]:
+def _changing(desk: VaultAccess) -> list[Tool]:
     return [_write_file_tool(desk), _create_file_tool(desk), _update_file_tool(desk), _delete_file_tool(desk)]
 
 
-def _write_file_tool(desk: Desk) -> Tool:
+def _write_file_tool(desk: VaultAccess) -> Tool:
     @tool(effect="write", label="Write {file_path}", timeout_s=10, family="vault", needs_memory=True)
     async def write_file(context: ToolContext, file_path: _Path, content: _Text) -> str:
         """Have a page of the vault hold exactly this text, whether it was there or not.
@@ -141,7 +141,7 @@ def _write_file_tool(desk: Desk) -> Tool:
     return write_file
 
 
-def _create_file_tool(desk: Desk) -> Tool:
+def _create_file_tool(desk: VaultAccess) -> Tool:
     @tool(
         effect="write",
         label="Create {file_path}",
@@ -160,7 +160,7 @@ def _create_file_tool(desk: Desk) -> Tool:
     return create_file
 
 
-def _update_file_tool(desk: Desk) -> Tool:
+def _update_file_tool(desk: VaultAccess) -> Tool:
     @tool(
         effect="write",
         label="Change {file_path}",
@@ -190,7 +190,7 @@ def _update_file_tool(desk: Desk) -> Tool:
     return update_file
 
 
-def _delete_file_tool(desk: Desk) -> Tool:
+def _delete_file_tool(desk: VaultAccess) -> Tool:
     @tool(
         effect="write",
         label="Delete {file_path}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bethink.errors import BadInput, JustForgotten, NoSuchPage
 from bethink.events import MemoryChanged
-from bethink.vault import How
+from bethink.vault import Authorship
 from bethink.vault.files.paths import checked, checked_folder
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.tool import ToolContext
     from bethink.vault import Change, Entry, Page
-    from bethink.vault.filters.views import Views
+    from bethink.vault.filters.views import VaultViews
 
 _MOST_LINES: Final = 10
 """Of an error's list of places."""
@@ -42,10 +42,10 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class VaultAccess:
     """Pages for tools."""
 
-    views: Views
+    views: VaultViews
 
     async def read(self, principal: Principal, path: str) -> Seen:
         """A page as the principal may see it.
@@ -92,7 +92,7 @@ class Desk:
         """
         path = named(path)
         await self._heed(context, text)
-        how = How("agent", _note(context), untrusted or context.is_untrusted or None)
+        how = Authorship("agent", _note(context), untrusted or context.is_untrusted or None)
         change = await self.views.put(context.principal, path, text, if_version=if_version, how=how)
         _tell(context, change, path)
         return change

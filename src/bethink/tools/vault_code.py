@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bethink.sandbox import Outcome
     from bethink.sandbox.folder import Found, Print
     from bethink.sandbox.interpreters import Interpreters
-    from bethink.tools.vault_access import Desk, Seen
+    from bethink.tools.vault_access import Seen, VaultAccess
 
 _OWN: Final = ".bethink"
 _READ, _NEEDED = f"{_OWN}/read", f"{_OWN}/needed"
@@ -112,7 +112,7 @@ class _Left:
 class VaultCode:
     """Runs code over the vault; it may take `timeout_s`, and what it prints is cut at `output_chars`."""
 
-    desk: Desk
+    desk: VaultAccess
     interpreters: Interpreters
     timeout_s: float
     output_chars: int

@@ -13,8 +13,8 @@ from bethink.vault.search.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, 
 if TYPE_CHECKING:
     from bethink.tool import Tool
     from bethink.vault.search.graph import Graphs
-    from bethink.vault.search.ranking import Found, FoundPage
-    from bethink.vault.search.search import Searching
+    from bethink.vault.search.ranking import SearchResult, SearchResults
+    from bethink.vault.search.search import VaultSearch
 
 _BACKLINKS: Final = 200
 _LINES: Final = 10
@@ -22,7 +22,7 @@ _MOST_CHARS: Final = 12_000
 """Of an answer: some three thousand tokens. Pages that do not fit are named without their lines."""
 
 
-def search_tool(searching: Searching) -> Tool:
+def search_tool(searching: VaultSearch) -> Tool:
     """The tool, over these vaults."""
 
     @tool(
@@ -108,7 +108,7 @@ def backlinks_tool(graphs: Graphs) -> Tool:
     return backlinks
 
 
-def told(found: Found) -> str:
+def told(found: SearchResults) -> str:
     """What a model reads of a search."""
     if not found.pages:
         return "\n".join(("No page of the vault holds this.", *found.notes))
@@ -125,12 +125,12 @@ def told(found: Found) -> str:
     return "\n\n".join(parts)
 
 
-def _head(one: FoundPage) -> str:
+def _head(one: SearchResult) -> str:
     above = f" › {' › '.join(one.section)}" if one.section else ""
     return f"[{one.path}]{above} ({one.hits} hits)"
 
 
-def _told(one: FoundPage) -> str:
+def _told(one: SearchResult) -> str:
     lines = [
         f"{number}: {line}"
         for excerpt in one.excerpts

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from bethink.principal import LOCAL_OWNER
 from bethink.tools.memory_agent import MemoryAgent, agent_tool
 from bethink.tools.vault import code_tool, vault_tools
-from bethink.tools.vault_access import Desk
+from bethink.tools.vault_access import VaultAccess
 from bethink.tools.vault_code import VaultCode
 from bethink.tools.vault_search import backlinks_tool, search_tool
 from bethink.vault import PAGES
-from bethink.vault.checks.check import Checking
-from bethink.vault.moves import Moving
+from bethink.vault.checks.check import VaultCheck
+from bethink.vault.moves import PageMoves
 from bethink.vault.search.graph import Graphs
-from bethink.vault.search.search import Searching
+from bethink.vault.search.search import VaultSearch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.tool import Tool
     from bethink.vault import Change
-    from bethink.vault.filters.views import Views
+    from bethink.vault.filters.views import VaultViews
 
 
 @dataclass(slots=True)
 class VaultTools:
     """The tools, and whether there is anything for them. `agent` answers questions over the vault."""
 
-    desk: Desk
-    searching: Searching
+    desk: VaultAccess
+    searching: VaultSearch
     graphs: Graphs
-    checking: Checking
-    moving: Moving
+    checking: VaultCheck
+    moving: PageMoves
     agent: MemoryAgent
     tools: Sequence[Tool]
     code: Tool | None
@@ -47,9 +47,9 @@ class VaultTools:
     _last: tuple[Tool, ...] = field(default=())
 
     @classmethod
-    def of(cls, settings: Settings, views: Views, interpreters: Interpreters | None) -> VaultTools:
+    def of(cls, settings: Settings, views: VaultViews, interpreters: Interpreters | None) -> VaultTools:
         """As the settings want it."""
-        desk, searching = Desk(views), Searching(views.vault, views)
+        desk, searching = VaultAccess(views), VaultSearch(views.vault, views)
         agent = MemoryAgent(desk, settings.vault)
         timeout_s = settings.code_timeout_s
         code = reading_code = None
@@ -60,21 +60,21 @@ class VaultTools:
         asking = agent_tool(agent, settings.max_run_s)
         graphs = Graphs(searching)
         tools = [*vault_tools(desk), search_tool(searching), backlinks_tool(graphs)]
-        checking, codes = Checking(searching), (code, reading_code)
+        checking, codes = VaultCheck(searching), (code, reading_code)
         made = cls(
             desk,
             searching,
             graphs,
             checking,
-            Moving(views, searching),
+            PageMoves(views, searching),
             agent,
             tools,
             *codes,
             asking,
             interpreters,
         )
-        views.vault.shop.heard.append(made.hear)
-        views.vault.shop.purged.append(searching.purge)
+        views.vault.context.listeners.append(made.hear)
+        views.vault.context.purge_hooks.append(searching.purge)
         return made
 
     async def look(self) -> None:
@@ -83,7 +83,7 @@ class VaultTools:
         if not vault.settings.enabled:
             return
         self._has_vault = await vault.exists(LOCAL_OWNER) or bool(
-            await vault.shop.store.owners(PAGES, limit=1)
+            await vault.context.store.owners(PAGES, limit=1)
         )
 
     def hear(self, owner: str, changes: Sequence[Change]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bethink.vault.files.bulk import Became, Unwanted, Wanted
+from bethink.vault.files.bulk import BulkResult, PageToDelete, PageToWrite
 from bethink.vault.files.erasure import Erase
-from bethink.vault.files.page_writer import How
+from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.parts import Items, Part, title_of
 from bethink.vault.files.records import (
     KIND,
@@ -26,19 +26,19 @@ __all__ = [
     "PAGES",
     "USER_PAGE",
     "VAULTS",
-    "Became",
+    "Authorship",
+    "BulkResult",
     "By",
     "Change",
     "Entry",
     "Erase",
-    "How",
     "Items",
     "Page",
     "PageRecord",
+    "PageToDelete",
+    "PageToWrite",
     "PageVersion",
     "Part",
-    "Unwanted",
     "Vault",
-    "Wanted",
     "title_of",
 ]

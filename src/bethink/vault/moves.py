@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict
 from bethink.store.retry import retry_conflicts
-from bethink.vault.files.page_writer import How
+from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.paths import checked
 from bethink.vault.markdown.links import Moves, Resolver, relinked
 from bethink.vault.search.graph import aliases_of
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
     from bethink.principal import Principal
     from bethink.vault.files.records import By, Change
-    from bethink.vault.filters.views import Views
-    from bethink.vault.search.catalogue import Told
-    from bethink.vault.search.search import Searching
+    from bethink.vault.filters.views import VaultViews
+    from bethink.vault.search.catalogue import CataloguePage
+    from bethink.vault.search.search import VaultSearch
 
 """A page that is written by somebody else just then is read again so often."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class PageMoves:
     """Moves pages in the vaults of all owners, each as its reader may see and change it."""
 
-    views: Views
-    searching: Searching
+    views: VaultViews
+    searching: VaultSearch
 
     async def move(self, principal: Principal, path: str, to: str, *, by: By) -> tuple[Change, list[Change]]:
         """Move a page and rewrite the links that would mean something else; the move, and those changes.
@@ -48,14 +48,16 @@ class Moving:
         moves = moves_of(told, {path: to})
         places = await anyio.to_thread.run_sync(touched, told, moves)
         change = await self.views.move(principal, path, to, by=by)
-        how = How(by, f"Links follow {path} to {to}")
+        how = Authorship(by, f"Links follow {path} to {to}")
         changes = [
             await self._relink(principal, one, moves, how=how)
             for one in dict.fromkeys((change.path, *places))
         ]
         return change, [one for one in changes if one is not None and one.undo is not None]
 
-    async def _relink(self, principal: Principal, path: str, moves: Moves, *, how: How) -> Change | None:
+    async def _relink(
+        self, principal: Principal, path: str, moves: Moves, *, how: Authorship
+    ) -> Change | None:
         @retry_conflicts
         async def relink() -> Change:
             page = await self.views.read(principal, path)
@@ -69,7 +71,7 @@ class Moving:
             return None
 
 
-def moves_of(told: Sequence[Told], to: Mapping[str, str]) -> Moves:
+def moves_of(told: Sequence[CataloguePage], to: Mapping[str, str]) -> Moves:
     """What links mean before and behind these moves, from old to new paths; several may end as one page."""
     aliases = aliases_of(told)
     paths = {page.path for page in told}
@@ -77,7 +79,7 @@ def moves_of(told: Sequence[Told], to: Mapping[str, str]) -> Moves:
     return Moves(to, Resolver(paths, aliases), Resolver({to.get(path, path) for path in paths}, behind))
 
 
-def touched(told: Sequence[Told], moves: Moves) -> list[str]:
+def touched(told: Sequence[CataloguePage], moves: Moves) -> list[str]:
     """The pages, by their paths behind the move, of which a link would mean another page than before."""
     found: list[str] = []
     for page in told:

@@ -15,16 +15,16 @@ import anyio.to_thread
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
-from bethink.vault.files.bulk import Bulk, Unwanted
-from bethink.vault.files.context import Workshop
+from bethink.vault.files.bulk import Bulk, PageToDelete
+from bethink.vault.files.context import VaultContext
 from bethink.vault.files.draft import UNDO
-from bethink.vault.files.erasure import Erasing
-from bethink.vault.files.page_reader import Reading
-from bethink.vault.files.page_writer import Changing, How, encoded
+from bethink.vault.files.erasure import PageEraser
+from bethink.vault.files.page_reader import PageReader
+from bethink.vault.files.page_writer import Authorship, PageWriter, encoded
 from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new
 from bethink.vault.files.quarantine import brought_back, kept_beside
 from bethink.vault.files.records import ASIDE, Change
-from bethink.vault.files.sync import Syncing
+from bethink.vault.files.sync import FolderSync
 from bethink.vault.files.versions import Versions
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.settings_shapes import VaultSettings
     from bethink.store import Store
-    from bethink.vault.files.bulk import Became, Wanted
-    from bethink.vault.files.erasure import Erase, Erased, Rename, Said
+    from bethink.vault.files.bulk import BulkResult, PageToWrite
+    from bethink.vault.files.erasure import Erase, Erased, PageText, Rename
     from bethink.vault.files.news import News
-    from bethink.vault.files.page_reader import FoundPart, State
+    from bethink.vault.files.page_reader import FoundPart, VaultState
     from bethink.vault.files.records import By, Entry, Page, PageRecord, PageVersion
-    from bethink.vault.files.sync import Synced
+    from bethink.vault.files.sync import SyncReport
 
 USER_PAGE: Final = "user.md"
 _ASIDE: Final = "page-aside:"
@@ -62,45 +62,45 @@ class Vault:
     where there are no vaults, and `StorageError` where the disk refuses.
     """
 
-    shop: Workshop
+    context: VaultContext
     versions: Versions = field(init=False)
-    _reading: Reading = field(init=False, repr=False)
-    _syncing: Syncing = field(init=False, repr=False)
-    _changing: Changing = field(init=False, repr=False)
-    _erasing: Erasing = field(init=False, repr=False)
+    _reading: PageReader = field(init=False, repr=False)
+    _syncing: FolderSync = field(init=False, repr=False)
+    _changing: PageWriter = field(init=False, repr=False)
+    _erasing: PageEraser = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "versions", Versions(self.shop))
+        object.__setattr__(self, "versions", Versions(self.context))
         for name, made in (
-            ("_reading", Reading(self.shop)),
-            ("_syncing", Syncing(self.shop)),
-            ("_erasing", Erasing(self.shop)),
-            ("_changing", Changing(self.shop, self.versions)),
+            ("_reading", PageReader(self.context)),
+            ("_syncing", FolderSync(self.context)),
+            ("_erasing", PageEraser(self.context)),
+            ("_changing", PageWriter(self.context, self.versions)),
         ):
             object.__setattr__(self, name, made)
 
     @classmethod
     def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Vault:
         """As the settings want it."""
-        return cls(Workshop(settings.vault, settings.data_dir, store, clock, new_id))
+        return cls(VaultContext(settings.vault, settings.data_dir, store, clock, new_id))
 
     @property
     def settings(self) -> VaultSettings:
         """Where the pages are, and how large they may be."""
-        return self.shop.settings
+        return self.context.settings
 
     @property
     def news(self) -> News:
         """Wakes those who follow pages."""
-        return self.shop.news
+        return self.context.news
 
     def root(self, owner: str) -> Path:
         """The owner's folder; there may be none yet."""
-        return self.shop.root(owner)
+        return self.context.root(owner)
 
     async def exists(self, owner: str) -> bool:
         """Whether the owner has a vault."""
-        return self.settings.enabled and await anyio.to_thread.run_sync(self.shop.folder(owner).exists)
+        return self.settings.enabled and await anyio.to_thread.run_sync(self.context.folder(owner).exists)
 
     async def is_lost(self, owner: str) -> bool:
         """Whether there are pages, as far as is known, and their folder is gone."""
@@ -109,7 +109,7 @@ class Vault:
 
     async def begin(self, principal: Principal) -> bool:
         """Have the folder and `user.md` be there; whether anything was made."""
-        folder = self.shop.folder(principal.owner)
+        folder = self.context.folder(principal.owner)
         await anyio.to_thread.run_sync(folder.make)
         if await anyio.to_thread.run_sync(folder.stat, USER_PAGE) is not None:
             return False
@@ -146,20 +146,20 @@ class Vault:
 
     async def pages(self, owner: str) -> Mapping[str, PageRecord]:
         """What is known of all pages by their paths, without looking at the files: those that are read."""
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         return {path: page for path, page in known.pages.items() if page.state == "there"}
 
     async def aliases(self, owner: str) -> Mapping[str, str]:
         """Other names of the pages, from their front matter, with their paths."""
-        return (await self.shop.known(owner)).aliases
+        return (await self.context.known(owner)).aliases
 
     async def changed_since(self, owner: str, change: int) -> tuple[int, Sequence[PageRecord]]:
         """The pages changed after the change of this number, and the number of the last one."""
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         found = [page for page in known.ids.values() if page.change > change]
         return known.vault.change, sorted(found, key=lambda page: page.change)
 
-    async def state(self, owner: str) -> State:
+    async def state(self, owner: str) -> VaultState:
         """How many pages there are, what cannot be read and why."""
         return await self._reading.state(owner)
 
@@ -194,25 +194,25 @@ class Vault:
             TooLarge: the page, its folder or the vault would be larger than they may be.
             BadInput: the path is not safe, the text is none, or what is there cannot be kept as a version.
         """
-        return await self.put(principal, path, text, if_version=if_version, how=How(by, note))
+        return await self.put(principal, path, text, if_version=if_version, how=Authorship(by, note))
 
     async def put(
-        self, principal: Principal, path: str, text: str, *, if_version: str | None = None, how: How
+        self, principal: Principal, path: str, text: str, *, if_version: str | None = None, how: Authorship
     ) -> Change:
         """The same, by somebody who may have had the text from outside; see `write` for what it raises."""
         path = checked(path)
         body = encoded(text)
-        async with self.shop.lock(principal.owner, "made") as draft:
+        async with self.context.lock(principal.owner, "made") as draft:
             return await self._changing.write(draft, path, body, if_version=if_version, how=how)
 
-    async def write_many(self, principal: Principal, wanted: Sequence[Wanted]) -> list[Became]:
+    async def write_many(self, principal: Principal, wanted: Sequence[PageToWrite]) -> list[BulkResult]:
         """Have many pages hold what they should, each as `put` does, as one change: much faster.
 
         What became of each, in their order; one that is refused keeps no other. All is durable when it
         returns. What stands in its place when the process ends before that is known as what it is later.
         """
-        async with self.shop.lock(principal.owner, "made") as draft:
-            return await Bulk(self._changing, draft, self.shop.folder(principal.owner)).write(wanted)
+        async with self.context.lock(principal.owner, "made") as draft:
+            return await Bulk(self._changing, draft, self.context.folder(principal.owner)).write(wanted)
 
     async def delete(
         self, principal: Principal, path: str, *, if_version: str | None = None, by: By, note: str = ""
@@ -225,16 +225,16 @@ class Vault:
             BadInput: what is there cannot be kept as a version.
         """
         path = checked(path)
-        async with self.shop.lock(principal.owner, "there") as draft:
-            return await self._changing.delete(draft, path, if_version=if_version, how=How(by, note))
+        async with self.context.lock(principal.owner, "there") as draft:
+            return await self._changing.delete(draft, path, if_version=if_version, how=Authorship(by, note))
 
     async def delete_many(
-        self, principal: Principal, unwanted: Sequence[Unwanted], *, by: By, note: str = ""
-    ) -> list[Became]:
+        self, principal: Principal, unwanted: Sequence[PageToDelete], *, by: By, note: str = ""
+    ) -> list[BulkResult]:
         """Delete many pages, each as `delete` does, as one change: much faster; what became of each."""
-        async with self.shop.lock(principal.owner, "there") as draft:
-            return await Bulk(self._changing, draft, self.shop.folder(principal.owner)).delete(
-                unwanted, How(by, note)
+        async with self.context.lock(principal.owner, "there") as draft:
+            return await Bulk(self._changing, draft, self.context.folder(principal.owner)).delete(
+                unwanted, Authorship(by, note)
             )
 
     async def move(self, principal: Principal, path: str, to: str, *, by: By, note: str = "") -> Change:
@@ -245,8 +245,8 @@ class Vault:
             Conflict: there is one at `to`, or a name there differs from it in case only.
         """
         path, to = checked(path), checked_new(to)
-        async with self.shop.lock(principal.owner, "there") as draft:
-            return await self._changing.move(draft, path, to, how=How(by, note))
+        async with self.context.lock(principal.owner, "there") as draft:
+            return await self._changing.move(draft, path, to, how=Authorship(by, note))
 
     async def create_folder(self, principal: Principal, folder: str) -> None:
         """Have a folder be there.
@@ -255,8 +255,8 @@ class Vault:
             Conflict: a name differs from another's in case only, or is that of a page.
         """
         folder = checked_folder(folder, new=True)
-        async with self.shop.lock(principal.owner, "made"):
-            await anyio.to_thread.run_sync(self.shop.folder(principal.owner).make_folder, folder)
+        async with self.context.lock(principal.owner, "made"):
+            await anyio.to_thread.run_sync(self.context.folder(principal.owner).make_folder, folder)
 
     async def delete_folder(self, principal: Principal, folder: str) -> None:
         """Remove an empty folder.
@@ -268,8 +268,8 @@ class Vault:
         folder = checked_folder(folder)
         if not folder:
             raise BadInput("The vault itself is not removed from here.")
-        async with self.shop.lock(principal.owner, "there"):
-            await anyio.to_thread.run_sync(self.shop.folder(principal.owner).remove_folder, folder)
+        async with self.context.lock(principal.owner, "there"):
+            await anyio.to_thread.run_sync(self.context.folder(principal.owner).remove_folder, folder)
 
     async def history(self, owner: str, path: str) -> Sequence[PageVersion]:
         """The changes of a page, the newest first; also of one that is deleted.
@@ -296,10 +296,10 @@ class Vault:
             UnknownId: it has no such version, or that is not kept any more.
         """
         path = checked(path)
-        async with self.shop.lock(principal.owner, "made") as draft:
+        async with self.context.lock(principal.owner, "made") as draft:
             # Read while nobody forgets anything of it.
             old = await self.versions.version(principal.owner, path, id)
-            how = How(by, f"Restored version {id}", old.untrusted)
+            how = Authorship(by, f"Restored version {id}", old.untrusted)
             return await self._changing.write(draft, path, encoded(old.text), if_version=None, how=how)
 
     async def vouch(self, principal: Principal, path: str) -> Change:
@@ -309,8 +309,8 @@ class Vault:
             NoSuchPage: there is none.
         """
         path = checked(path)
-        async with self.shop.lock(principal.owner, "there") as draft:
-            return await self._changing.vouch(draft, path, how=How("person"))
+        async with self.context.lock(principal.owner, "there") as draft:
+            return await self._changing.vouch(draft, path, how=Authorship("person"))
 
     async def undo(self, principal: Principal, token: str, *, by: By = "person") -> Change:
         """Take back the change that a token names; that is a change, too, with a token of its own.
@@ -327,8 +327,8 @@ class Vault:
         version = await self.versions.get(principal.owner, token.removeprefix(UNDO))
         if version is None or version.final:
             raise UnknownId(_FORGOTTEN)
-        async with self.shop.lock(principal.owner, "there") as draft:
-            return await self._changing.take_back(draft, version, how=How(by, "Taken back"))
+        async with self.context.lock(principal.owner, "there") as draft:
+            return await self._changing.take_back(draft, version, how=Authorship(by, "Taken back"))
 
     async def set_aside(self, principal: Principal, path: str, version: str) -> Change:
         """Have a file that cannot be read be kept beside, too, by a name of its own; see `replace`.
@@ -337,13 +337,15 @@ class Vault:
             Conflict: it is of another version, or not there any more.
         """
         path = checked(path)
-        async with self.shop.lock(principal.owner, "there"):
+        async with self.context.lock(principal.owner, "there"):
             aside = await anyio.to_thread.run_sync(
-                kept_beside, self.shop.folder(principal.owner), path, version
+                kept_beside, self.context.folder(principal.owner), path, version
             )
         return Change(path, version, None, f"{_ASIDE}{aside}")
 
-    async def replace(self, principal: Principal, path: str, text: str, *, version: str, how: How) -> Change:
+    async def replace(
+        self, principal: Principal, path: str, text: str, *, version: str, how: Authorship
+    ) -> Change:
         """Have a page take the place of a file that cannot be read, which was set aside.
 
         Raises:
@@ -351,25 +353,25 @@ class Vault:
             TooLarge: the page, its folder or the vault would be larger than they may be.
         """
         path, body = checked(path), encoded(text)
-        async with self.shop.lock(principal.owner, "there") as draft:
+        async with self.context.lock(principal.owner, "there") as draft:
             return await self._changing.replace(draft, path, body, version=version, how=how)
 
     async def _bring_back(self, owner: str, aside: str) -> Change:
         path = checked(aside.rpartition(ASIDE)[0])
         checked(f"{aside}{ENDING}")
-        async with self.shop.lock(owner, "there"):
-            await anyio.to_thread.run_sync(brought_back, self.shop.folder(owner), path, aside)
+        async with self.context.lock(owner, "there"):
+            await anyio.to_thread.run_sync(brought_back, self.context.folder(owner), path, aside)
         await self.sync(owner, [path])
         return Change(path, None, "", None)
 
-    async def said(self, owner: str, erase: Erase) -> Sequence[Said]:
+    async def said(self, owner: str, erase: Erase) -> Sequence[PageText]:
         """What would be erased from pages as they are; nothing changes."""
         if not await self.exists(owner):
             return ()
         return await self._erasing.said(owner, erase)
 
     def erasing(self, owner: str, erase: Erase, rename: Rename) -> AbstractAsyncContextManager[Erased]:
-        """Erase from files, versions and what is searched; see `Erasing.erasing`."""
+        """Erase from files, versions and what is searched; see `PageEraser.erasing`."""
         return self._erasing.erasing(owner, erase, rename)
 
     @property
@@ -386,7 +388,7 @@ class Vault:
             if not self.settings.enabled:
                 return ""
             root = self.root(owner)
-            is_ours = await anyio.to_thread.run_sync(_is_within, root, self.shop.data_dir)
+            is_ours = await anyio.to_thread.run_sync(_is_within, root, self.context.data_dir)
             return "" if is_ours else _SHARED.format(root)
 
         return Forgettable("pages", "page", "pages", count, paths, self._remove_all, shared)
@@ -403,25 +405,27 @@ class Vault:
         async with self.erasing(
             owner, erase, lambda path: _NAMELESS if path != _NAMELESS else None
         ) as erased:
-            await self.shop.store.commit(owner, erased.changes)
+            await self.context.store.commit(owner, erased.changes)
             erased.done()
-        async with self.shop.lock(owner, "there") as draft:
+        async with self.context.lock(owner, "there") as draft:
             unwanted = [
-                Unwanted(path, lambda _version: True)
+                PageToDelete(path, lambda _version: True)
                 for path, page in draft.known.pages.items()
                 if page.state == "there"
             ]
-            await Bulk(self._changing, draft, self.shop.folder(owner)).delete(unwanted, How("person", ""))
+            await Bulk(self._changing, draft, self.context.folder(owner)).delete(
+                unwanted, Authorship("person", "")
+            )
 
     async def purge(self, owner: str) -> None:
         """Leave no trace of what was erased in files that are made from the pages."""
-        for purge in self.shop.purged:
+        for purge in self.context.purge_hooks:
             await purge(owner)
 
     async def sync(
         self, owner: str, paths: Collection[str] | None = None, *, rebuild: bool = False
-    ) -> Synced:
-        """Take in what changed in the files without Bethink; see `Syncing.sync`."""
+    ) -> SyncReport:
+        """Take in what changed in the files without Bethink; see `FolderSync.sync`."""
         return await self._syncing.sync(owner, paths, rebuild=rebuild)
 
     async def reindex(self, owner: str, paths: Sequence[str]) -> None:

@@ -49,7 +49,7 @@ _log = log("vault")
 
 
 @dataclass(slots=True)
-class Watching:
+class FolderWatcher:
     """Keeps what is known of all vaults up with their files. `fault` says why changes are not told."""
 
     vault: Vault
@@ -192,7 +192,7 @@ class Watching:
 
     async def _there(self) -> dict[Path, str]:
         """The folders that there are, with whose they are."""
-        owners = [LOCAL_OWNER, *[owner async for owner in owners_of(self.vault.shop.store, VAULTS)]]
+        owners = [LOCAL_OWNER, *[owner async for owner in owners_of(self.vault.context.store, VAULTS)]]
         roots = {self.vault.root(owner): owner for owner in owners}
         return await anyio.to_thread.run_sync(_existing, roots)
 

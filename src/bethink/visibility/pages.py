@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from bethink.principal import Principal
     from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.parts import Items
-    from bethink.vault.filters.index_items import Indexing
-    from bethink.vault.filters.page_filter import Shading
-    from bethink.vault.filters.views import Views
+    from bethink.vault.filters.index_items import IndexItems
+    from bethink.vault.filters.page_filter import SectionCut
+    from bethink.vault.filters.views import VaultViews
 
 _IMPORTANCE = 0.5
 """As much as a fact of which nobody said how much it matters."""
@@ -29,8 +29,8 @@ _IMPORTANCE = 0.5
 class PageResolver:
     """The recallables of parts of pages."""
 
-    views: Views
-    indexing: Indexing
+    views: VaultViews
+    indexing: IndexItems
 
     async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         """The recallables of these parts, in order; None for what is gone, and for what is not to be found.
@@ -68,7 +68,7 @@ def _right(found: Sequence[FoundPart | None], items: Items) -> list[FoundPart | 
     ]
 
 
-def _below(found: FoundPart, shade: Shading | None) -> FoundPart:
+def _below(found: FoundPart, shade: SectionCut | None) -> FoundPart:
     """A part below headings that say no more than their reader may know."""
     if shade is None:
         return found

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bethink.redaction import Redaction
     from bethink.tool import ToolOutput
     from bethink.vault import Vault
-    from bethink.vault.filters.rules import Filters, Rule
+    from bethink.vault.filters.rules import FilterStore, Rule
 
 _KEPT: Final = 16
 _KEPT_TEXTS: Final = 20_000
@@ -264,7 +264,7 @@ class ReaderFilters:
     """What is hidden from each reader."""
 
     vault: Vault
-    filters: Filters
+    filters: FilterStore
     _kept: OrderedDict[tuple[str, str], tuple[int, ReaderFilter]] = field(
         default_factory=OrderedDict[tuple[str, str], "tuple[int, ReaderFilter]"], repr=False
     )

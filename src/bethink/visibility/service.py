@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from bethink.feature import OpenFeature, RecallKind
 from bethink.vault import KIND, OWN_KIND, Vault
-from bethink.vault.filters.index_items import Indexing
-from bethink.vault.filters.rules import Filters
-from bethink.vault.filters.views import Views
+from bethink.vault.filters.index_items import IndexItems
+from bethink.vault.filters.rules import FilterStore
+from bethink.vault.filters.views import VaultViews
 from bethink.visibility.pages import PageResolver
 from bethink.visibility.reader_filter import FilteredResolve, ReaderFilters
 
@@ -28,9 +28,9 @@ class Visibility:
     """What stands between a vault and its readers."""
 
     vault: Vault
-    filters: Filters
-    views: Views
-    indexing: Indexing
+    filters: FilterStore
+    views: VaultViews
+    indexing: IndexItems
     pages: PageResolver
     reader_filters: ReaderFilters
 
@@ -71,10 +71,10 @@ class Visibility:
     @classmethod
     def over(cls, vault: Vault) -> Visibility:
         """The guard of a vault; from now on its parts are searched by the filters."""
-        filters = Filters(vault.shop.store)
+        filters = FilterStore(vault.context.store)
         reader_filters = ReaderFilters(vault, filters)
-        views = Views(vault, filters, reader_filters.of)
-        indexing = Indexing(vault, filters)
-        vault.shop.items_of = indexing.items_of
+        views = VaultViews(vault, filters, reader_filters.of)
+        indexing = IndexItems(vault, filters)
+        vault.context.items_of = indexing.items_of
         filters.on_change.append(indexing.heard)
         return cls(vault, filters, views, indexing, PageResolver(views, indexing), reader_filters)

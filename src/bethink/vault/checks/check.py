@@ -20,8 +20,8 @@ import anyio.to_thread
 from bethink.errors import BadInput, BethinkError
 from bethink.vault.checks.encodings import detected, read_as
 from bethink.vault.checks.frontmatter_repair import mended
-from bethink.vault.checks.repair import Mending
-from bethink.vault.checks.repair_plan import Choice
+from bethink.vault.checks.repair import VaultRepair
+from bethink.vault.checks.repair_plan import RepairOption
 from bethink.vault.checks.split import snake
 from bethink.vault.files.paths import checked_new
 from bethink.vault.markdown.links import SUFFIX, Resolver, key_of
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from bethink.vault.files.records import Trouble
-    from bethink.vault.search.catalogue import Told
+    from bethink.vault.search.catalogue import CataloguePage
     from bethink.vault.search.graph import Graph, Unresolved
-    from bethink.vault.search.search import Searching
+    from bethink.vault.search.search import VaultSearch
 
 Kind = Literal["broken_link", "same_content", "same_name", "front_matter", "unread", "name", "memory_line"]
 _LETTERS: Final = re.compile(r"[\W_]+")
@@ -48,7 +48,7 @@ _USER: Final = "user.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Defect:
     """Something that is wrong: where (`line` from 1, 0 for all), what, names that may be meant, ways out.
 
     What mends several findings at once is offered with the first of them.
@@ -59,33 +59,33 @@ class Finding:
     line: int
     said: str
     near: tuple[str, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[RepairOption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """What was found, by path."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Defect, ...]
 
     @property
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[RepairOption]:
         """All ways out that are offered, in the order of what they mend."""
         return [choice for finding in self.findings for choice in finding.choices]
 
 
 @dataclass(frozen=True, slots=True)
-class Checking:
+class VaultCheck:
     """Checks the vaults of all owners; what it offers, `mending` does."""
 
-    searching: Searching
+    searching: VaultSearch
 
     @property
-    def mending(self) -> Mending:
+    def mending(self) -> VaultRepair:
         """Plans and makes what a check offers."""
-        return Mending(self.searching)
+        return VaultRepair(self.searching)
 
-    async def check(self, owner: str) -> Report:
+    async def check(self, owner: str) -> CheckReport:
         """All that is wrong in an owner's vault as its files are now, for their own eyes."""
         vault = self.searching.vault
         await vault.sync(owner)
@@ -94,24 +94,24 @@ class Checking:
         findings = await anyio.to_thread.run_sync(_checked, told, [path for path, _ in state.troubles])
         faulty = [page for page in told if page.info.fault is not None]
         findings += [await self._front(owner, page) for page in faulty]
-        known = (await vault.shop.known(owner)).pages
+        known = (await vault.context.known(owner)).pages
         for path, why in state.troubles:
             trouble = known[path].trouble if path in known else None
             choices = await self._unread(owner, path, trouble)
-            findings.append(Finding("unread", path, 0, f"It is not read: {why}.", choices=choices))
-        return Report(tuple(sorted(findings, key=_place)))
+            findings.append(Defect("unread", path, 0, f"It is not read: {why}.", choices=choices))
+        return CheckReport(tuple(sorted(findings, key=_place)))
 
-    async def _front(self, owner: str, page: Told) -> Finding:
-        choices = [Choice("aside", page.path, "Keep it as plain text, in a block of code")]
+    async def _front(self, owner: str, page: CataloguePage) -> Defect:
+        choices = [RepairOption("aside", page.path, "Keep it as plain text, in a block of code")]
         with suppress(BethinkError):
             text = (await self.searching.vault.read(owner, page.path)).text
             if await anyio.to_thread.run_sync(mended, text) is not None:
                 said = "Mend it with a mark more: a quotation mark, a bracket or the line that ends it"
-                choices.insert(0, Choice("mend", page.path, said, is_sure=True))
+                choices.insert(0, RepairOption("mend", page.path, said, is_sure=True))
         said = f"The front matter cannot be read: {page.info.fault}."
-        return Finding("front_matter", page.path, 1, said, choices=tuple(choices))
+        return Defect("front_matter", page.path, 1, said, choices=tuple(choices))
 
-    async def _unread(self, owner: str, path: str, trouble: Trouble | None) -> tuple[Choice, ...]:
+    async def _unread(self, owner: str, path: str, trouble: Trouble | None) -> tuple[RepairOption, ...]:
         """What can be done about a file that is too large, or in another encoding; it is kept beside."""
         if trouble not in {"too_large", "not_utf8"}:
             return ()
@@ -120,14 +120,15 @@ class Checking:
             return ()
         if await anyio.to_thread.run_sync(read_as, body, "utf-8") is not None:
             said = "Split it at its headings into pages, with links to them in its place"
-            return (Choice("split", path, said),)
+            return (RepairOption("split", path, said),)
         found = await anyio.to_thread.run_sync(detected, body)
         return tuple(
-            Choice("convert", path, f"Read it as {name}, and write it as UTF-8", to=name) for name in found
+            RepairOption("convert", path, f"Read it as {name}, and write it as UTF-8", to=name)
+            for name in found
         )
 
 
-def _checked(told: Sequence[Told], unread: Sequence[str]) -> list[Finding]:
+def _checked(told: Sequence[CataloguePage], unread: Sequence[str]) -> list[Defect]:
     """What is wrong with these pages and the links between them; `unread` are files that are there, too."""
     graph = graph_of(told)
     taken = {key_of(page.path) for page in told}
@@ -138,23 +139,23 @@ def _checked(told: Sequence[Told], unread: Sequence[str]) -> list[Finding]:
         if others.resolve(link.target, link.path) is not None:
             continue
         near, sure = nearest.of(link.target)
-        choices: list[Choice] = []
+        choices: list[RepairOption] = []
         if (link.path, link.target) not in offered:
             offered.add((link.path, link.target))
             choices = [*_leading(link, near, sure=sure), *_making(link, taken)]
         said = f"[[{link.target}]] leads to no page."
-        findings.append(Finding("broken_link", link.path, link.line, said, near, tuple(choices)))
+        findings.append(Defect("broken_link", link.path, link.line, said, near, tuple(choices)))
     return findings
 
 
-def _leading(link: Unresolved, near: Sequence[str], *, sure: bool) -> Iterator[Choice]:
+def _leading(link: Unresolved, near: Sequence[str], *, sure: bool) -> Iterator[RepairOption]:
     """To have a broken link lead to a page that is there."""
     for count, path in enumerate(near):
         said = f"Have [[{link.target}]] lead to {path}"
-        yield Choice("lead", link.path, said, link.target, path, is_sure=sure and not count)
+        yield RepairOption("lead", link.path, said, link.target, path, is_sure=sure and not count)
 
 
-def _making(link: Unresolved, taken: Collection[str]) -> Iterator[Choice]:
+def _making(link: Unresolved, taken: Collection[str]) -> Iterator[RepairOption]:
     """To make the page that a broken link names, or to take the link away."""
     folder, named = posixpath.dirname(link.path), _path_of(link.target)
     path = posixpath.normpath(posixpath.join(folder, named) if link.kind == "markdown" else named)
@@ -163,8 +164,8 @@ def _making(link: Unresolved, taken: Collection[str]) -> Iterator[Choice]:
         path = posixpath.join(_ENTITIES.rstrip("/") if is_about_all else folder, path)
     with suppress(BadInput):
         if key_of(path) not in taken:
-            yield Choice("create", link.path, f"Make the page {path}", link.target, checked_new(path))
-    yield Choice(
+            yield RepairOption("create", link.path, f"Make the page {path}", link.target, checked_new(path))
+    yield RepairOption(
         "unlink", link.path, f"Take the link [[{link.target}]] away, and leave its words", link.target
     )
 
@@ -175,16 +176,16 @@ def _path_of(target: str) -> str:
     return posixpath.join(folder, (name if folder else snake(name)) + SUFFIX)
 
 
-def _merging(path: str, other: str) -> tuple[Choice, ...]:
+def _merging(path: str, other: str) -> tuple[RepairOption, ...]:
     """To have one page of two, either way round; the page about the person stays."""
     return tuple(
-        Choice("merge", one, f"Merge {one} into {into}", to=into)
+        RepairOption("merge", one, f"Merge {one} into {into}", to=into)
         for one, into in ((path, other), (other, path))
         if one != _USER
     )
 
 
-def _unwise(told: Sequence[Told], taken: set[str]) -> Iterator[Finding]:
+def _unwise(told: Sequence[CataloguePage], taken: set[str]) -> Iterator[Defect]:
     """Names that not every system can keep, and such as are not written as the vault writes them."""
     for page in told:
         folder, _, name = page.path.rpartition("/")
@@ -204,12 +205,14 @@ def _unwise(told: Sequence[Told], taken: set[str]) -> Iterator[Finding]:
         choices = (
             ()
             if key_of(path) in taken - {key_of(page.path)}
-            else (Choice("rename", page.path, f"Rename it to {path}, and have its links follow", to=path),)
+            else (
+                RepairOption("rename", page.path, f"Rename it to {path}, and have its links follow", to=path),
+            )
         )
-        yield Finding("name", page.path, 0, said, choices=choices)
+        yield Defect("name", page.path, 0, said, choices=choices)
 
 
-def _same_content(told: Sequence[Told]) -> Iterable[Finding]:
+def _same_content(told: Sequence[CataloguePage]) -> Iterable[Defect]:
     by_version: dict[str, list[str]] = defaultdict(list)
     for page in told:
         if page.size:
@@ -217,10 +220,10 @@ def _same_content(told: Sequence[Told]) -> Iterable[Finding]:
     for first, *others in by_version.values():
         for path in others:
             said = f"It says exactly what {first} says."
-            yield Finding("same_content", path, 0, said, (first,), _merging(path, first))
+            yield Defect("same_content", path, 0, said, (first,), _merging(path, first))
 
 
-def _same_name(told: Sequence[Told], graph: Graph) -> Iterable[Finding]:
+def _same_name(told: Sequence[CataloguePage], graph: Graph) -> Iterable[Defect]:
     """Pages of one name or alias that lie beside each other: most likely one thing under two names."""
     by_name: dict[str, dict[str, None]] = defaultdict(dict)
     for page in told:
@@ -234,7 +237,7 @@ def _same_name(told: Sequence[Told], graph: Graph) -> Iterable[Finding]:
         said = f"It has a name that {one} has, too: are they one thing?"
         # That they say the same is a finding of its own, and offers this.
         is_copy = graph.pages[one].version == graph.pages[other].version
-        yield Finding("same_name", other, 0, said, (one,), () if is_copy else _merging(other, one))
+        yield Defect("same_name", other, 0, said, (one,), () if is_copy else _merging(other, one))
 
 
 def _plain(name: str) -> str:
@@ -245,7 +248,7 @@ def _plain(name: str) -> str:
 class _Nearest:
     """Pages whose names are like a name that no page has."""
 
-    def __init__(self, told: Sequence[Told]) -> None:
+    def __init__(self, told: Sequence[CataloguePage]) -> None:
         self._paths: dict[str, dict[str, None]] = defaultdict(dict)
         for page in told:
             for name in (page.path.rpartition("/")[2], page.info.title, *page.info.aliases):
@@ -280,5 +283,5 @@ def _grams(name: str) -> set[str]:
     return {name[at : at + _GRAM] for at in range(max(1, len(name) - _GRAM + 1))}
 
 
-def _place(finding: Finding) -> tuple[str, int, str]:
+def _place(finding: Defect) -> tuple[str, int, str]:
     return finding.path, finding.line, finding.kind

@@ -19,12 +19,12 @@ from bethink.errors import BadInput, BethinkError, Conflict
 from bethink.vault.checks.encodings import read_as
 from bethink.vault.checks.frontmatter_repair import as_text, mended
 from bethink.vault.checks.merge import merged
-from bethink.vault.checks.repair_plan import Aside, Made, Move, Remove, Repair, Replace, Write
+from bethink.vault.checks.repair_plan import Aside, Move, Remove, Repair, RepairResult, Replace, Write
 from bethink.vault.checks.split import contents, snake, split
 from bethink.vault.files.folder import EXISTS, version_of
-from bethink.vault.files.page_writer import How
+from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.paths import checked, checked_new, folder_of, twin_key
-from bethink.vault.files.tree import Walked
+from bethink.vault.files.tree import FileTree
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import set_field
 from bethink.vault.markdown.links import (
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bethink.principal import Principal
-    from bethink.vault.checks.repair_plan import Choice, Step
+    from bethink.vault.checks.repair_plan import RepairOption, Step
     from bethink.vault.checks.split import Piece
     from bethink.vault.files.folder import Folder
     from bethink.vault.files.records import Change
-    from bethink.vault.search.catalogue import Told
-    from bethink.vault.search.search import Searching
+    from bethink.vault.search.catalogue import CataloguePage
+    from bethink.vault.search.search import VaultSearch
 
 _CHANGED: Final = "The vault has changed since, or this needs no repair any more: check again."
 _FULL: Final = 90
@@ -59,12 +59,12 @@ _TIMES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Mending:
+class VaultRepair:
     """Repairs the vaults of all owners."""
 
-    searching: Searching
+    searching: VaultSearch
 
-    async def plan(self, owner: str, choice: Choice) -> Repair:
+    async def plan(self, owner: str, choice: RepairOption) -> Repair:
         """All that a choice would do to the pages as they are now.
 
         Raises:
@@ -79,11 +79,11 @@ class Mending:
         ]
         if not steps or (choice.way == "split" and len(steps) == 1):
             raise Conflict(_CHANGED)
-        folder = self.searching.vault.shop.folder(owner)
+        folder = self.searching.vault.context.folder(owner)
         await anyio.to_thread.run_sync(_check_places, folder, steps)
         return Repair(choice, tuple(steps))
 
-    async def make(self, principal: Principal, choice: Choice, id: str) -> Made:
+    async def make(self, principal: Principal, choice: RepairOption, id: str) -> RepairResult:
         """Make the repair that was shown; all of it, or nothing.
 
         Raises:
@@ -94,7 +94,7 @@ class Mending:
         if repair.id != id:
             raise Conflict(_CHANGED)
         vault = self.searching.vault
-        how = How("person", "Mended by the check of the vault")
+        how = Authorship("person", "Mended by the check of the vault")
         changes: list[Change] = []
         # Who leaves meanwhile finds all of it done.
         with anyio.CancelScope(shield=True):
@@ -107,18 +107,20 @@ class Mending:
                     with suppress(BethinkError):
                         await vault.undo(principal, change.undo or "")
                 raise
-        return Made(tuple(changes), tuple(one.undo for one in reversed(changes) if one.undo is not None))
+        return RepairResult(
+            tuple(changes), tuple(one.undo for one in reversed(changes) if one.undo is not None)
+        )
 
     async def raw(self, owner: str, path: str) -> bytes | None:
         """The bytes of a file that may be no page; None where there is none, or far too many."""
         vault = self.searching.vault
         most = vault.settings.max_file_bytes * _TIMES
         with suppress(BethinkError):
-            content = await anyio.to_thread.run_sync(vault.shop.folder(owner).read, checked(path), most)
+            content = await anyio.to_thread.run_sync(vault.context.folder(owner).read, checked(path), most)
             return None if content is None else content.body
         return None
 
-    async def _do(self, principal: Principal, step: Step, how: How) -> Change:
+    async def _do(self, principal: Principal, step: Step, how: Authorship) -> Change:
         vault = self.searching.vault
         match step:
             case Write():
@@ -137,10 +139,10 @@ class Mending:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    searching: Searching
+    searching: VaultSearch
     owner: str
-    told: Sequence[Told]
-    choice: Choice
+    told: Sequence[CataloguePage]
+    choice: RepairOption
 
     async def steps(self) -> list[Step]:
         choice = self.choice
@@ -246,7 +248,7 @@ class _Plan:
     async def _unread(self) -> list[Step]:
         """A file that cannot be a page as it is: kept beside, and what it says in its place."""
         path, choice = self.choice.path, self.choice
-        body = await Mending(self.searching).raw(self.owner, path)
+        body = await VaultRepair(self.searching).raw(self.owner, path)
         if body is None or path in self.paths:
             raise Conflict(_CHANGED)
         text = await anyio.to_thread.run_sync(read_as, body, choice.to or "utf-8")
@@ -321,7 +323,7 @@ def _check_places(folder: Folder, steps: Sequence[Step]) -> None:
             continue
         parent = folder_of(checked_new(path))
         if parent not in taken:
-            found = folder.look(parent) or Walked()
+            found = folder.look(parent) or FileTree()
             there = [*found.pages, *found.folders, *(odd.path for odd in found.odd)]
             taken[parent] = {twin_key(one) for one in there if one not in leaving}
         if twin_key(path) in taken[parent]:

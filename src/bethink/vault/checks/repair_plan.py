@@ -23,7 +23,7 @@ _SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RepairOption:
     """One way to mend something on the page at `path`; `said` says which, in words.
 
     `target` is the name that a broken link has. `to` is the page that is led to, made or merged into, the
@@ -93,7 +93,7 @@ class Repair:
     Wherever the steps end, nothing is lost, and the same choice does the rest.
     """
 
-    choice: Choice
+    choice: RepairOption
     steps: Sequence[Step]
 
     @property
@@ -102,12 +102,12 @@ class Repair:
         return sha256(repr(self.steps).encode()).hexdigest()
 
     @property
-    def shown(self) -> list[Shown]:
+    def shown(self) -> list[RepairPreview]:
         """What would become of each page."""
-        return [Shown(_said(step), step.path, _diff(step)) for step in self.steps]
+        return [RepairPreview(_said(step), step.path, _diff(step)) for step in self.steps]
 
 
-class Shown(NamedTuple):
+class RepairPreview(NamedTuple):
     """A step in words, and as a unified diff; of a page that is new or goes, the first lines of it."""
 
     said: str
@@ -116,7 +116,7 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RepairResult:
     """What a repair did. Taken back in this order, `undo` brings everything back."""
 
     changes: tuple[Change, ...]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio.to_thread
 
 from bethink.errors import BethinkError, Conflict, StorageError
-from bethink.vault.files.draft import Seen, seen
+from bethink.vault.files.draft import PageFile, seen
 from bethink.vault.files.folder import Content as FileContent
 from bethink.vault.files.folder import version_of
 from bethink.vault.files.page_writer import encoded, too_large, unlike
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
     from bethink.vault.files.draft import Draft
     from bethink.vault.files.folder import Folder
-    from bethink.vault.files.page_writer import Changing, How
+    from bethink.vault.files.page_writer import Authorship, PageWriter
     from bethink.vault.files.records import PageRecord
 
-Became = Change | BethinkError
+BulkResult = Change | BethinkError
 """What became of one of many pages, or why nothing did."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PageToWrite:
     """A page that is to hold a text, by whom; `if_version` is as in `Vault.write`."""
 
     path: str
     text: str
-    how: How
+    how: Authorship
     if_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unwanted:
+class PageToDelete:
     """A page that is to go, if it `may` as the version that it is of."""
 
     path: str
@@ -65,7 +65,7 @@ class _Plan:
     place: int
     path: str
     body: bytes
-    how: How
+    how: Authorship
     before: str | None
 
     @property
@@ -77,13 +77,13 @@ class _Plan:
 class Bulk:
     """Writes and deletes pages of one owner, within a draft."""
 
-    changing: Changing
+    changing: PageWriter
     draft: Draft
     folder: Folder
 
-    async def write(self, wanted: Sequence[Wanted]) -> list[Became]:
+    async def write(self, wanted: Sequence[PageToWrite]) -> list[BulkResult]:
         """Have the pages hold their texts; see `Vault.write_many`."""
-        became: dict[int, Became] = {}
+        became: dict[int, BulkResult] = {}
         plans = await self._plans(wanted, became)
         if plans:
             became |= await self._written(plans)
@@ -93,10 +93,10 @@ class Bulk:
                 became[place] = await self._alone(one)
         return [became[place] for place in range(len(wanted))]
 
-    async def delete(self, unwanted: Sequence[Unwanted], how: How) -> list[Became]:
+    async def delete(self, unwanted: Sequence[PageToDelete], how: Authorship) -> list[BulkResult]:
         """Have the pages go; see `Vault.delete_many`."""
         found = await anyio.to_thread.run_sync(self._looked_at, [one.path for one in unwanted])
-        became: dict[int, Became] = {}
+        became: dict[int, BulkResult] = {}
         going: dict[int, PageRecord] = {}
         paths: set[str] = set()
         for place, now in enumerate(found):
@@ -135,7 +135,7 @@ class Bulk:
         self.folder.flush({folder_of(page.path) for page in going.values()})
         return gone
 
-    async def _alone_gone(self, now: _Now, how: How) -> Became:
+    async def _alone_gone(self, now: _Now, how: Authorship) -> BulkResult:
         try:
             return await self.changing.delete(self.draft, now.path, if_version=now.version, how=how)
         except StorageError:
@@ -143,7 +143,7 @@ class Bulk:
         except BethinkError as error:
             return error
 
-    async def _plans(self, wanted: Sequence[Wanted], became: dict[int, Became]) -> list[_Plan]:
+    async def _plans(self, wanted: Sequence[PageToWrite], became: dict[int, BulkResult]) -> list[_Plan]:
         """Those that can be written together; of those that are decided already, what became of them."""
         known, planned, plans = self.draft.known, Counter[str](), list[_Plan]()
         paths: set[str] = set()
@@ -180,7 +180,7 @@ class Bulk:
                 found.append(error)
         return found
 
-    def _plan(self, place: int, one: Wanted, now: _Now, *, planned: Counter[str]) -> _Plan | None:
+    def _plan(self, place: int, one: PageToWrite, now: _Now, *, planned: Counter[str]) -> _Plan | None:
         """How a page is written; None where nothing is to be done.
 
         Raises:
@@ -197,12 +197,12 @@ class Bulk:
         planned[folder_of(path)] += len(body)
         return _Plan(place, path, body, one.how, now.version)
 
-    async def _written(self, plans: Sequence[_Plan]) -> dict[int, Became]:
+    async def _written(self, plans: Sequence[_Plan]) -> dict[int, BulkResult]:
         draft, known = self.draft, self.draft.known
         held = [known.pages.get(plan.path) or known.gone.get(plan.path) for plan in plans]
         await draft.fetch([page for page in held if page is not None])
         await draft.announce([plan.meant for plan in plans])
-        became: dict[int, Became] = {}
+        became: dict[int, BulkResult] = {}
         for plan, now in zip(plans, await anyio.to_thread.run_sync(self._place, plans), strict=True):
             if isinstance(now, BethinkError):
                 became[plan.place] = now
@@ -212,9 +212,9 @@ class Bulk:
         await draft.commit()
         return became
 
-    def _place(self, plans: Sequence[_Plan]) -> list[Seen | BethinkError]:
+    def _place(self, plans: Sequence[_Plan]) -> list[PageFile | BethinkError]:
         """Write the files; what each holds then, or why it does not."""
-        found: list[Seen | BethinkError] = []
+        found: list[PageFile | BethinkError] = []
         for plan in plans:
             try:
                 stat = self.folder.write(plan.path, plan.body, before=plan.before, flush=False)
@@ -224,7 +224,7 @@ class Bulk:
         self.folder.flush({folder_of(plan.path) for plan in plans})
         return found
 
-    async def _alone(self, one: Wanted) -> Became:
+    async def _alone(self, one: PageToWrite) -> BulkResult:
         try:
             return await self.changing.write(
                 self.draft, one.path, encoded(one.text), if_version=one.if_version, how=one.how

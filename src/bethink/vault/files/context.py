@@ -1,6 +1,6 @@
 """Where an owner's vault is, what is known of it, and the lock under which it is changed.
 
-`service`, `syncing` and `versions` work here. One change of an owner's pages is
+`service`, `sync` and `versions` work here. One change of an owner's pages is
 made at a time: the tasks of this process take turns, and so do processes, by a
 lock on the folder itself.
 """
@@ -24,7 +24,7 @@ from bethink.principal import LOCAL_OWNER
 from bethink.vault.files.draft import Draft
 from bethink.vault.files.folder import NO_FOLDER, Folder
 from bethink.vault.files.news import News
-from bethink.vault.files.page_table import Knowing, Known
+from bethink.vault.files.page_table import PageTable, PageTables
 from bethink.vault.files.parts import Items, plain_items
 from bethink.vault.files.records import Change
 
@@ -57,10 +57,10 @@ async def nothing_hidden(owner: str) -> Items:
 
 
 @dataclass(slots=True)
-class Workshop:
+class VaultContext:
     """The vaults of all owners. `items_of` says what of an owner's parts is searched, and by whom.
 
-    `heard` are told of changes. `purged` are awaited when something of an owner was forgotten: they
+    `listeners` are told of changes. `purge_hooks` are awaited when something of an owner was forgotten: they
     leave no trace of it in files of their own.
     """
 
@@ -70,18 +70,18 @@ class Workshop:
     clock: Clock
     new_id: Ids
     items_of: Callable[[str], Awaitable[Items]] = nothing_hidden
-    heard: list[Listener] = field(default_factory=list[Listener])
-    purged: list[Callable[[str], Awaitable[None]]] = field(
+    listeners: list[Listener] = field(default_factory=list[Listener])
+    purge_hooks: list[Callable[[str], Awaitable[None]]] = field(
         default_factory=list[Callable[[str], Awaitable[None]]]
     )
     news: News = field(default_factory=News, repr=False)
-    _knowing: Knowing = field(init=False, repr=False)
+    _knowing: PageTables = field(init=False, repr=False)
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
 
     def __post_init__(self) -> None:
-        self._knowing = Knowing(self.store)
+        self._knowing = PageTables(self.store)
 
     def root(self, owner: str) -> Path:
         """Where the owner's files are; there may be none.
@@ -106,7 +106,7 @@ class Workshop:
         """
         return Folder(self.root(owner))
 
-    async def known(self, owner: str) -> Known:
+    async def known(self, owner: str) -> PageTable:
         """What is known of the pages now: not to be changed, and old once anything was awaited."""
         return await self._knowing.of(owner)
 
@@ -138,7 +138,7 @@ class Workshop:
                 files.unlock(lock)
                 if draft is not None and draft.told:
                     self.news.tell(owner)
-                    for listener in self.heard:
+                    for listener in self.listeners:
                         listener(owner, tuple(draft.told))
 
     async def _draft(self, owner: str) -> Draft:

@@ -1,4 +1,4 @@
-"""One commit of changes of an owner's pages: records, versions, parts. `workshop` opens it."""
+"""One commit of changes of an owner's pages: records, versions, parts. `context` opens it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from bethink.store import Change as StoreChange
     from bethink.store import Store
     from bethink.vault.files.folder import Content as FileContent
-    from bethink.vault.files.page_table import Known
+    from bethink.vault.files.page_table import PageTable
     from bethink.vault.files.parts import Items, Part
     from bethink.vault.files.records import By, Meant, Trouble, VaultRecord, What
     from bethink.vault.files.tree import Stat
@@ -59,7 +59,7 @@ _AHEAD_NS: Final = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PageFile:
     """A page's file as it was read. `text` is None where it is not UTF-8."""
 
     path: str
@@ -72,7 +72,7 @@ class Seen:
     sure: bool
 
 
-def seen(path: str, content: FileContent) -> Seen:
+def seen(path: str, content: FileContent) -> PageFile:
     """What is to be known of a file that was just read. Blocking: parsing takes its time."""
     body, stat = content
     now = time.time_ns()
@@ -84,7 +84,7 @@ def seen(path: str, content: FileContent) -> Seen:
     # Few pages have a front matter: the others are not read once more.
     aliases = other_names(parse(text)) if text is not None and body.lstrip(_BOM).startswith(b"---") else ()
     sure = not now - _COARSE_NS < stat.mtime < now + _AHEAD_NS
-    return Seen(path, body, stat, version_of(body), text, parts, aliases, sure)
+    return PageFile(path, body, stat, version_of(body), text, parts, aliases, sure)
 
 
 def own_id(part: str) -> str:
@@ -98,7 +98,7 @@ class Draft:
 
     store: Store
     owner: str
-    known: Known
+    known: PageTable
     items: Items
     sizes: VaultSettings
     at: int
@@ -142,7 +142,7 @@ class Draft:
             return "vault_full"
         return None
 
-    def take(self, now: Seen, *, by: By, note: str = "", untrusted: bool | None = None) -> Change:
+    def take(self, now: PageFile, *, by: By, note: str = "", untrusted: bool | None = None) -> Change:
         """The page holds this now, whether it was there before or not; trusted as it was, unless told.
 
         A page that nobody saw before, and another program laid in, is as trusted as the settings say.
@@ -165,7 +165,7 @@ class Draft:
         """Whether what another program lays in is from outside."""
         return self.sizes.trust == "untrusted"
 
-    def move(self, old: PageRecord, now: Seen, *, by: By, note: str = "") -> Change:
+    def move(self, old: PageRecord, now: PageFile, *, by: By, note: str = "") -> Change:
         """The page of `old` stands at another path now."""
         record = self._keep(self._record(old, now, untrusted=old.untrusted))
         self._put_content(now)
@@ -214,7 +214,7 @@ class Draft:
             )
         )
 
-    def touch(self, old: PageRecord, now: Seen) -> None:
+    def touch(self, old: PageRecord, now: PageFile) -> None:
         """The file was written, and says what it said."""
         stat = now.stat
         self._keep(
@@ -230,7 +230,7 @@ class Draft:
             )
         )
 
-    def reindex(self, old: PageRecord, now: Seen) -> None:
+    def reindex(self, old: PageRecord, now: PageFile) -> None:
         """What is searched of the page is made again; nothing else changes."""
         self._keep(self._record(old, now, untrusted=old.untrusted))
 
@@ -239,7 +239,7 @@ class Draft:
         record = self._keep(msgspec.structs.replace(old, change=self._next(), untrusted=False))
         return self._tell(record, "vouched", by=by, note="", before=old.version)
 
-    def rewrite(self, old: PageRecord, now: Seen) -> None:
+    def rewrite(self, old: PageRecord, now: PageFile) -> None:
         """The page says less now, and no version tells what it said."""
         self._keep(self._record(old, now, untrusted=old.untrusted))
         self._put_content(now)
@@ -298,11 +298,11 @@ class Draft:
         self._grown = 0
         self._folder_grown.clear()
 
-    def _is_back(self, gone: PageRecord, now: Seen) -> bool:
+    def _is_back(self, gone: PageRecord, now: PageFile) -> bool:
         """Whether a page only was away for a moment, as while it is saved, or says what it said."""
         return gone.version == now.version or gone.gone_at >= self.at - LATELY_US
 
-    def _meant(self, now: Seen) -> Meant | None:
+    def _meant(self, now: PageFile) -> Meant | None:
         """Who wrote what is found, where a process ended before it could say so."""
         meant = self.known.vault.meant
         return next((one for one in meant if (one.path, one.version) == (now.path, now.version)), None)
@@ -347,7 +347,7 @@ class Draft:
         self._told.append(change)
         return change
 
-    def _put_content(self, now: Seen) -> None:
+    def _put_content(self, now: PageFile) -> None:
         if now.version not in self.known.by_version and now.version not in self._contents:
             self._contents.add(now.version)
             self._changes.append(Put(CONTENTS, Content.of(now.version, now.body)))
@@ -356,7 +356,7 @@ class Draft:
         """Nothing of the page is searched any more."""
         self._changes += [DeleteAll(PARTS, {"page": old.id}), Delete(PLACES, old.id)]
 
-    def _record(self, base: PageRecord | None, now: Seen, *, untrusted: bool) -> PageRecord:
+    def _record(self, base: PageRecord | None, now: PageFile, *, untrusted: bool) -> PageRecord:
         """The page as it is now, with its parts searched; those that say the same keep their vectors."""
         id = base.id if base else self.new_id()
         made = base.parts if base else 0

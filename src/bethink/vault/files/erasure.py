@@ -18,18 +18,18 @@ import msgspec
 from bethink.errors import BethinkError
 from bethink.store import Delete, Put, Scan
 from bethink.store.reading import pages_of, records_of
-from bethink.vault.files.draft import Seen, seen
+from bethink.vault.files.draft import PageFile, seen
 from bethink.vault.files.folder import Content as FileContent
 from bethink.vault.files.folder import version_of
 from bethink.vault.files.records import CONTENTS, VERSIONS, Content
-from bethink.vault.files.sync import Syncing, changed_among
-from bethink.vault.files.tree import Walked
+from bethink.vault.files.sync import FolderSync, changed_among
+from bethink.vault.files.tree import FileTree
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from bethink.store import Change as StoreChange
-    from bethink.vault.files.context import Workshop
+    from bethink.vault.files.context import VaultContext
     from bethink.vault.files.draft import Draft
     from bethink.vault.files.folder import Folder
     from bethink.vault.files.records import PageRecord, PageVersion
@@ -45,7 +45,7 @@ _MOST_BYTES: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PageText:
     """What would go out of one page."""
 
     path: str
@@ -88,19 +88,19 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Erasing:
+class PageEraser:
     """Erases from the vaults of all owners."""
 
-    shop: Workshop
+    context: VaultContext
 
-    async def said(self, owner: str, erase: Erase) -> list[Said]:
+    async def said(self, owner: str, erase: Erase) -> list[PageText]:
         """What would go out of pages as they are now; nothing changes."""
         found = await self._contents(owner, erase, [])
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         paths = {
             path: now.gone for version, now in found.items() for path in known.by_version.get(version, ())
         }
-        return [Said(path, paths[path]) for path in sorted(paths)]
+        return [PageText(path, paths[path]) for path in sorted(paths)]
 
     @asynccontextmanager
     async def erasing(self, owner: str, erase: Erase, rename: Rename) -> AsyncGenerator[Erased]:
@@ -108,15 +108,15 @@ class Erasing:
 
         An owner of whose pages nothing is known has none that are touched.
         """
-        if not self.shop.settings.enabled or not (await self.shop.known(owner)).version:
+        if not self.context.settings.enabled or not (await self.context.known(owner)).version:
             yield Erased()
             return
-        await Syncing(self.shop).sync(owner)
-        async with self.shop.lock(owner) as draft:
-            kept = records_of(self.shop.store, owner, Scan(VERSIONS, limit=_PAGE))
+        await FolderSync(self.context).sync(owner)
+        async with self.context.lock(owner) as draft:
+            kept = records_of(self.context.store, owner, Scan(VERSIONS, limit=_PAGE))
             versions = [version async for version in kept]
             contents = await self._contents(owner, erase, versions)
-            work = _Work(draft, self.shop.folder(owner), erase, rename, contents)
+            work = _Work(draft, self.context.folder(owner), erase, rename, contents)
             pages = await self._pages(work)
             draft.add(*_of_contents(work), *_of_versions(versions, work))
             if not draft.is_changed:
@@ -128,7 +128,7 @@ class Erasing:
     async def _pages(self, work: _Work) -> list[str]:
         """Rewrite the files that say it; the ids of their pages."""
         draft, done = work.draft, list[str]()
-        walked = Walked()
+        walked = FileTree()
         if await anyio.to_thread.run_sync(work.folder.exists):
             await anyio.to_thread.run_sync(work.folder.sweep)
             walked = await anyio.to_thread.run_sync(work.folder.walk)
@@ -165,11 +165,11 @@ class Erasing:
 
     async def _contents(self, owner: str, erase: Erase, versions: Sequence[PageVersion]) -> dict[str, _Now]:
         """The contents that say it, by their versions, and what becomes of them."""
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         paths = {one.content: one.path for one in versions if one.content is not None}
         paths |= {version: min(at) for version, at in known.by_version.items()}
         found: dict[str, _Now] = {}
-        async for page in pages_of(self.shop.store, owner, Scan(CONTENTS, limit=_PAGE)):
+        async for page in pages_of(self.context.store, owner, Scan(CONTENTS, limit=_PAGE)):
             contents = [item.record for item in page]
             found |= await anyio.to_thread.run_sync(_among, contents, paths, erase)
         return found
@@ -185,7 +185,7 @@ def _among(page: Sequence[Content], paths: dict[str, str], erase: Erase) -> dict
     return found
 
 
-def _rewrite(work: _Work, page: PageRecord, to: str | None) -> Seen | None:
+def _rewrite(work: _Work, page: PageRecord, to: str | None) -> PageFile | None:
     """Have the file say nothing of it, neither by its name; None where it is not there any more."""
     folder, path = work.folder, page.path
     content = folder.read(path, _MOST_BYTES)

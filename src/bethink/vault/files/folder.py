@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bethink.errors import BadInput, Conflict, DiskFull, NoSuchPage, StorageError, TooLarge
 from bethink.vault.files.paths import normal, twin_key
-from bethink.vault.files.tree import DIRECTORY, INSIDE, TEMPORARY, Stat, Walked, look, stat_of, walked
+from bethink.vault.files.tree import DIRECTORY, INSIDE, TEMPORARY, FileTree, Stat, look, stat_of, walked
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -236,12 +236,12 @@ class Folder:
                 ) from error
             os.fsync(found[0])
 
-    def walk(self) -> Walked:
+    def walk(self) -> FileTree:
         """All pages and folders, without what is hidden; nothing that is a link is entered."""
         with _translated(str(self.root)):
             return walked(self.root)
 
-    def look(self, folder: str) -> Walked | None:
+    def look(self, folder: str) -> FileTree | None:
         """What is in one folder, without what is below its folders; None where there is none.
 
         Raises:
@@ -250,7 +250,7 @@ class Folder:
         with _translated(folder), self._parent(f"{folder}/x" if folder else "x") as found:
             if found is None:
                 return None
-            seen = Walked()
+            seen = FileTree()
             look(found[0], folder, seen, deep=False)
             return seen
 

@@ -1,4 +1,4 @@
-"""Wakes who follows pages, so that nobody has to ask all the time. `workshop` tells it of changes."""
+"""Wakes who follows pages, so that nobody has to ask all the time. `context` tells it of changes."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ from bethink.vault.files.records import CONTENTS, PARTS, PLACES, TROUBLES, Entry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bethink.vault.files.context import Workshop
+    from bethink.vault.files.context import VaultContext
     from bethink.vault.files.folder import Folder
-    from bethink.vault.files.page_table import Known
+    from bethink.vault.files.page_table import PageTable
     from bethink.vault.files.records import PageRecord, Place
-    from bethink.vault.files.tree import Walked
+    from bethink.vault.files.tree import FileTree
 
 _PAGE = 500
 _NOT_TEXT = "{path} is no UTF-8 text: save it as UTF-8, and it is read."
@@ -57,7 +57,7 @@ class FoundPart:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class VaultState:
     """How a vault is. `troubles` are files and folders that are not read, by path, each with the reason."""
 
     pages: int
@@ -66,14 +66,14 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PageReader:
     """Reads the vaults of all owners."""
 
-    shop: Workshop
+    context: VaultContext
 
     async def page(self, owner: str, path: str) -> Page:
         """A page as its file is now; see `Vault.read`."""
-        folder, most = self.shop.folder(owner), self.shop.settings.max_file_bytes
+        folder, most = self.context.folder(owner), self.context.settings.max_file_bytes
         content = await anyio.to_thread.run_sync(folder.read, path, most)
         if content is None:
             raise NoSuchPage
@@ -81,7 +81,7 @@ class Reading:
             text = content.body.decode()
         except UnicodeDecodeError as error:
             raise BadInput(_NOT_TEXT.format(path=path)) from error
-        known = (await self.shop.known(owner)).pages.get(path)
+        known = (await self.context.known(owner)).pages.get(path)
         # What nobody has taken in yet was laid in by another program.
         untrusted = self._distrusts_files if known is None else known.untrusted
         size, changed = content.stat.size, content.stat.mtime // 1000
@@ -89,7 +89,7 @@ class Reading:
 
     async def listed(self, owner: str, folder: str, *, deep: bool) -> Sequence[Entry]:
         """What is in a folder; see `Vault.listed`."""
-        files = self.shop.folder(owner)
+        files = self.context.folder(owner)
         if not await anyio.to_thread.run_sync(files.exists):
             if folder:
                 raise NoSuchPage(_NO_FOLDER.format(folder=folder))
@@ -97,7 +97,7 @@ class Reading:
         walked = await anyio.to_thread.run_sync(_looked, files, folder, deep)
         if walked is None:
             raise NoSuchPage(_NO_FOLDER.format(folder=folder))
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         beginning = f"{folder}/" if folder else ""
         entries = [
             entry
@@ -108,7 +108,7 @@ class Reading:
 
     async def is_untrusted(self, owner: str, paths: Iterable[str]) -> bool:
         """Whether any of these pages, or of those in these folders, is from outside."""
-        pages = (await self.shop.known(owner)).pages
+        pages = (await self.context.known(owner)).pages
         folders: dict[str, bool] = {}
         for path in paths:
             if (page := pages.get(path)) is not None:
@@ -125,37 +125,37 @@ class Reading:
 
     @property
     def _distrusts_files(self) -> bool:
-        return self.shop.settings.trust == "untrusted"
+        return self.context.settings.trust == "untrusted"
 
-    async def state(self, owner: str) -> State:
+    async def state(self, owner: str) -> VaultState:
         """How the vault is; see `Vault.state`."""
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         unread = [
             (path, TROUBLES[page.trouble])
             for path, page in sorted(known.pages.items())
             if page.trouble is not None
         ]
         there = sum(page.state == "there" for page in known.pages.values())
-        return State(there, known.bytes, (*unread, *known.vault.odd))
+        return VaultState(there, known.bytes, (*unread, *known.vault.odd))
 
     async def is_searched_whole(self, owner: str) -> bool:
         """Whether each part of each page has the items by which it is found, and there are no others."""
         wanted = 0
         scan = Scan(PLACES, limit=_PAGE)
-        async for record in records_of(self.shop.store, owner, scan):
+        async for record in records_of(self.context.store, owner, scan):
             wanted += sum(len(place.kinds) for place in record.places)
-        return wanted == await self.shop.store.count(owner, PARTS, {})
+        return wanted == await self.context.store.count(owner, PARTS, {})
 
     async def parts(self, owner: str, ids: Sequence[str]) -> Sequence[FoundPart | None]:
         """The parts with these ids; see `Vault.parts`."""
         pages = [*dict.fromkeys(map(_page_of, ids))]
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         there = {
             id: page for id in pages if (page := known.ids.get(id)) is not None and page.state == "there"
         }
         places: dict[str, Place] = {}
         versions: dict[str, str] = {}
-        for found in await self.shop.store.get(PLACES, owner, [*there]):
+        for found in await self.context.store.get(PLACES, owner, [*there]):
             if found is not None:
                 versions[found.record.id] = found.record.version
                 places |= {place.id: place for place in found.record.places}
@@ -164,7 +164,7 @@ class Reading:
 
     async def _texts(self, owner: str, versions: set[str]) -> dict[str, str]:
         wanted = [*versions]
-        found = await self.shop.store.get(CONTENTS, owner, wanted)
+        found = await self.context.store.get(CONTENTS, owner, wanted)
         return {one.record.id: one.record.inflated.decode() for one in found if one is not None}
 
 
@@ -183,7 +183,7 @@ def _part(
     return FoundPart(page.path, text, *where, *more, is_own=id != place.id)
 
 
-def _looked(files: Folder, folder: str, deep: bool) -> Walked | None:  # noqa: FBT001 - a thread's argument
+def _looked(files: Folder, folder: str, deep: bool) -> FileTree | None:  # noqa: FBT001 - a thread's argument
     """What is there, of the whole vault where that is asked for; None without the folder."""
     if not deep:
         return files.look(folder)
@@ -191,7 +191,7 @@ def _looked(files: Folder, folder: str, deep: bool) -> Walked | None:  # noqa: F
     return walked if not folder or folder in walked.folders else None
 
 
-def _entries(walked: Walked, known: Known) -> Iterator[Entry]:
+def _entries(walked: FileTree, known: PageTable) -> Iterator[Entry]:
     yield from (Entry(folder, is_folder=True) for folder in walked.folders)
     for path, stat in walked.pages.items():
         page = known.pages.get(path)

@@ -25,7 +25,7 @@ _OWNERS: Final = 32
 
 
 @dataclass(slots=True)
-class Known:
+class PageTable:
     """The pages of one owner. `version` is that of the vault's record, 0 where there is none."""
 
     vault: VaultRecord = field(default_factory=lambda: VaultRecord(id=ONE))
@@ -79,27 +79,27 @@ class Known:
                 del self.by_version[old.version]
 
 
-class Knowing:
+class PageTables:
     """The pages of those owners whose vaults were used lately."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, PageTable] = OrderedDict()
 
-    async def of(self, owner: str) -> Known:
+    async def of(self, owner: str) -> PageTable:
         """What is known now. Nothing is awaited between its last look and its return.
 
         It is changed by later calls: use it before anything else is awaited, or under the owner's lock.
         """
         while True:
             (found,) = await self._store.get(VAULTS, owner, [ONE])
-            known = self._known.setdefault(owner, Known())
+            known = self._known.setdefault(owner, PageTable())
             self._known.move_to_end(owner)
             if len(self._known) > _OWNERS:
                 self._known.popitem(last=False)
             if found is None:
                 if known.version:
-                    self._known[owner] = known = Known()
+                    self._known[owner] = known = PageTable()
                 return known
             if found.version == known.version:
                 return known
@@ -107,9 +107,9 @@ class Knowing:
 
     async def _catch_up(self, owner: str, now: Versioned[VaultRecord]) -> None:
         """Read what came since; `of` looks again whether that was all."""
-        known = self._known.setdefault(owner, Known())
+        known = self._known.setdefault(owner, PageTable())
         if known.vault.change < now.record.floor:
-            known = self._known[owner] = Known()
+            known = self._known[owner] = PageTable()
         scan = Scan(PAGES, order="change", low=known.vault.change + 1, limit=_PAGE)
         # In the order of their changes: a path that two pages had in turn ends as the later one's.
         async for record in records_of(self._store, owner, scan):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge, UnknownId
-from bethink.vault.files.draft import Seen, seen
+from bethink.vault.files.draft import PageFile, seen
 from bethink.vault.files.folder import CHANGED, EXISTS, version_of
 from bethink.vault.files.folder import Content as FileContent
 from bethink.vault.files.paths import checked_new
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import ParamSpec, TypeVar
 
     from bethink.settings_shapes import VaultSettings
-    from bethink.vault.files.context import Workshop
+    from bethink.vault.files.context import VaultContext
     from bethink.vault.files.draft import Draft
     from bethink.vault.files.folder import Folder
     from bethink.vault.files.records import By, PageVersion, Trouble
@@ -44,7 +44,7 @@ _FORGOTTEN: Final = "This change cannot be taken back any more: what it held was
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class Authorship:
     """Who changes a page, and why; whether it is untrusted then, None where it is as it was.
 
     `holds` is awaited while nobody else can change a page: it raises where the text must not be written.
@@ -57,14 +57,14 @@ class How:
 
 
 @dataclass(frozen=True, slots=True)
-class Changing:
+class PageWriter:
     """Changes pages of all owners, each within a draft."""
 
-    shop: Workshop
+    context: VaultContext
     versions: Versions
 
     async def write(
-        self, draft: Draft, path: str, body: bytes, *, if_version: str | None, how: How
+        self, draft: Draft, path: str, body: bytes, *, if_version: str | None, how: Authorship
     ) -> Change:
         """Have a page hold this; see `Vault.write`."""
         if how.holds is not None:
@@ -78,7 +78,7 @@ class Changing:
             path = checked_new(path)
         return await self._put(draft, path, body, now=now, how=how)
 
-    async def replace(self, draft: Draft, path: str, body: bytes, *, version: str, how: How) -> Change:
+    async def replace(self, draft: Draft, path: str, body: bytes, *, version: str, how: Authorship) -> Change:
         """Have a page be where a file of this version is, which is no page; see `Vault.replace`."""
         if (page := draft.known.pages.get(path)) is not None:
             if page.state == "there":
@@ -87,7 +87,7 @@ class Changing:
             await draft.commit()
         return await self._put(draft, path, body, now=None, how=how, before=version)
 
-    async def delete(self, draft: Draft, path: str, *, if_version: str | None, how: How) -> Change:
+    async def delete(self, draft: Draft, path: str, *, if_version: str | None, how: Authorship) -> Change:
         """Delete a page; see `Vault.delete`."""
         now = await self._now(draft, path)
         if now is None:
@@ -96,7 +96,7 @@ class Changing:
             raise Conflict(unlike(path, now and now.version, if_version))
         return await self._remove(draft, now, how=how)
 
-    async def move(self, draft: Draft, path: str, to: str, *, how: How) -> Change:
+    async def move(self, draft: Draft, path: str, to: str, *, how: Authorship) -> Change:
         """Give a page another path; see `Vault.move`."""
         now = await self._now(draft, path)
         if now is None:
@@ -114,7 +114,7 @@ class Changing:
             raise
         return change
 
-    async def take_back(self, draft: Draft, version: PageVersion, *, how: How) -> Change:
+    async def take_back(self, draft: Draft, version: PageVersion, *, how: Authorship) -> Change:
         """Make the page what it was before a change, if it still is what the change made of it.
 
         Raises:
@@ -140,7 +140,7 @@ class Changing:
         how = replace(how, untrusted=version.was_untrusted)
         return await self._put(draft, version.path, body, now=now, how=how)
 
-    async def vouch(self, draft: Draft, path: str, *, how: How) -> Change:
+    async def vouch(self, draft: Draft, path: str, *, how: Authorship) -> Change:
         """Have a page be its owner's own words; see `Vault.vouch`."""
         now = await self._now(draft, path)
         if now is None:
@@ -153,7 +153,7 @@ class Changing:
         return change
 
     async def _save(
-        self, draft: Draft, path: str, body: bytes, *, if_version: str | None, how: How
+        self, draft: Draft, path: str, body: bytes, *, if_version: str | None, how: Authorship
     ) -> Change | None:
         """Write a page whose file is as known, in one call of a thread; None if it takes more than that."""
         page = draft.known.pages.get(path)
@@ -174,7 +174,7 @@ class Changing:
         await draft.commit()
         return change
 
-    async def _now(self, draft: Draft, path: str) -> Seen | None:
+    async def _now(self, draft: Draft, path: str) -> PageFile | None:
         """What the file holds; what nobody had seen of it is a version from now on.
 
         Raises:
@@ -206,8 +206,8 @@ class Changing:
         path: str,
         body: bytes,
         *,
-        now: Seen | None,
-        how: How,
+        now: PageFile | None,
+        how: Authorship,
         before: str | None = None,
     ) -> Change:
         if now is not None and now.body == body:
@@ -227,7 +227,7 @@ class Changing:
         await draft.commit()
         return change
 
-    async def _remove(self, draft: Draft, now: Seen, *, how: How) -> Change:
+    async def _remove(self, draft: Draft, now: PageFile, *, how: Authorship) -> Change:
         folder = self._folder(draft)
         page = draft.known.pages[now.path]
         await anyio.to_thread.run_sync(lambda: folder.delete(now.path, before=now.version))
@@ -241,10 +241,10 @@ class Changing:
         return change or Change(now.path, now.version, None, None)
 
     def _folder(self, draft: Draft) -> Folder:
-        return self.shop.folder(draft.owner)
+        return self.context.folder(draft.owner)
 
 
-def _saved(folder: Folder, path: str, body: bytes, *, version: str | None, most: int) -> Seen | None:
+def _saved(folder: Folder, path: str, body: bytes, *, version: str | None, most: int) -> PageFile | None:
     """Write a page that is still of this version; what it holds then, None if it is of another."""
     content = folder.read(path, most)
     if version != (None if content is None else version_of(content.body)):

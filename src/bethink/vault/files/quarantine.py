@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bethink.vault.files.folder import Folder
 
 _MOST_BYTES: Final = 1_000_000_000
-"""No file that is repaired has more: see `mending`."""
+"""No file that is repaired has more: see `repair`."""
 
 
 def kept_beside(folder: Folder, path: str, version: str) -> str:

@@ -15,18 +15,18 @@ import msgspec
 
 from bethink.errors import BadInput, StorageError, TooLarge
 from bethink.store import Put
-from bethink.vault.files.draft import LATELY_US, Seen, seen
+from bethink.vault.files.draft import LATELY_US, PageFile, seen
 from bethink.vault.files.paths import fault_of
 from bethink.vault.files.records import VAULTS
-from bethink.vault.files.tree import Stat, Walked
+from bethink.vault.files.tree import FileTree, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from bethink.vault.files.context import Workshop
+    from bethink.vault.files.context import VaultContext
     from bethink.vault.files.draft import Draft
     from bethink.vault.files.folder import Folder
-    from bethink.vault.files.page_table import Known
+    from bethink.vault.files.page_table import PageTable
     from bethink.vault.files.records import PageRecord, Trouble
 
 _FILES: Final = 64
@@ -38,7 +38,7 @@ _AGAIN: Final = frozenset({"directory_full", "vault_full", "unreadable"})
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
+class SyncReport:
     """How many pages were read anew, moved and lost, how many files cannot be read, how many there are."""
 
     taken: int = 0
@@ -68,14 +68,14 @@ class _Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Syncing:
+class FolderSync:
     """Takes in changes of all owners' files."""
 
-    shop: Workshop
+    context: VaultContext
 
     async def sync(
         self, owner: str, paths: Collection[str] | None = None, *, rebuild: bool = False
-    ) -> Synced:
+    ) -> SyncReport:
         """Compare all files with what is known, or only those at `paths`, and take in what differs.
 
         With `rebuild` all pages are read, and all that is searched is made anew.
@@ -85,12 +85,12 @@ class Syncing:
             Busy: another program keeps the vault to itself.
             StorageError: the folder cannot be read.
         """
-        folder = self.shop.folder(owner)
+        folder = self.context.folder(owner)
         if not await anyio.to_thread.run_sync(folder.exists):
-            return Synced()
+            return SyncReport()
         whole = paths is None
         walked = await anyio.to_thread.run_sync(folder.walk if paths is None else lambda: _at(folder, paths))
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         wanted = [*walked.pages] if rebuild else [*self._differing(known, walked)]
         missing = {path for path in (known.pages if paths is None else paths) if path not in walked.pages}
         count = _Count()
@@ -99,20 +99,20 @@ class Syncing:
         await self._lose(owner, missing, count)
         if whole:
             await self._note_odd(owner, walked)
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         unread = sum(page.state == "unread" for page in known.pages.values())
         there = len(known.pages) - unread
-        return Synced(count.taken, count.moved, count.lost, unread + len(known.vault.odd), there)
+        return SyncReport(count.taken, count.moved, count.lost, unread + len(known.vault.odd), there)
 
     async def behind(self, owner: str) -> int:
         """How many files differ from what is known of them, or are gone; nothing changes."""
-        folder = self.shop.folder(owner)
+        folder = self.context.folder(owner)
         walked = await anyio.to_thread.run_sync(folder.walk)
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         gone = len(known.pages.keys() - walked.pages.keys())
         return gone + len(changed_among(known, walked))
 
-    def _differing(self, known: Known, walked: Walked) -> Iterator[str]:
+    def _differing(self, known: PageTable, walked: FileTree) -> Iterator[str]:
         """The files that may hold something else than is known; those first that have their room already."""
         there = {path for path, page in known.pages.items() if page.state == "there"}
         for path in sorted(walked.pages, key=lambda path: (path not in there, path)):
@@ -123,12 +123,12 @@ class Syncing:
         if page is None or not page.sure or _is_other(page, stat) or _is_nameless(page):
             return True
         # The limits were others once, or what took the room is gone.
-        fits = page.size <= self.shop.settings.max_file_bytes
+        fits = page.size <= self.context.settings.max_file_bytes
         return page.trouble in _AGAIN or (page.trouble == "too_large" if fits else page.state == "there")
 
     async def _take_in(self, owner: str, chunk: Sequence[str], *, count: _Count, rebuild: bool) -> None:
-        folder = self.shop.folder(owner)
-        async with self.shop.lock(owner) as draft:
+        folder = self.context.folder(owner)
+        async with self.context.lock(owner) as draft:
             draft.anew = rebuild
             found = await anyio.to_thread.run_sync(_read_all, folder, chunk, draft)
             held = [draft.known.pages.get(one.path) or draft.known.gone.get(one.path) for one in found]
@@ -141,10 +141,10 @@ class Syncing:
     async def reindex(self, owner: str, paths: Sequence[str]) -> None:
         """Make anew what is searched of these pages, as far as filters changed it."""
         for start in range(0, len(paths), _FILES):
-            async with self.shop.lock(owner) as draft:
+            async with self.context.lock(owner) as draft:
                 chunk = paths[start : start + _FILES]
-                found = await anyio.to_thread.run_sync(_read_all, self.shop.folder(owner), chunk, draft)
-                read = [one for one in found if isinstance(one, Seen)]
+                found = await anyio.to_thread.run_sync(_read_all, self.context.folder(owner), chunk, draft)
+                read = [one for one in found if isinstance(one, PageFile)]
                 held = [draft.known.pages.get(one.path) for one in read]
                 await draft.fetch([page for page in held if page is not None])
                 for one, page in zip(read, held, strict=True):
@@ -156,12 +156,12 @@ class Syncing:
 
     async def _lose(self, owner: str, missing: Collection[str], count: _Count) -> None:
         """Those that are nowhere any more; their history stays."""
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         lost = [path for path in missing if path in known.pages]
         if not lost:
             return
-        folder = self.shop.folder(owner)
-        async with self.shop.lock(owner) as draft:
+        folder = self.context.folder(owner)
+        async with self.context.lock(owner) as draft:
             there = await anyio.to_thread.run_sync(lambda: _at(folder, lost).pages)
             for path in sorted(lost):
                 page = draft.known.pages.get(path)
@@ -170,18 +170,18 @@ class Syncing:
                     count.lost += 1
             await draft.commit()
 
-    async def _note_odd(self, owner: str, walked: Walked) -> None:
+    async def _note_odd(self, owner: str, walked: FileTree) -> None:
         """Keep what cannot be a page, for who asks."""
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         odd = tuple(sorted((one.path, one.why) for one in walked.odd)[:_MOST_ODD])
         if known.version and (known.vault.odd == odd and known.vault.looked_at and not known.vault.meant):
             return
-        async with self.shop.lock(owner) as draft:
+        async with self.context.lock(owner) as draft:
             vault = msgspec.structs.replace(draft.known.vault, odd=odd, looked_at=draft.at, meant=())
-            await self.shop.store.commit(owner, [Put(VAULTS, vault, if_version=draft.known.version)])
+            await self.context.store.commit(owner, [Put(VAULTS, vault, if_version=draft.known.version)])
 
 
-def changed_among(known: Known, walked: Walked) -> set[str]:
+def changed_among(known: PageTable, walked: FileTree) -> set[str]:
     """The files of these that are not those that were read."""
     return {path for path, stat in walked.pages.items() if _is_other(known.pages.get(path), stat)}
 
@@ -196,9 +196,9 @@ def _is_nameless(page: PageRecord) -> bool:
     return page.state == "there" and page.aliases is None
 
 
-def _at(folder: Folder, paths: Collection[str]) -> Walked:
+def _at(folder: Folder, paths: Collection[str]) -> FileTree:
     """What is at these paths."""
-    walked = Walked()
+    walked = FileTree()
     for path in paths:
         try:
             stat = folder.stat(path) if fault_of(path) is None else None
@@ -209,7 +209,7 @@ def _at(folder: Folder, paths: Collection[str]) -> Walked:
     return walked
 
 
-def _chunks(paths: Sequence[str], walked: Walked) -> Iterator[list[str]]:
+def _chunks(paths: Sequence[str], walked: FileTree) -> Iterator[list[str]]:
     chunk: list[str] = []
     size = 0
     for path in paths:
@@ -222,8 +222,8 @@ def _chunks(paths: Sequence[str], walked: Walked) -> Iterator[list[str]]:
         yield chunk
 
 
-def _read_all(folder: Folder, chunk: Sequence[str], draft: Draft) -> list[Seen | _Unread]:
-    found: list[Seen | _Unread] = []
+def _read_all(folder: Folder, chunk: Sequence[str], draft: Draft) -> list[PageFile | _Unread]:
+    found: list[PageFile | _Unread] = []
     for path in chunk:
         try:
             content = folder.read(path, draft.sizes.max_file_bytes)
@@ -245,7 +245,7 @@ def _read_all(folder: Folder, chunk: Sequence[str], draft: Draft) -> list[Seen |
     return found
 
 
-def _moves(folder: Folder, draft: Draft, found: Sequence[Seen | _Unread]) -> dict[str, PageRecord]:
+def _moves(folder: Folder, draft: Draft, found: Sequence[PageFile | _Unread]) -> dict[str, PageRecord]:
     """For paths that are new, the pages that stood elsewhere before."""
     known = draft.known
     moves: dict[str, PageRecord] = {}
@@ -268,7 +268,7 @@ def _moves(folder: Folder, draft: Draft, found: Sequence[Seen | _Unread]) -> dic
     return moves
 
 
-def _note(draft: Draft, one: Seen | _Unread, *, moved: dict[str, PageRecord], count: _Count) -> None:
+def _note(draft: Draft, one: PageFile | _Unread, *, moved: dict[str, PageRecord], count: _Count) -> None:
     """Have the draft know what was found at a path."""
     old = draft.known.pages.get(one.path)
     if isinstance(one, _Unread):

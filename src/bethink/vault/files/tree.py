@@ -44,7 +44,7 @@ class Stat(NamedTuple):
         return self if self[:3] == ours[:3] else ours
 
 
-class Odd(NamedTuple):
+class OddFile(NamedTuple):
     """What can be neither page nor folder, and why; a link's own size and time."""
 
     path: str
@@ -54,12 +54,12 @@ class Odd(NamedTuple):
 
 
 @dataclass(slots=True)
-class Walked:
+class FileTree:
     """All there is: pages by their paths, folders, and what cannot be a page, with the reason."""
 
     pages: dict[str, Stat] = field(default_factory=dict[str, Stat])
     folders: list[str] = field(default_factory=list[str])
-    odd: list[Odd] = field(default_factory=list[Odd])
+    odd: list[OddFile] = field(default_factory=list[OddFile])
 
 
 def stat_of(found: os.stat_result) -> Stat:
@@ -67,12 +67,12 @@ def stat_of(found: os.stat_result) -> Stat:
     return Stat(found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns)
 
 
-def walked(root: Path, *, stale_s: float = STALE_S) -> Walked:
+def walked(root: Path, *, stale_s: float = STALE_S) -> FileTree:
     """All pages and folders, without what is hidden; nothing that is a link is entered.
 
     What a write that was cut short left behind goes, where it is older than `stale_s` seconds.
     """
-    found = Walked()
+    found = FileTree()
     descriptor = os.open(root, DIRECTORY)
     try:
         look(descriptor, "", found, stale_s=stale_s)
@@ -81,7 +81,9 @@ def walked(root: Path, *, stale_s: float = STALE_S) -> Walked:
     return found
 
 
-def look(descriptor: int, folder: str, found: Walked, *, deep: bool = True, stale_s: float = STALE_S) -> None:
+def look(
+    descriptor: int, folder: str, found: FileTree, *, deep: bool = True, stale_s: float = STALE_S
+) -> None:
     """Take in what is in one opened folder and, with `deep`, in those below it."""
     inner: list[tuple[str, str]] = []
     with os.scandir(descriptor) as entries:
@@ -97,7 +99,7 @@ def look(descriptor: int, folder: str, found: Walked, *, deep: bool = True, stal
                 shown = path.encode(errors="replace").decode()
                 with suppress(FileNotFoundError):
                     stat = stat_of(entry.stat(follow_symlinks=False))
-                    found.odd.append(Odd(shown, fault, stat.size, stat.mtime))
+                    found.odd.append(OddFile(shown, fault, stat.size, stat.mtime))
             elif is_folder:
                 found.folders.append(path)
                 inner.append((entry.name, path))
@@ -109,13 +111,13 @@ def look(descriptor: int, folder: str, found: Walked, *, deep: bool = True, stal
         _look_inside(descriptor, name, path, found=found, stale_s=stale_s)
 
 
-def _look_inside(parent: int, name: str, folder: str, *, found: Walked, stale_s: float) -> None:
+def _look_inside(parent: int, name: str, folder: str, *, found: FileTree, stale_s: float) -> None:
     try:
         descriptor = os.open(name, INSIDE, dir_fd=parent)
     except FileNotFoundError:
         return
     except OSError as error:
-        found.odd.append(Odd(folder, f"It cannot be opened: {error.strerror}."))
+        found.odd.append(OddFile(folder, f"It cannot be opened: {error.strerror}."))
         return
     try:
         look(descriptor, folder, found, stale_s=stale_s)
@@ -123,7 +125,7 @@ def _look_inside(parent: int, name: str, folder: str, *, found: Walked, stale_s:
         os.close(descriptor)
 
 
-def _fault(entry: os.DirEntry[str], path: str, walked: Walked) -> str | None:
+def _fault(entry: os.DirEntry[str], path: str, walked: FileTree) -> str | None:
     """Why an entry can be neither page nor folder."""
     if entry.is_symlink():
         return "It is a link, and links are not followed."

@@ -16,7 +16,7 @@ from bethink.vault.files.records import CONTENTS, VERSIONS, Page
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.vault.files.context import Workshop
+    from bethink.vault.files.context import VaultContext
     from bethink.vault.files.records import PageRecord, PageVersion
 
 _PAGE: Final = 500
@@ -29,7 +29,7 @@ _GONE: Final = "What the page said then is not kept any more: it was forgotten, 
 class Versions:
     """The versions of all owners' pages."""
 
-    shop: Workshop
+    context: VaultContext
 
     async def page(self, owner: str, path: str) -> PageRecord:
         """The page at a path, or the one that was there last.
@@ -37,7 +37,7 @@ class Versions:
         Raises:
             NoSuchPage: there never was one.
         """
-        known = await self.shop.known(owner)
+        known = await self.context.known(owner)
         found = known.pages.get(path) or known.gone.get(path)
         if found is None:
             raise NoSuchPage
@@ -51,7 +51,7 @@ class Versions:
         """
         page = await self.page(owner, path)
         scan = Scan(VERSIONS, {"page": page.id}, order="at", reverse=True, limit=limit)
-        (found,) = await self.shop.store.scan(owner, scan)
+        (found,) = await self.context.store.scan(owner, scan)
         return [item.record for item in found.items]
 
     async def version(self, owner: str, path: str, id: str) -> Page:
@@ -74,14 +74,14 @@ class Versions:
 
     async def get(self, owner: str, id: str) -> PageVersion | None:
         """A version by its id."""
-        (found,) = await self.shop.store.get(VERSIONS, owner, [id])
+        (found,) = await self.context.store.get(VERSIONS, owner, [id])
         return found and found.record
 
     async def content(self, owner: str, version: str | None) -> bytes | None:
         """The bytes with this SHA-256; None where they are not kept."""
         if version is None:
             return None
-        (found,) = await self.shop.store.get(CONTENTS, owner, [version])
+        (found,) = await self.context.store.get(CONTENTS, owner, [version])
         return found and found.record.inflated
 
     async def diff(self, owner: str, path: str, id: str, *, against: str | None = None) -> str:
@@ -104,17 +104,17 @@ class Versions:
 
         What nothing names any more goes with them.
         """
-        high = self.shop.clock.now_us() - days * _DAY_US
+        high = self.context.clock.now_us() - days * _DAY_US
         kept: set[tuple[str, int]] = set()
         gone: list[PageVersion] = []
         scan = Scan(VERSIONS, order="at", high=high, reverse=True, limit=_PAGE)
-        async for version in records_of(self.shop.store, owner, scan):
+        async for version in records_of(self.context.store, owner, scan):
             day = (version.page, version.at // _DAY_US)
             if day in kept:
                 gone.append(version)
             kept.add(day)
         for start in range(0, len(gone), _PAGE):
-            async with self.shop.lock(owner) as draft:
+            async with self.context.lock(owner) as draft:
                 draft.add(*(Delete(VERSIONS, version.id) for version in gone[start : start + _PAGE]))
                 await draft.commit()
         if gone:
@@ -123,9 +123,9 @@ class Versions:
 
     async def _sweep(self, owner: str, contents: set[str]) -> None:
         """Remove those contents that neither a page has nor a version names."""
-        begun = self.shop.clock.now_us()
+        begun = self.context.clock.now_us()
         unused = contents - await self._named(owner)
-        async with self.shop.lock(owner) as draft:
+        async with self.context.lock(owner) as draft:
             # What came while the others were looked through; from here on nothing does.
             unused -= draft.known.by_version.keys() | await self._named(owner, since=begun)
             draft.add(*(Delete(CONTENTS, content) for content in unused))
@@ -136,7 +136,7 @@ class Versions:
         scan = Scan(VERSIONS, order="at", low=since, limit=_PAGE)
         return {
             content
-            async for version in records_of(self.shop.store, owner, scan)
+            async for version in records_of(self.context.store, owner, scan)
             for content in _named(version)
         }
 

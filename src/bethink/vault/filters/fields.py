@@ -33,7 +33,7 @@ _PAIR: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FieldValue:
     """A field where it is told: all of it, and the values alone. What is `hidden` goes as a whole."""
 
     whole: Span
@@ -58,7 +58,7 @@ class _Line:
         return len(self.text) - len(self.text.lstrip(" \t>"))
 
 
-def told(text: str, field: str) -> list[Told]:
+def told(text: str, field: str) -> list[FieldValue]:
     """Every place where a field of this name, or pattern of names, is told."""
     lines = _lines(text)
     front = _front(lines)
@@ -113,7 +113,7 @@ def _front(lines: Sequence[_Line]) -> int:
     return next((count for count, line in enumerate(lines[1:], 2) if _FENCE.match(line.bare)), 0)
 
 
-def _in_lines(lines: Sequence[_Line], field: str, front: int) -> Iterator[Told]:
+def _in_lines(lines: Sequence[_Line], field: str, front: int) -> Iterator[FieldValue]:
     pattern = _names_told(field)
     for place, line in enumerate(lines):
         match = pattern.search(line.bare)
@@ -128,7 +128,7 @@ def _in_lines(lines: Sequence[_Line], field: str, front: int) -> Iterator[Told]:
         lead = _LEAD.match(line.bare)
         is_first = lead is not None and lead.end() >= match.start()
         whole = (line.start, end) if is_first else (line.start + match.start(), shown_end)
-        yield Told(whole, ((value, shown_end),) if value < shown_end else ())
+        yield FieldValue(whole, ((value, shown_end),) if value < shown_end else ())
 
 
 def text_at(lines: Sequence[_Line], place: int, at: int) -> str:
@@ -158,7 +158,7 @@ def _last(lines: Sequence[_Line], place: int, front: int) -> int:
     return last
 
 
-def _in_tables(lines: Sequence[_Line], field: str) -> Iterator[Told]:
+def _in_tables(lines: Sequence[_Line], field: str) -> Iterator[FieldValue]:
     pattern = _names_alone(field)
     for place, line in enumerate(lines):
         if place == 0 or "-" not in line.text or "|" not in line.text or not _RULE.match(line.bare):
@@ -179,7 +179,7 @@ def _in_tables(lines: Sequence[_Line], field: str) -> Iterator[Told]:
             is_pair = row > place or (row < place and len(cells) == _PAIR)
             if is_pair and cells and _is_name(pattern, lines, row, *cells[0]):
                 values = tuple(_inner(lines[row], cell) for cell in cells[1:])
-                yield Told((lines[row].start, lines[row].end), values)
+                yield FieldValue((lines[row].start, lines[row].end), values)
 
 
 def _rows(lines: Sequence[_Line], place: int) -> Iterator[int]:
@@ -210,14 +210,14 @@ def _cells(line: _Line) -> list[Span]:
     return [(line.start + start, line.start + end) for start, end in cells]
 
 
-def _cell(line: _Line, cell: Span, *, is_value: bool) -> Told:
+def _cell(line: _Line, cell: Span, *, is_value: bool) -> FieldValue:
     """A cell with the pipe behind it, or the one before where there is none behind."""
     start, end = cell
     if line.text[end - line.start : end - line.start + 1] == "|":
         end += 1
     elif line.text[start - line.start - 1 : start - line.start] == "|":
         start -= 1
-    return Told((start, end), (_inner(line, cell),) if is_value else ())
+    return FieldValue((start, end), (_inner(line, cell),) if is_value else ())
 
 
 def _inner(line: _Line, cell: Span) -> Span:

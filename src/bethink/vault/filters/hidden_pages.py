@@ -23,7 +23,7 @@ _TELLING: Final = frozenset("_-/0123456789")
 
 
 @dataclass(frozen=True)
-class Unseen:
+class HiddenPages:
     """The pages of a vault that these rules hide. `aliases` are other names of pages, with their paths."""
 
     rules: tuple[Rule, ...]
@@ -82,7 +82,7 @@ class Unseen:
 class LinksOf:
     """The links on one page."""
 
-    unseen: Unseen
+    unseen: HiddenPages
     path: str
 
     def is_hidden(self, target: str) -> bool:

@@ -1,6 +1,6 @@
 """What of pages is searched, and by whom: the text as the strictest sees it, and all of it for others.
 
-`workshop` asks for the items of each part; `views`, whether a part was made by the
+`context` asks for the items of each part; `views`, whether a part was made by the
 filters that hold now. Filters that change have their pages indexed anew, in the
 background: until that is done, who is restrained does not find what is concerned.
 """
@@ -20,7 +20,7 @@ from bethink.store.reading import owners_of
 from bethink.telemetry import log
 from bethink.vault.files.parts import Part, plain_items, said_in
 from bethink.vault.files.records import KIND, OWN_KIND
-from bethink.vault.filters.hidden_pages import Unseen
+from bethink.vault.filters.hidden_pages import HiddenPages
 from bethink.vault.filters.page_filter import Around, View, view
 from bethink.vault.filters.rules import RULE_SETS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.vault.files.parts import Items
-    from bethink.vault.filters.rules import Filters, Rule, RuleSet
+    from bethink.vault.filters.rules import FilterStore, Rule, RuleSet
     from bethink.vault.service import Vault
 
 _DONE = "indexed"
@@ -36,11 +36,11 @@ _log = log("filters")
 
 
 @dataclass(slots=True)
-class Strict:
+class StrictestView:
     """The items of parts where somebody is restrained."""
 
     rules: tuple[Rule, ...]
-    unseen: Unseen
+    unseen: HiddenPages
     _last: tuple[str, str, View] | None = None
 
     def __call__(self, path: str, text: str, part: Part) -> Sequence[tuple[str, str]]:
@@ -70,11 +70,11 @@ class Strict:
 
 
 @dataclass(slots=True)
-class Indexing:
+class IndexItems:
     """The items of all owners' pages by their filters."""
 
     vault: Vault
-    filters: Filters
+    filters: FilterStore
     _asked: set[str] = field(default_factory=set[str])
     _has_asked: anyio.Event = field(default_factory=anyio.Event)
     _alone: anyio.Lock = field(default_factory=anyio.Lock)
@@ -85,7 +85,7 @@ class Indexing:
         if not rules:
             return plain_items
         paths, aliases = [*await self.vault.pages(owner)], await self.vault.aliases(owner)
-        return Strict(rules, Unseen(rules, paths, aliases))
+        return StrictestView(rules, HiddenPages(rules, paths, aliases))
 
     def ask(self, owner: str) -> None:
         """Have the pages concerned indexed anew, soon."""
@@ -95,7 +95,7 @@ class Indexing:
     async def keep_up(self) -> None:
         """Work off what was asked for, and first what another process left undone; for ever."""
         with suppress(BethinkError):
-            async for owner in owners_of(self.vault.shop.store, RULE_SETS):
+            async for owner in owners_of(self.vault.context.store, RULE_SETS):
                 self.ask(owner)
         while True:
             await self._has_asked.wait()
@@ -114,7 +114,7 @@ class Indexing:
         """Index anew what the filters that changed since the last time are about; how many pages."""
         async with self._alone:
             now = await self.filters.of(owner)
-            (found,) = await self.vault.shop.store.get(RULE_SETS, owner, [_DONE])
+            (found,) = await self.vault.context.store.get(RULE_SETS, owner, [_DONE])
             was: tuple[Rule, ...] = () if found is None else found.record.enforced
             changed = [*set(was).symmetric_difference(now.enforced)]
             if not changed:
@@ -125,7 +125,7 @@ class Indexing:
             paths = [path for path in pages if leads or any(rule.is_at(path) for rule in changed)]
             await self.vault.reindex(owner, paths)
             done = msgspec.structs.replace(now, id=_DONE)
-            await self.vault.shop.store.commit(owner, [Put(RULE_SETS, done)])
+            await self.vault.context.store.commit(owner, [Put(RULE_SETS, done)])
             return len(paths)
 
     def heard(self, owner: str, was: RuleSet, now: RuleSet) -> None:

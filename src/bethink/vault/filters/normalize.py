@@ -33,7 +33,7 @@ _ASCII: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class NormalizedText:
     """A text as it is read.
 
     `starts` are where parts of it begin, `places` and `ends` where these stand in the text itself.
@@ -62,7 +62,7 @@ class Folded:
         return end if is_end else place
 
 
-def folded(text: str) -> Folded | None:
+def folded(text: str) -> NormalizedText | None:
     """The text as it is read; None where that is just what is written."""
     return _replaced(text, _SIGNS)
 
@@ -73,12 +73,12 @@ def plainly(text: str) -> str:
     return text if read is None else read.text
 
 
-def in_one(text: str) -> Folded | None:
+def in_one(text: str) -> NormalizedText | None:
     """The text with numbers in one piece that are parted by cells of a table or ends of lines; else None."""
     return _replaced(text, _SPLIT)
 
 
-def _replaced(text: str, signs: re.Pattern[str]) -> Folded | None:
+def _replaced(text: str, signs: re.Pattern[str]) -> NormalizedText | None:
     read: list[str] = []
     starts: list[int] = []
     places: list[int] = []
@@ -103,7 +103,7 @@ def _replaced(text: str, signs: re.Pattern[str]) -> Folded | None:
         places.append(done)
         ends.append(len(text))
         read.append(text[done:])
-    return Folded("".join(read), starts, places, ends)
+    return NormalizedText("".join(read), starts, places, ends)
 
 
 @lru_cache(maxsize=4_096)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from bethink.errors import BadInput, NotAllowed
 from bethink.vault.files.parts import FACT_LINE
-from bethink.vault.filters.fields import Told, told
+from bethink.vault.filters.fields import FieldValue, told
 from bethink.vault.filters.normalize import folded, plainly
 from bethink.vault.filters.patterns import HIDDEN, dates, emails, finder_of, general, general_age
 from bethink.vault.filters.rules import fits
@@ -49,7 +49,7 @@ CANNOT_CHANGE: Final = (
 )
 
 
-class Shading(Protocol):
+class SectionCut(Protocol):
     """What is hidden of texts that stand in no place of their own, such as facts."""
 
     def view(self, text: str) -> View:
@@ -78,7 +78,7 @@ class Around:
 
     links: Links | None = None
     broader: Callable[[str], str | None] = lambda _value: None
-    shade: Shading | None = None
+    shade: SectionCut | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ def _titles(name: str) -> Iterator[str]:
         yield " ".join(form.casefold().split())
 
 
-def _told(text: str, field: str) -> Iterator[Told]:
+def _told(text: str, field: str) -> Iterator[FieldValue]:
     """What tells of a field, as it is written and as it is read."""
     yield from told(text, field)
     if (read := folded(text)) is not None:
@@ -347,7 +347,7 @@ def _links(text: str, links: Links) -> Iterator[Mark]:
             yield _with_its_line(text, Mark(*match.span(), "hide", "", ""))
 
 
-def _facts(text: str, shade: Shading) -> Iterator[Mark]:
+def _facts(text: str, shade: SectionCut) -> Iterator[Mark]:
     for line in FACT_LINE.finditer(text):
         said = line.group().rpartition("^")[0]
         for mark in shade.view(said).marks[:1]:

@@ -168,7 +168,7 @@ _FINDERS: Final[Mapping[str, Callable[[str], list[Span]]]] = {
 
 
 def finder_of(pattern: str) -> Callable[[str], list[Span]]:
-    """What finds a pattern, by its name or as an expression, however a text is written (`as_read`).
+    """What finds a pattern, by its name or as an expression, however a text is written (`normalize`).
 
     Raises:
         BadInput: it is an expression that cannot be used; the sentence says why.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from bethink.principal import Principal
     from bethink.vault.files.records import Change, Page, PageRecord
-    from bethink.vault.filters.hidden_pages import Unseen
-    from bethink.vault.filters.page_filter import Shading, View
+    from bethink.vault.filters.hidden_pages import HiddenPages
+    from bethink.vault.filters.page_filter import SectionCut, View
     from bethink.vault.filters.rules import Rule
     from bethink.vault.service import Vault
 
@@ -34,13 +34,13 @@ CANNOT_WRITE: Final = "No page can be written here by this name: choose another.
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class VaultReader:
     """Who reads, and which pages they do not see."""
 
     vault: Vault
     principal: Principal
-    unseen: Unseen
-    shade: Shading | None
+    unseen: HiddenPages
+    shade: SectionCut | None
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -136,7 +136,7 @@ class Reader:
         return None
 
 
-async def quietly(change: Callable[[], Awaitable[Change]], reader: Reader) -> Change:
+async def quietly(change: Callable[[], Awaitable[Change]], reader: VaultReader) -> Change:
     """Make a change; who is restrained is told no more than that it cannot be made.
 
     Raises:

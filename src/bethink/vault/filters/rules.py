@@ -136,7 +136,7 @@ NO_RULES: Final = RuleSet(id=_ONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class FilterStore:
     """The filters of all owners. `on_change` is told of an owner, and what held before and holds now."""
 
     store: Store
@@ -249,7 +249,7 @@ def must_be_owner(principal: Principal) -> None:
         NotAllowed: it is somebody else.
     """
     if principal.audience not in OWN_EYES:
-        message = "Filters are seen and changed on the owner's own page and in their terminal only."
+        message = "FilterStore are seen and changed on the owner's own page and in their terminal only."
         raise NotAllowed(message)
 
 

@@ -18,19 +18,19 @@ from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, NotAllo
 from bethink.vault.files.draft import UNDO
 from bethink.vault.files.paths import checked, checked_folder, folders_of
 from bethink.vault.files.versions import unified
-from bethink.vault.filters.hidden_pages import Unseen
+from bethink.vault.filters.hidden_pages import HiddenPages
 from bethink.vault.filters.page_filter import CANNOT_CHANGE, still_hides
-from bethink.vault.filters.reader import Reader, quietly, shown_of, told_less
+from bethink.vault.filters.reader import VaultReader, quietly, shown_of, told_less
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from bethink.principal import Principal
     from bethink.vault.files.page_reader import FoundPart
-    from bethink.vault.files.page_writer import How
+    from bethink.vault.files.page_writer import Authorship
     from bethink.vault.files.records import By, Change, Entry, Page, PageRecord, PageVersion
-    from bethink.vault.filters.page_filter import Shading, View
-    from bethink.vault.filters.rules import Filters, Rule
+    from bethink.vault.filters.page_filter import SectionCut, View
+    from bethink.vault.filters.rules import FilterStore, Rule
     from bethink.vault.markdown.links import Named
     from bethink.vault.service import Vault
 
@@ -51,14 +51,14 @@ def undo_of_many(tokens: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
+class VaultViews:
     """The vaults of all owners, each as its reader may see it. Errors are those of `Vault`."""
 
     vault: Vault
-    filters: Filters
-    shade: Callable[[Principal], Awaitable[Shading | None]] = field(repr=False)
-    _unseen: OrderedDict[tuple[str, str], tuple[int, Unseen]] = field(
-        default_factory=OrderedDict[tuple[str, str], "tuple[int, Unseen]"], repr=False
+    filters: FilterStore
+    shade: Callable[[Principal], Awaitable[SectionCut | None]] = field(repr=False)
+    _unseen: OrderedDict[tuple[str, str], tuple[int, HiddenPages]] = field(
+        default_factory=OrderedDict[tuple[str, str], "tuple[int, HiddenPages]"], repr=False
     )
 
     async def rules(self, principal: Principal) -> tuple[Rule, ...]:
@@ -249,7 +249,7 @@ class Views:
         return texts
 
     async def put(
-        self, principal: Principal, path: str, text: str, *, if_version: str | None = None, how: How
+        self, principal: Principal, path: str, text: str, *, if_version: str | None = None, how: Authorship
     ) -> Change:
         """Have a page say what is seen of it as `text`; what is hidden stays where it stands.
 
@@ -393,7 +393,9 @@ class Views:
         if reader.rules and not (await reader.view(await reader.page(checked(path)))).is_whole:
             raise NotAllowed(CANNOT_CHANGE)
 
-    async def _side(self, reader: Reader, version: PageVersion, path: str, *, of: str | None) -> View | None:
+    async def _side(
+        self, reader: VaultReader, version: PageVersion, path: str, *, of: str | None
+    ) -> View | None:
         """What is seen of a side of a change; None where there was nothing, or it is not kept."""
         body = await self.vault.versions.content(reader.principal.owner, of)
         if body is None:
@@ -401,19 +403,19 @@ class Views:
         seen = await reader.view_of(path, body.decode(), was=version.path)
         return None if seen.is_hidden else seen
 
-    async def _sized(self, reader: Reader, entry: Entry, *, told: bool) -> Entry:
+    async def _sized(self, reader: VaultReader, entry: Entry, *, told: bool) -> Entry:
         if entry.is_folder or not any(rule.is_at(entry.path) for rule in reader.rules):
             return entry
         page = await reader.page_or_none(entry.path) if told and entry.trouble is None else None
         return replace(entry, size=0 if page is None else len((await reader.view(page)).text.encode()))
 
-    async def _all_of(self, owner: str, rules: tuple[Rule, ...] = ()) -> Unseen:
-        return Unseen(rules, [*await self.vault.pages(owner)], await self.vault.aliases(owner))
+    async def _all_of(self, owner: str, rules: tuple[Rule, ...] = ()) -> HiddenPages:
+        return HiddenPages(rules, [*await self.vault.pages(owner)], await self.vault.aliases(owner))
 
-    async def _reader(self, principal: Principal) -> Reader:
+    async def _reader(self, principal: Principal) -> VaultReader:
         rules = await self.rules(principal)
         if not rules:
-            return Reader(self.vault, principal, Unseen((), (), {}), None)
+            return VaultReader(self.vault, principal, HiddenPages((), (), {}), None)
         key = principal.owner, principal.audience
         change, _ = await self.vault.changed_since(principal.owner, _ANY)
         kept = self._unseen.get(key)
@@ -423,4 +425,4 @@ class Views:
         self._unseen.move_to_end(key)
         while len(self._unseen) > _KEPT:
             self._unseen.popitem(last=False)
-        return Reader(self.vault, principal, kept[1], await self.shade(principal))
+        return VaultReader(self.vault, principal, kept[1], await self.shade(principal))

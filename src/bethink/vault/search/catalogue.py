@@ -1,6 +1,6 @@
 """What is derived of an owner's pages, in a file of its own: for literal search, the graph and the check.
 
-`searching` brings it up to date with the pages before each use. It can be
+`search` brings it up to date with the pages before each use. It can be
 removed at any time: it is made again from the files. It tells of everything, to
 nobody but the owner's own eyes: for all others it only says where to look.
 Blocking: call it in threads.
@@ -47,7 +47,7 @@ _TABLES: Final = (
 )
 
 
-class Looked(NamedTuple):
+class PageContent(NamedTuple):
     """A page as it was found. `version` is the hex SHA-256 of its file, `changed` microseconds UTC."""
 
     version: str
@@ -56,7 +56,7 @@ class Looked(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
+class CatalogueRow(NamedTuple):
     """A page among those that are searched. `names` and `headings` are folded, a line each."""
 
     number: int
@@ -66,7 +66,7 @@ class Row(NamedTuple):
     headings: str
 
 
-class Told(NamedTuple):
+class CataloguePage(NamedTuple):
     """What is told of a page without its text."""
 
     path: str
@@ -89,7 +89,9 @@ class Catalogue:
         with self._opened() as connection:
             return connection.execute("SELECT change FROM state").fetchone() == (change,)
 
-    def refresh(self, change: int, versions: Mapping[str, str], look: Callable[[str], Looked | None]) -> int:
+    def refresh(
+        self, change: int, versions: Mapping[str, str], look: Callable[[str], PageContent | None]
+    ) -> int:
         """Have it tell of these pages, of these versions, as they are since this change.
 
         `look` gives a page, None where it cannot be read. Tells how many were looked at.
@@ -114,7 +116,7 @@ class Catalogue:
         for name in ("", "-wal", "-shm", "-journal"):
             self.path.with_name(f"{self.path.name}{name}").unlink(missing_ok=True)
 
-    def candidates(self, terms: Sequence[str]) -> tuple[list[Row], list[frozenset[int]]]:
+    def candidates(self, terms: Sequence[str]) -> tuple[list[CatalogueRow], list[frozenset[int]]]:
         """The pages that may hold one of the folded terms, and for each term the numbers of those.
 
         A term too short for a gram may be in every page; without terms it is every page.
@@ -129,7 +131,7 @@ class Catalogue:
         everywhere = frozenset(row.number for row in rows)
         return rows, [everywhere if one is None else everywhere.intersection(one.tolist()) for one in found]
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[CataloguePage]:
         """What is told of all pages, by path."""
         decoder = msgspec.msgpack.Decoder(PageInfo)
         with self._opened() as connection:
@@ -138,7 +140,7 @@ class Catalogue:
                 " ORDER BY path"
             )
             return [
-                Told(path, version, changed, size, decoder.decode(info))
+                CataloguePage(path, version, changed, size, decoder.decode(info))
                 for path, version, changed, size, info in rows
             ]
 
@@ -207,7 +209,7 @@ def _transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 
 def _refreshed(
-    connection: sqlite3.Connection, versions: Mapping[str, str], look: Callable[[str], Looked | None]
+    connection: sqlite3.Connection, versions: Mapping[str, str], look: Callable[[str], PageContent | None]
 ) -> int:
     """Look at some of the pages that are told of wrongly; how many: behind a full batch are more."""
     looked: dict[str, str] = dict(connection.execute("SELECT path, version FROM looked"))
@@ -246,7 +248,7 @@ def _dropped(connection: sqlite3.Connection, path: str) -> dict[int, Grams]:
     return {number: unpacked(grams) for number, grams in rows}
 
 
-def _kept(connection: sqlite3.Connection, number: int, path: str, *, page: Looked) -> Grams:
+def _kept(connection: sqlite3.Connection, number: int, path: str, *, page: PageContent) -> Grams:
     """Keep what is told of a page; the grams that it has."""
     from bethink.vault.search.literal import grams_of, packed
 
@@ -276,7 +278,7 @@ def _free(connection: sqlite3.Connection, others: Collection[int]) -> Iterator[i
     yield from (number for number in count() if number not in taken)
 
 
-def _rows(connection: sqlite3.Connection, numbers: Collection[int] | None) -> list[Row]:
+def _rows(connection: sqlite3.Connection, numbers: Collection[int] | None) -> list[CatalogueRow]:
     query = "SELECT number, path, changed, names, headings FROM pages"
     if numbers is None or len(numbers) > _FEW:
         found = connection.execute(query)
@@ -285,4 +287,4 @@ def _rows(connection: sqlite3.Connection, numbers: Collection[int] | None) -> li
             f"{query} WHERE number IN (SELECT value FROM json_each(?))",  # noqa: S608 - no value of anybody's
             (str(sorted(numbers)),),
         )
-    return [Row(*row) for row in found if numbers is None or row[0] in numbers]
+    return [CatalogueRow(*row) for row in found if numbers is None or row[0] in numbers]

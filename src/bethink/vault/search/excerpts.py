@@ -1,4 +1,4 @@
-"""Where a page says what is sought, and what is shown of it. `searching` calls it, in threads; pure."""
+"""Where a page says what is sought, and what is shown of it. `search` calls it, in threads; pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class PageMatches:
     """Where a page says it: `spans` in order, how many of the terms, and how many stand as whole words."""
 
     spans: tuple[Span, ...]
@@ -48,7 +48,7 @@ def matcher_of(term: str, *, case: bool) -> re.Pattern[str]:
 
 def matched(
     text: str, matchers: Sequence[re.Pattern[str]], parts: Sequence[Span], *, name: str = ""
-) -> Matched:
+) -> PageMatches:
     """Where the parts of a text hold what the matchers seek; a page's `name` may hold it, too."""
     spans: set[Span] = set()
     met = whole = 0
@@ -59,7 +59,7 @@ def matched(
         met += bool(found) or matcher.search(name) is not None
         whole += any(_is_whole(text, span) for span in found[:_LOOKED_AT])
         spans.update(found)
-    return Matched(tuple(sorted(spans)[:MAX_HITS]), met, whole)
+    return PageMatches(tuple(sorted(spans)[:MAX_HITS]), met, whole)
 
 
 def within(spans: Sequence[Span], parts: Sequence[Span]) -> tuple[Span, ...]:

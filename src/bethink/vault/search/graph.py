@@ -15,14 +15,14 @@ import anyio.to_thread
 from bethink.errors import NoSuchPage
 from bethink.vault.markdown.links import Resolver
 from bethink.vault.markdown.page_info import info_of
-from bethink.vault.search.catalogue import Told
+from bethink.vault.search.catalogue import CataloguePage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bethink.principal import Principal
     from bethink.vault.markdown.links import LinkKind
-    from bethink.vault.search.search import Searching
+    from bethink.vault.search.search import VaultSearch
 
 MAX_DEPTH: Final = 6
 _KEPT: Final = 4
@@ -50,7 +50,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Net:
+class Neighbourhood:
     """A part of the graph: pages by path, and the links among them."""
 
     nodes: tuple[Node, ...]
@@ -80,7 +80,7 @@ class Unresolved:
 class Graph:
     """The links of a vault. `lines` are the lines of the links, by linking page and then by linked page."""
 
-    pages: Mapping[str, Told]
+    pages: Mapping[str, CataloguePage]
     lines: Mapping[str, Mapping[str, tuple[int, ...]]]
     back: Mapping[str, tuple[str, ...]]
     unresolved: tuple[Unresolved, ...]
@@ -107,7 +107,7 @@ class Graph:
         """The pages that no link leaves or reaches."""
         return [path for path in self.pages if not self.lines[path] and not self.back[path]]
 
-    def around(self, path: str, depth: int = 1) -> Net:
+    def around(self, path: str, depth: int = 1) -> Neighbourhood:
         """The pages that are at most so many links away, whichever way these lead.
 
         Raises:
@@ -145,7 +145,7 @@ class Graph:
             place = came_from[place]
         return way[::-1]
 
-    def net(self, paths: Iterable[str] | None = None) -> Net:
+    def net(self, paths: Iterable[str] | None = None) -> Neighbourhood:
         """These pages, or all, with the links among them."""
         chosen = dict.fromkeys(self.pages if paths is None else sorted(paths))
         edges = [
@@ -154,9 +154,9 @@ class Graph:
             for target, lines in self.lines[source].items()
             if target in chosen
         ]
-        return Net(tuple(self._node(path) for path in chosen), tuple(edges))
+        return Neighbourhood(tuple(self._node(path) for path in chosen), tuple(edges))
 
-    def lost(self, net: Net) -> dict[tuple[str, str], int]:
+    def lost(self, net: Neighbourhood) -> dict[tuple[str, str], int]:
         """How many links of these pages, by page and target, lead to no page."""
         paths = {node.path for node in net.nodes}
         return dict(Counter((link.path, link.target) for link in self.unresolved if link.path in paths))
@@ -176,7 +176,7 @@ class Graph:
             raise NoSuchPage
 
 
-def aliases_of(pages: Iterable[Told]) -> dict[str, str]:
+def aliases_of(pages: Iterable[CataloguePage]) -> dict[str, str]:
     """Other names of pages, with their paths; what two pages call themselves is the first one's."""
     found: dict[str, str] = {}
     for page in pages:
@@ -185,7 +185,7 @@ def aliases_of(pages: Iterable[Told]) -> dict[str, str]:
     return found
 
 
-def graph_of(pages: Sequence[Told]) -> Graph:
+def graph_of(pages: Sequence[CataloguePage]) -> Graph:
     """The graph of these pages. Takes a tenth of a second for ten thousand: call it in a thread."""
     resolver = Resolver((page.path for page in pages), aliases_of(pages))
     lines: dict[str, dict[str, tuple[int, ...]]] = {page.path: {} for page in pages}
@@ -219,9 +219,9 @@ def wanted(graph: Graph) -> list[tuple[str, int]]:
 class Graphs:
     """The graphs of all owners, each as its reader may see it."""
 
-    searching: Searching
-    _known: OrderedDict[str, tuple[Sequence[Told], Graph]] = field(
-        default_factory=OrderedDict[str, "tuple[Sequence[Told], Graph]"], repr=False
+    searching: VaultSearch
+    _known: OrderedDict[str, tuple[Sequence[CataloguePage], Graph]] = field(
+        default_factory=OrderedDict[str, "tuple[Sequence[CataloguePage], Graph]"], repr=False
     )
 
     async def of(self, principal: Principal) -> Graph:
@@ -251,8 +251,8 @@ class Graphs:
         return (await self._seen(principal, around)).backlinks(path)
 
     async def _seen(self, principal: Principal, paths: Sequence[str] | None) -> Graph:
-        pages: list[Told] = []
+        pages: list[CataloguePage] = []
         async for path, text in self.searching.eyes.texts(principal, paths):
             info = await anyio.to_thread.run_sync(info_of, path, text)
-            pages.append(Told(path, "", 0, len(text), info))
+            pages.append(CataloguePage(path, "", 0, len(text), info))
         return await anyio.to_thread.run_sync(graph_of, pages)

@@ -1,4 +1,4 @@
-"""What a search in the vault asks for, as somebody wrote it. `searching` reads it; pure.
+"""What a search in the vault asks for, as somebody wrote it. `search` reads it; pure.
 
 A query is words, each of which a page should hold somewhere, and "phrases in
 quotes"; or a regular expression. Filters narrow it: `entities/*` (a path),
@@ -83,7 +83,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class SearchFilters:
     """Which pages and sections are searched: of each kind one must hold, and none of those turned round."""
 
     paths: tuple[re.Pattern[str], ...] = ()
@@ -94,7 +94,7 @@ class Filters:
     no_sections: tuple[re.Pattern[str], ...] = ()
 
     @classmethod
-    def of(cls, written: Sequence[str]) -> Filters:
+    def of(cls, written: Sequence[str]) -> SearchFilters:
         """The filters as somebody wrote them.
 
         Raises:

@@ -1,4 +1,4 @@
-"""From pages that may hold what is sought to those that do, ranked. `searching` calls it.
+"""From pages that may hold what is sought to those that do, ranked. `search` calls it.
 
 Pages are read some at a time, those first that the catalogue thinks best, until
 there are enough: within each lot they are ranked by what they say.
@@ -18,16 +18,16 @@ import anyio.to_thread
 from bethink.errors import BadInput
 from bethink.vault.markdown.format import parse, section_at, sections
 from bethink.vault.markdown.page_info import name_of, title_of
-from bethink.vault.search.excerpts import MAX_HITS, Matched, excerpts, matched, matcher_of, within
+from bethink.vault.search.excerpts import MAX_HITS, PageMatches, excerpts, matched, matcher_of, within
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
     from bethink.vault.regex import Regex
-    from bethink.vault.search.catalogue import Row
+    from bethink.vault.search.catalogue import CatalogueRow
     from bethink.vault.search.excerpts import Excerpt
-    from bethink.vault.search.query import Filters, Search
+    from bethink.vault.search.query import Search, SearchFilters
 
 Texts = Callable[["Sequence[str]"], Awaitable[list[tuple[str, str]]]]
 """The pages that can be read among these paths, with their texts as they are seen."""
@@ -55,12 +55,12 @@ _STOPPED: Final = (
 class Candidate(NamedTuple):
     """A page that may hold what is sought, and how many of the terms."""
 
-    row: Row
+    row: CatalogueRow
     met: int
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPage:
+class SearchResult:
     """A page that was found. `score` is 0..1, `hits` how often it says it, `changed` microseconds UTC.
 
     `section` are the headings above the first hit, from the topmost.
@@ -76,13 +76,13 @@ class FoundPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """Some of what was found, the best first. `total` pages were found in all; at least, unless `is_exact`.
 
     `notes` say in words what else there is to know.
     """
 
-    pages: tuple[FoundPage, ...]
+    pages: tuple[SearchResult, ...]
     total: int
     is_exact: bool
     page: int
@@ -91,9 +91,9 @@ class Found:
 
 
 class _Hit(NamedTuple):
-    row: Row
+    row: CatalogueRow
     text: str
-    matched: Matched
+    matched: PageMatches
     points: float
 
 
@@ -106,11 +106,11 @@ class _Looked(NamedTuple):
 
 
 @dataclass(slots=True)
-class Walk:
+class Ranking:
     """One search on its way. `terms` are folded."""
 
     asked: Search
-    filters: Filters
+    filters: SearchFilters
     texts: Texts
     now_us: int
     terms: Sequence[str]
@@ -125,7 +125,7 @@ class Walk:
         if len(self.matchers) > 1:
             self.phrase = matcher_of(" ".join(self.asked.query.split()), case=self.asked.case)
 
-    async def found(self, candidates: Sequence[Candidate]) -> Found:
+    async def found(self, candidates: Sequence[Candidate]) -> SearchResults:
         """The page of results that is asked for.
 
         Raises:
@@ -142,7 +142,7 @@ class Walk:
             looked = looked._replace(note=looked.note or _SOME) if looked.hits else looked
         return await anyio.to_thread.run_sync(self._page, looked)
 
-    async def _looked(self, rows: Sequence[Row], deadline: float, *, need: int) -> _Looked:
+    async def _looked(self, rows: Sequence[CatalogueRow], deadline: float, *, need: int) -> _Looked:
         """Look at pages until there are enough, a lot at a time."""
         by_path = {row.path: row for row in rows}
         enough = self.asked.page * self.asked.limit + 1
@@ -159,10 +159,12 @@ class Walk:
             hits += sorted(found, key=_order)
         return _Looked(hits)
 
-    def _matched(self, pages: Sequence[tuple[Row, str]], need: int, *, deadline: float) -> list[_Hit]:
+    def _matched(
+        self, pages: Sequence[tuple[CatalogueRow, str]], need: int, *, deadline: float
+    ) -> list[_Hit]:
         return self._with_terms(pages, need) if self.regex is None else self._with_regex(pages, deadline)
 
-    def _with_terms(self, pages: Sequence[tuple[Row, str]], need: int) -> list[_Hit]:
+    def _with_terms(self, pages: Sequence[tuple[CatalogueRow, str]], need: int) -> list[_Hit]:
         hits: list[_Hit] = []
         for row, text in pages:
             parts = self.filters.parts(text)
@@ -171,7 +173,7 @@ class Walk:
                 hits.append(_Hit(row, text, found, self._points(row, text, found)))
         return hits
 
-    def _with_regex(self, pages: Sequence[tuple[Row, str]], deadline: float) -> list[_Hit]:
+    def _with_regex(self, pages: Sequence[tuple[CatalogueRow, str]], deadline: float) -> list[_Hit]:
         hits: list[_Hit] = []
         for row, text in pages:
             if time.monotonic() > deadline:
@@ -179,14 +181,14 @@ class Walk:
             spans = self.regex.spans(text, MAX_HITS) if self.regex else ()
             inside = within(spans, self.filters.parts(text)) if spans else ()
             if inside:
-                found = Matched(inside, 0, 0)
+                found = PageMatches(inside, 0, 0)
                 hits.append(_Hit(row, text, found, self._points(row, text, found)))
         return hits
 
     def _rank(self, one: Candidate) -> tuple[int, float, int, str]:
         return -one.met, -self._named(one.row), -one.row.changed, one.row.path
 
-    def _named(self, row: Row) -> float:
+    def _named(self, row: CatalogueRow) -> float:
         """Points for what a page's names, headings and path hold."""
         points = 0.0
         path = row.path.casefold()
@@ -197,17 +199,17 @@ class Walk:
         is_name = self.whole in row.names and self.whole in row.names.split("\n")
         return points / max(1, len(self.terms)) + _IS_NAME * is_name
 
-    def _points(self, row: Row, text: str, found: Matched) -> float:
+    def _points(self, row: CatalogueRow, text: str, found: PageMatches) -> float:
         age_days = max(0.0, (self.now_us - row.changed) / _DAY_US)
         points = self._named(row) + _MANY * math.log2(1 + len(found.spans))
         points += _NEW * 0.5 ** (age_days / _HALF_LIFE_DAYS)
         points += found.met + _WHOLE * found.whole / max(1, found.met)
         return points + _PHRASE * (self.phrase is not None and self.phrase.search(text) is not None)
 
-    def _page(self, looked: _Looked) -> Found:
+    def _page(self, looked: _Looked) -> SearchResults:
         first = (self.asked.page - 1) * self.asked.limit
         shown = looked.hits[first : first + self.asked.limit]
-        return Found(
+        return SearchResults(
             pages=tuple(self._shown(hit) for hit in shown),
             total=len(looked.hits),
             is_exact=looked.is_all,
@@ -216,11 +218,11 @@ class Walk:
             notes=(looked.note,) if looked.note else (),
         )
 
-    def _shown(self, hit: _Hit) -> FoundPage:
+    def _shown(self, hit: _Hit) -> SearchResult:
         document = parse(hit.text)
         spans = hit.matched.spans
         section = section_at(sections(document), spans[0][0]) if spans else None
-        return FoundPage(
+        return SearchResult(
             path=hit.row.path,
             title=title_of(hit.row.path, document),
             score=round(hit.points / (hit.points + _HALF_SCORE), 3),

@@ -22,17 +22,17 @@ from bethink.per_key import PerKey
 from bethink.vault.files.folder import version_of
 from bethink.vault.markdown.page_info import name_of
 from bethink.vault.regex import Regex, literals
-from bethink.vault.search.catalogue import Catalogue, Looked, Row
+from bethink.vault.search.catalogue import Catalogue, CatalogueRow, PageContent
 from bethink.vault.search.folding import LEAST_BYTES, folded
-from bethink.vault.search.query import Filters, Search
-from bethink.vault.search.ranking import Candidate, Found, Walk
+from bethink.vault.search.query import Search, SearchFilters
+from bethink.vault.search.ranking import Candidate, Ranking, SearchResults
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.principal import Principal
     from bethink.vault.files.folder import Folder
-    from bethink.vault.search.catalogue import Told
+    from bethink.vault.search.catalogue import CataloguePage
     from bethink.vault.service import Vault
 
 FOLDER: Final = "vault-search"
@@ -43,7 +43,7 @@ _FAR: Final = 1 << 62
 """No change has this number: nothing came behind it."""
 
 
-class Eyes(Protocol):
+class VisiblePages(Protocol):
     """What readers see of the pages."""
 
     async def rules(self, principal: Principal) -> Sequence[object]:
@@ -58,26 +58,26 @@ class Eyes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Searching:
+class VaultSearch:
     """Searches the vaults of all owners; every call acts for one principal."""
 
     vault: Vault
-    eyes: Eyes
-    _told: OrderedDict[str, tuple[int, Sequence[Told]]] = field(
-        default_factory=OrderedDict[str, "tuple[int, Sequence[Told]]"], repr=False
+    eyes: VisiblePages
+    _told: OrderedDict[str, tuple[int, Sequence[CataloguePage]]] = field(
+        default_factory=OrderedDict[str, "tuple[int, Sequence[CataloguePage]]"], repr=False
     )
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
 
-    async def search(self, principal: Principal, asked: Search) -> Found:
+    async def search(self, principal: Principal, asked: Search) -> SearchResults:
         """The pages that say what is asked for, as the principal sees them, the best first.
 
         Raises:
             BadInput: it cannot be asked so; or a regular expression takes too long.
         """
         asked.checked()
-        filters = Filters.of(asked.filters)
+        filters = SearchFilters.of(asked.filters)
         regex = Regex(asked.query, case=asked.case) if asked.regex else None
         needed_texts = required(asked.query, case=asked.case) if regex else []
         await self.refresh(principal.owner)
@@ -96,10 +96,10 @@ class Searching:
             if all(row.number in numbers for numbers in needed) and filters.pass_path(row.path)
         ]
         texts = partial(self._texts, principal, is_free=is_free)
-        walk = Walk(asked, filters, texts, self.vault.shop.clock.now_us(), terms, regex)
+        walk = Ranking(asked, filters, texts, self.vault.context.clock.now_us(), terms, regex)
         return await walk.found(candidates)
 
-    async def told(self, owner: str) -> Sequence[Told]:
+    async def told(self, owner: str) -> Sequence[CataloguePage]:
         """What the catalogue tells of all pages of an owner: everything, for code that filters behind it.
 
         The very same object until a page changes.
@@ -124,7 +124,7 @@ class Searching:
                 return 0
             pages = await self.vault.pages(owner)
             versions = {path: page.version for path, page in pages.items()}
-            look = partial(_looked, self.vault.shop.folder(owner), self.vault.settings.max_file_bytes)
+            look = partial(_looked, self.vault.context.folder(owner), self.vault.settings.max_file_bytes)
             return await anyio.to_thread.run_sync(catalogue.refresh, change, versions, look)
 
     async def purge(self, owner: str) -> None:
@@ -136,7 +136,7 @@ class Searching:
     def catalogue(self, owner: str) -> Catalogue:
         """The owner's catalogue; there may be none yet."""
         name = sha256(owner.encode()).hexdigest()[:_NAME_CHARS]
-        return Catalogue(self.vault.shop.data_dir / FOLDER / f"{name}.sqlite3")
+        return Catalogue(self.vault.context.data_dir / FOLDER / f"{name}.sqlite3")
 
     async def _texts(
         self, principal: Principal, paths: Sequence[str], *, is_free: bool
@@ -144,7 +144,7 @@ class Searching:
         """The pages that can be read, with their texts as the principal sees them."""
         if not is_free:
             return [found async for found in self.eyes.texts(principal, paths)]
-        folder, most = self.vault.shop.folder(principal.owner), self.vault.settings.max_file_bytes
+        folder, most = self.vault.context.folder(principal.owner), self.vault.settings.max_file_bytes
 
         def read() -> list[tuple[str, str]]:
             texts = ((path, _text(folder, most, path)) for path in paths)
@@ -172,19 +172,19 @@ def _text(folder: Folder, most: int, path: str) -> str | None:
         return None
 
 
-def _looked(folder: Folder, most: int, path: str) -> Looked | None:
+def _looked(folder: Folder, most: int, path: str) -> PageContent | None:
     """A page as its file is now; None where it cannot be read."""
     try:
         content = folder.read(path, most)
         if content is None:
             return None
-        return Looked(
+        return PageContent(
             version_of(content.body), content.stat.mtime // 1_000, content.stat.size, content.body.decode()
         )
     except (BadInput, UnicodeDecodeError):
         return None
 
 
-def _bare(row: Row) -> Row:
+def _bare(row: CatalogueRow) -> CatalogueRow:
     """A page as its path alone tells of it, for who may not see all: no order shall tell them more."""
     return row._replace(names=folded(name_of(row.path)), headings="")

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, Conflict, UnknownId
-from bethink.vault import Change, How
+from bethink.vault import Authorship, Change
 from bethink.vault.files.records import TROUBLES, By, What
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
@@ -211,7 +211,7 @@ async def put_vault_page(
     """Have a page hold a text, exactly; it is made where it is not there."""
     version = _wanted(body.if_version, if_match, if_none_match)
     try:
-        how = How("person", body.note)
+        how = Authorship("person", body.note)
         change = await app.visibility.views.put(caller, path, body.text, if_version=version, how=how)
     except Conflict as error:
         if version is None:

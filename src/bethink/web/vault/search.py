@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from bethink.errors import BadInput, BethinkError
 from bethink.tools.memory_agent import MAX_QUESTION_CHARS, VaultReply, sources
-from bethink.vault.search.graph import MAX_DEPTH, Net
+from bethink.vault.search.graph import MAX_DEPTH, Neighbourhood
 from bethink.vault.search.query import MAX_CONTEXT, MAX_FILTERS, MAX_LIMIT, MAX_PAGE, MAX_QUERY_CHARS, Search
 from bethink.web.deps import Body, Caller, ResponseModel, Served, Timestamp
 from bethink.web.problems import documented
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from bethink.agent.records import NumberedEvent
-    from bethink.vault.search.ranking import FoundPage
+    from bethink.vault.search.ranking import SearchResult
 
 router = APIRouter(prefix="/vault", tags=["vault"])
 
@@ -194,13 +194,13 @@ async def get_vault_graph(
 
 
 def _net(
-    net: Net, lost: Mapping[tuple[str, str], int], *, orphans: list[str], way: list[str] | None
+    net: Neighbourhood, lost: Mapping[tuple[str, str], int], *, orphans: list[str], way: list[str] | None
 ) -> VaultGraph:
     missing = [VaultLost(source=source, target=target, count=n) for (source, target), n in lost.items()]
     return VaultGraph.of(net, missing=missing, orphans=orphans, way=way)
 
 
-def _hit(one: FoundPage) -> VaultHit:
+def _hit(one: SearchResult) -> VaultHit:
     excerpts = [
         VaultExcerpt(
             line=each.line,
