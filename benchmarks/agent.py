@@ -29,8 +29,8 @@ from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import EmbeddingsUnavailable
 from bethink.events import RunDone, TextDelta
-from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.settled import connect_models
+from bethink.llm.factory import connect_models
+from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.maintenance.vectors import Vectors
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings

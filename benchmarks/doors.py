@@ -28,7 +28,7 @@ from benchmarks.agent import SHORT, TOKEN
 from benchmarks.process import Serving, serving
 from benchmarks.relay import GREETING
 from benchmarks.stand_ins.scripted_process import scripted_process
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable

@@ -24,7 +24,7 @@ from bethink.events import TextDelta
 from bethink.llm import Llm, LlmRequest
 from bethink.llm.fallback import FallbackLlm
 from bethink.llm.providers import Connection, connect
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 from bethink.messages import UserMessage
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ import httpx2
 import msgspec
 
 from benchmarks.stand_ins.scripted_process import scripted_process
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

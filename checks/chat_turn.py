@@ -20,8 +20,7 @@ from bethink.app import App, Ports, open_app
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.sqlite.bus import open_bus
 from bethink.engines.sqlite.store import open_database
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.settings import Settings
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import anyio
 from bethink.agent.removal import OwnerRemoval
 from bethink.cli import main
 from bethink.forgetting.selection import ForgetRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server import offers
 from bethink.memory import NewFact
 from tests.door import Door, open_door

@@ -24,7 +24,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.cli import main
-from bethink.llm.script import Reply
+from bethink.llm.scripted import Reply
 from tests import warm
 
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")

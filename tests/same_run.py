@@ -17,8 +17,7 @@ from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import NumberedEvent
 from bethink.events import ReasoningDelta, RunDone, ToolProgress
 from bethink.llm import Finish, FinishReason
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.tool import NewFile, Tool, ToolContext, ToolOutput, tool
 from tests.house import House, open_house
 

@@ -16,7 +16,7 @@ from benchmarks.stand_ins.scripted_server import Recorded
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bethink.llm.script import Reply
+    from bethink.llm.scripted import Reply
 
 _SERVER: Final = Path(__file__).with_name("scripted_server.py")
 _GREETING: Final = "listening on "

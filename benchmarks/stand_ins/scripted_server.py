@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from aiohttp import web
 
-from bethink.llm.script import Asked, Reply, Rules
-from bethink.llm.scripted import CHUNK_CHARACTERS
+from bethink.llm.scripted import CHUNK_CHARACTERS, Asked, Reply, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
     from bethink.agent.request import FinishedTurn
     from bethink.given import SharedResources
-    from bethink.llm.offered import Models
+    from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
     from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import RedisMirror
@@ -93,7 +93,7 @@ class App:
 
     settings: Settings
     ports: Ports
-    models: Models
+    models: OfferedModels
     accounts: Accounts
     features: Features
     visibility: Visibility

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from bethink.agent.context import Prompts, read_prompts
-from bethink.llm.chosen import Chosen
-from bethink.llm.offered import Models
+from bethink.llm.factory import plain
+from bethink.llm.models import OfferedModels, SubagentModels
 from bethink.llm.probing import Probing
-from bethink.llm.settled import plain
 from bethink.secrets_at_rest import SecretBox
 from bethink.tools.mcp_setup import open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
@@ -37,8 +36,8 @@ class SharedResources:
     plugged: LoadedPlugins
     keeper: SecretBox
     mcp: McpTools
-    models: Models
-    chosen: Chosen
+    models: OfferedModels
+    chosen: SubagentModels
 
 
 async def given_of(
@@ -63,8 +62,10 @@ async def given_of(
             supervise=ports.supervisor.supervise,
         )
     )
-    models = Models(settings, ports.llm, ports.learnt)
+    models = OfferedModels(settings, ports.llm, ports.learnt)
     stack.push_async_callback(models.close)
-    chosen = Chosen(settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None))
+    chosen = SubagentModels(
+        settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None)
+    )
     stack.push_async_callback(chosen.close)
     return SharedResources(blobs, prompts, (), plugged, keeper, mcp, models, chosen)

@@ -15,8 +15,7 @@ from mcp import Client
 from bethink.agent.approvals import ApprovalChoice
 from bethink.events import ApprovalNeeded, MemoryChanged, RunStarted, ToolFinished
 from bethink.llm import LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import Answer, ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from bethink.engines.sqlite.schema import FILE_NAME, open_writer
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage
 from bethink.search.legs import SCAN_ROWS, Dense
 from bethink.tool import ToolContext, tool

@@ -17,8 +17,7 @@ import pytest
 
 from bethink.errors import SandboxUnavailable
 from bethink.events import ToolFinished
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.sandbox.confinement import Command, Job
 from bethink.sandbox.interpreters import (
     NOT_INSTALLED,

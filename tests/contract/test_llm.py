@@ -14,8 +14,7 @@ from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, Llm, LlmRequest, ToolCallDelta
 from bethink.llm.fallback import FallbackLlm
 from bethink.llm.openai_wire import Endpoint, OpenAiWire
-from bethink.llm.script import Reply, ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import Reply, ScriptedCall, ScriptedLlm
 from bethink.messages import UserMessage
 
 pytestmark = pytest.mark.anyio

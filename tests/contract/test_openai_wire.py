@@ -26,7 +26,7 @@ from bethink.errors import (
 from bethink.events import TextDelta
 from bethink.llm import Delta, Finish, Llm, LlmRequest, ToolCallDelta, ToolSchema
 from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from bethink.errors import LlmError
 from bethink.events import TextDelta, Warned
 from bethink.llm import Delta, LlmRequest, Picture
 from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 from bethink.messages import Attachment, UserMessage
 
 pytestmark = pytest.mark.anyio

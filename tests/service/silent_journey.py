@@ -23,7 +23,7 @@ import anyio
 import anyio.to_thread
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from tests.server_process import SERVE, running
 from tests.server_process import environment as server_environment
 from tests.warm import cold

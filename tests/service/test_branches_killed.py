@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.llm.script import Reply, Rule, ScriptedCall
+from bethink.llm.scripted import Reply, Rule, ScriptedCall
 from tests.door import said
 from tests.server_process import Running, running
 from tests.service.edit_and_die import DYING

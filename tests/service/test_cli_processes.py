@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.engines.sqlite.schema import FILE_NAME
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 from tests.command_line import CommandLine, play
 
 pytestmark = pytest.mark.timeout(90)

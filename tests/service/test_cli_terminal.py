@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.cli.terminal import exact, one_line, printable
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from tests.command_line import CommandLine, play
 
 pytestmark = pytest.mark.timeout(60)

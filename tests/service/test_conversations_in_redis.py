@@ -16,8 +16,7 @@ from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.agent.removal import OwnerRemoval
 from bethink.agent.run_options import BranchPoint
 from bethink.conversations import MESSAGES, ConversationEdit
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.redis_mirror.records import SHARED
 from tests.house import House

@@ -13,7 +13,7 @@ import pytest
 from openai import AsyncAzureOpenAI
 
 from benchmarks.stand_ins.dial_core import Application, Model, StandIn
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from tests.dial import KEY, open_model
 from tests.server_process import ROOT, running
 

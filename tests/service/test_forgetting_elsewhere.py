@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 from tests import warm
 from tests.server_process import Running, environment, running
 from tests.traces import left_of

@@ -13,8 +13,7 @@ import pytest
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.app import App, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.llm.script import Reply, Rule, ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import Reply, Rule, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.llm.script import Reply, Rule, ScriptedCall
+from bethink.llm.scripted import Reply, Rule, ScriptedCall
 from tests.door import DONE, Frame, said, text_of
 from tests.server_process import SERVE, running
 from tests.warm import cold

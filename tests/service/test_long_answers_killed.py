@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.engines.sqlite.schema import FILE_NAME
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 from tests.door import frames, text_of
 from tests.server_process import SERVE, Running, running
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from tests.server_process import ROOT, running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]

@@ -12,8 +12,7 @@ import pytest
 
 from bethink.agent.approvals import ApprovalChoice
 from bethink.events import ApprovalNeeded, Warned
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.redis_mirror.client import ConversationRedis
 from bethink.redis_mirror.outbox import OUTGOING, OutboxNote

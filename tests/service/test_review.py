@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
-from bethink.llm.script import Rule
+from bethink.llm.scripted import Rule
 from tests.command_line import CommandLine, play
 
 pytestmark = pytest.mark.timeout(60)

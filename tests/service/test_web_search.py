@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from tests.door import Frame, text_of
 from tests.pages import page, searxng, served
 from tests.server_process import running

@@ -9,8 +9,7 @@ import pytest
 
 from bethink.agent.approvals import ApprovalChoice
 from bethink.events import RunDone
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.tool import ToolContext, tool
 from tests.door import called, said
 from tests.house import open_house

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bethink.llm import LlmRequest
-from bethink.llm.script import Rule
-from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
+from bethink.llm.scripted import Answer, Rule, ScriptedCall, ScriptedLlm
 from tests.dial import open_dial_house
 from tests.door import open_door, said
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from bethink.agent.answer import Citations, Labels, unlabelled
 from bethink.events import Event, Mark, MemoryRecalled, MemoryUsed, TextDelta
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from tests.house import open_house
 

@@ -8,8 +8,7 @@ import pytest
 
 from bethink.agent.claims import CompletedCall, unbacked
 from bethink.events import ClaimUnbacked, Event
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.tool import ToolContext, tool
 from tests.house import open_house
 

@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.events import Place
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from tests.command_line import CommandLine, masked, play
 
 PARIS = "I live in Paris"

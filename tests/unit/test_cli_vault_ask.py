@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from tests.command_line import CommandLine, masked, play
 from tests.sample_vaults import client_success, lay_out
 

@@ -10,8 +10,7 @@ import pytest
 from bethink.errors import RateLimited
 from bethink.events import Event, MemoryChanged, RunDone, TextDelta, ToolFinished, ToolProgress, Usage
 from bethink.llm import LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import Answer, ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.tool import SubagentResult, SubagentTask, Tool, ToolContext, tool
 from tests.house import open_house
 

@@ -27,7 +27,7 @@ from bethink.dial.compat import (
     ToolCallParams,
 )
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.web.server import listening
 from tests.dial import KEY, OTHER_KEY, Dial, open_dial, open_model
 

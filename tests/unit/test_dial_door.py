@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from benchmarks.stand_ins.dial_core import Fault
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.tool import NewFile, ToolContext, ToolOutput, tool
 from tests.dial import KEY, OTHER_KEY, open_dial_house
 from tests.house import ports_of

@@ -18,8 +18,7 @@ from bethink.dial.core import CoreClient
 from bethink.errors import Conflict
 from bethink.llm import LlmRequest
 from bethink.llm.openai_wire import Endpoint, OpenAiWire, Shared
-from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import UserMessage
 from bethink.store import Put

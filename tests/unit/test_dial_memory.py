@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from benchmarks.stand_ins.dial_core import Fault
+from bethink.dial.bucket_memory import FOLDER, NAME, BucketMemory
 from bethink.dial.core import Core, url_in
 from bethink.dial.facts_file import Document, Entry, merged, parse, written
-from bethink.dial.keeping import FOLDER, NAME, Keeping
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, DialError, NewerSchema
 from bethink.memory import Fact, NewFact
@@ -42,20 +42,20 @@ class Desk:
 
     house: House
     dial: Dial
-    keeping: Keeping
+    keeping: BucketMemory
 
     @property
     def core(self) -> Core:
         return self.dial.core
 
-    async def again(self) -> Keeping:
+    async def again(self) -> BucketMemory:
         """The memory as another process has it that loads it now."""
         principal = self.house.app.accounts.on_behalf_of("another", audience="dial")
-        other = Keeping(self.house.app.memory, principal, self.keeping.home)
+        other = BucketMemory(self.house.app.memory, principal, self.keeping.home)
         await other.load(self.core)
         return other
 
-    async def contents(self, keeping: Keeping | None = None) -> set[str]:
+    async def contents(self, keeping: BucketMemory | None = None) -> set[str]:
         one = keeping or self.keeping
         return {
             fact.content
@@ -63,7 +63,7 @@ class Desk:
             for fact in page
         }
 
-    async def add(self, content: str, keeping: Keeping | None = None) -> str:
+    async def add(self, content: str, keeping: BucketMemory | None = None) -> str:
         one = keeping or self.keeping
         return (await one.memory.add(one.principal, NewFact(content))).fact.id
 
@@ -81,7 +81,7 @@ async def desk() -> AsyncGenerator[Desk]:
     async with open_dial() as dial, open_house() as house:
         home = (await dial.core.bucket()).home
         principal = house.app.accounts.on_behalf_of("one", audience="dial")
-        keeping = Keeping(house.app.memory, principal, home)
+        keeping = BucketMemory(house.app.memory, principal, home)
         await keeping.load(dial.core)
         yield Desk(house, dial, keeping)
 

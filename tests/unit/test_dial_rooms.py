@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bethink.llm.script import Rule, ScriptedCall
+from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.tool import ToolContext, tool
 from tests.dial import KEY, open_dial_house
 

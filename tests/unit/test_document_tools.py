@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from bethink.agent.toolbox import CallResult
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.embeddings.minilm import Windows
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolCall, ToolMessage
 from bethink.tool import NewFile, ToolContext

@@ -15,8 +15,7 @@ from bethink.conversations import ConversationStart
 from bethink.events import TextDelta
 from bethink.features import FEATURES
 from bethink.llm import Delta, LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.people import PEOPLE
 from bethink.principal import Principal

@@ -13,8 +13,7 @@ from bethink.blobs.directory import DirectoryBlobs
 from bethink.errors import BadInput, JustForgotten, TooLarge, UnknownId
 from bethink.events import ToolFinished
 from bethink.files import MAX_FILES
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolMessage, UserMessage
 from bethink.principal import Principal

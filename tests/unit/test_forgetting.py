@@ -15,8 +15,7 @@ from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.forgetting.receipt import OUTSIDE
 from bethink.forgetting.selection import ForgetRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import FACTS, NewFact
 from bethink.memory.steps import STEPS
 from bethink.messages import AssistantMessage

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from tests.command_line import CommandLine
 from tests.door import open_door
 from tests.unit.test_web_memories import contents, kept

@@ -22,8 +22,7 @@ from bethink.events import Event, RunDone, TextDelta, ToolFinished
 from bethink.forgetting.announcements import INTENTS, ForgetIntent, expecting
 from bethink.forgetting.selection import ForgetRequest
 from bethink.llm import Llm
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.store import Put, Scan
 from tests.house import House, open_house

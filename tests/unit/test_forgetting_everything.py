@@ -17,8 +17,7 @@ from bethink.events import ApprovalNeeded, RunDone
 from bethink.files import FILES
 from bethink.forgetting.announcements import INTENTS
 from bethink.forgetting.selection import ForgetRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.people import PEOPLE
 from bethink.store import Change, Collection, Scan, Store

@@ -8,8 +8,7 @@ import pytest
 
 from bethink.conversations import PastMessage
 from bethink.engines.memory.store import MemoryStore
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.store import Change
 from tests.house import House, open_house

@@ -11,8 +11,7 @@ from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.toolbox import REFUSALS
 from bethink.errors import BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, Event, MemoryChanged, RunDone, TextDelta
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolMessage
 from tests.house import House, open_house

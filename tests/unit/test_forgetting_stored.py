@@ -17,8 +17,7 @@ from bethink.engines.memory.store import MemoryStore
 from bethink.events import ToolFinished
 from bethink.index import Candidates, IndexQuery
 from bethink.llm import Llm
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from tests.house import open_house
 from tests.unit.test_forgetting import SECRET, everything

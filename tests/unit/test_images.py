@@ -12,15 +12,14 @@ import pytest
 from pydantic import SecretStr
 
 from bethink.agent.policy import judge
-from bethink.dial.painting import painting_tools
+from bethink.dial.door import image_tools_of
 from bethink.errors import BadInput, InvalidResponse, LlmError, RateLimited, Refused, Unreachable
 from bethink.events import ToolFinished, Usage
 from bethink.images.dial_images import dial_images
 from bethink.images.exchange import Exchange
 from bethink.images.factory import connect_images
 from bethink.images.openai_images import OpenAiImages
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import Attachment
 from bethink.principal import Principal
 from bethink.settings import Settings
@@ -218,7 +217,7 @@ def test_what_is_private_is_not_painted_unasked_once_a_stranger_has_spoken() -> 
 async def test_a_request_through_dial_paints_with_its_own_key(painter: Painter) -> None:
     painter.answers(attached(type="image/png", url="files/bucket/picture.png"))
     settings = Settings(images_model="dial:dall-e-3", dial_api_key=SecretStr("the application's"))
-    (paint,) = painting_tools(settings, painter.url, KEY)
+    (paint,) = image_tools_of(settings, painter.url, KEY)
     kept: list[NewFile] = []
 
     async def keep(file: NewFile) -> Attachment:
@@ -230,4 +229,4 @@ async def test_a_request_through_dial_paints_with_its_own_key(painter: Painter) 
     assert isinstance(told, ToolOutput)
     assert [file.content for file in kept] == [PNG]
     assert all(f"api-key: {KEY}" in asked.head for asked in painter.asked)
-    assert not painting_tools(Settings(images_model="openai:dall-e-2"), painter.url, KEY)
+    assert not image_tools_of(Settings(images_model="openai:dall-e-2"), painter.url, KEY)

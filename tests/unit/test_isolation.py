@@ -22,8 +22,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.routing import Route
 
 from bethink.agent.toolbox import CallResult, Prepared
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.families import offers
 from bethink.messages import ToolCall
 from bethink.principal import Principal

@@ -24,8 +24,7 @@ from bethink.events import (
     Usage,
 )
 from bethink.llm import Finish, LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import Answer, ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import ToolContext, tool
 from tests.house import open_house

@@ -17,8 +17,7 @@ from bethink.agent.tool_selection import SEARCH_TOOLS, ToolRoom, found
 from bethink.agent.tool_selection import select_tools as offered_in
 from bethink.errors import BadInput
 from bethink.events import ToolFinished, ToolProgress
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.masking import masked
 from bethink.mcp_client.schemas import plain
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage

@@ -16,9 +16,8 @@ from bethink.agent.run_options import RunOptions
 from bethink.errors import BadInput, NoModel
 from bethink.events import TextDelta, ToolFinished, ToolProgress, Usage
 from bethink.llm import Llm, LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import Answer, ScriptedLlm
-from bethink.llm.settled import Way, spoken
+from bethink.llm.factory import ToolProtocol, in_protocol
+from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage, UserMessage
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
@@ -96,9 +95,9 @@ async def asked(house: House, question: str) -> tuple[str, str, tuple[str, ...]]
     ids=["native", "tagged", "routed"],
 )
 async def test_a_question_is_answered_from_the_pages_in_every_protocol(
-    tmp_path: Path, script: Callable[[LlmRequest], Answer], way: Way
+    tmp_path: Path, script: Callable[[LlmRequest], Answer], way: ToolProtocol
 ) -> None:
-    llm = spoken(ScriptedLlm(script, name="vllm:driaforall/mem-agent"), way)
+    llm = in_protocol(ScriptedLlm(script, name="vllm:driaforall/mem-agent"), way)
     async with house_with(tmp_path, healthcare(), llm) as house:
         reply, thoughts, read = await asked(house, ALLERGY)
         if way == "tagged" and not read and os.environ.get("CI") != "true":
@@ -122,7 +121,7 @@ async def test_code_answers_over_many_pages(tmp_path: Path) -> None:
             return f"<think>I go through the accounts.</think><python>\n{code}</python>"
         return f"<think>Two.</think><python></python><reply>{request.messages[-1].content}</reply>"
 
-    llm = spoken(ScriptedLlm(script, name="mlx:mem-agent-mlx-4bit"))
+    llm = in_protocol(ScriptedLlm(script, name="mlx:mem-agent-mlx-4bit"))
     async with house_with(tmp_path, client_success(), llm) as house:
         reply, _, read = await asked(house, RENEWAL)
         if not read and os.environ.get("CI") != "true":
@@ -295,7 +294,7 @@ async def test_a_key_that_may_only_read_is_answered_by_code_that_changes_nothing
             return '<python>done = update_file("user.md", "Karen", "Eve")</python>'
         return f"<reply>{request.messages[-1].content}</reply>"
 
-    llm = spoken(ScriptedLlm(script, name="vllm:driaforall/mem-agent"))
+    llm = in_protocol(ScriptedLlm(script, name="vllm:driaforall/mem-agent"))
     async with house_with(tmp_path, healthcare(), llm) as house:
         reader = replace(house.me, rights=frozenset({"read", "chat"}))
         done = await house.app.asking.ask(reader, "Call her Eve.")

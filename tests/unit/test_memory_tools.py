@@ -12,8 +12,7 @@ from bethink.agent.toolbox import CallResult, Prepared
 from bethink.conversations import PastMessage
 from bethink.events import Event, MemoryChanged
 from bethink.llm import ToolSchema
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.messages import ToolCall, ToolMessage
 from bethink.tool import MAX_DESCRIPTION, ToolContext, tool

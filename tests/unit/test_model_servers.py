@@ -20,8 +20,8 @@ from bethink.engines.memory.bus import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.llm import LlmRequest
 from bethink.llm.capabilities import FILE, Capabilities, Learnt
+from bethink.llm.factory import connect_models
 from bethink.llm.openai_shapes import encode_request
-from bethink.llm.settled import connect_models
 from bethink.messages import AssistantMessage, Origin, ToolCall
 from bethink.ports import Ports
 from bethink.settings import Settings

@@ -14,8 +14,7 @@ from bethink.agent.approvals import ApprovalChoice
 from bethink.errors import BadInput, EmailTaken, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished, ToolRequested
 from bethink.forgetting.selection import ForgetRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolCall, ToolMessage
 from bethink.people import PersonQuery, shown

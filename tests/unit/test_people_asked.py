@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bethink.events import ApprovalNeeded
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from tests.house import open_house, ports_of
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,7 @@ import pytest
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS, PastMessage
 from bethink.errors import BadInput
 from bethink.export import RestoreReport
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.store import Collection, Scan
 from tests.house import House, open_house

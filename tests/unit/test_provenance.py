@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.events import MemoryChanged, ToolFinished
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.memory.provenance import origin_of
 from bethink.tool import Evidence, ToolContext, tool

@@ -15,8 +15,7 @@ from mcp import Client
 
 from bethink.errors import BadInput
 from bethink.events import ToolFinished
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.personal_numbers import NumberMask, redacted, redacted_value
 from bethink.settings import Settings, load_settings

@@ -23,8 +23,7 @@ from bethink.events import (
     TextSoFar,
     ToolFinished,
 )
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage, ToolMessage
 from bethink.principal import Principal
 from bethink.store import Put

@@ -23,8 +23,7 @@ from starlette.types import Message
 from bethink.agent.records import NumberedEvent
 from bethink.cli.render import JsonLines, Words
 from bethink.cli.terminal import Screen
-from bethink.dial.telling import Telling as DialTelling
-from bethink.dial.telling import asks
+from bethink.dial.render import AnswerRenderer, asks
 from bethink.events import RunStarted
 from bethink.mcp_server.server import Door as McpDoor
 from bethink.messages import Attachment
@@ -141,9 +140,9 @@ async def test_as_chunks_of_dial(run: Recorded) -> None:
         queue: asyncio.Queue[Any] = asyncio.Queue()
         choice = Choice(queue, 0)
         choice.open()
-        telling = DialTelling(choice, uploaded)
+        telling = AnswerRenderer(choice, uploaded)
         for numbered in part:
-            await telling.tell([numbered])
+            await telling.render([numbered])
         if telling.waiting:
             telling.say(asks(telling.waiting, minutes=60))
         telling.end()

@@ -11,8 +11,7 @@ import pytest
 from bethink.errors import InvalidResponse, RateLimited, Unreachable
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta, ToolSchema
-from bethink.llm.script import Asked, Reply, Rules, ScriptedCall, demonstration, recalled_texts
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import Asked, Reply, Rules, ScriptedCall, ScriptedLlm, demonstration, recalled_texts
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
 pytestmark = pytest.mark.anyio

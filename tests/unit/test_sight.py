@@ -19,11 +19,10 @@ from bethink.agent.images import (
 )
 from bethink.events import RunDone, RunFailed, Warned
 from bethink.llm import LlmRequest
+from bethink.llm.factory import sees
 from bethink.llm.fallback import FallbackLlm
 from bethink.llm.openai_wire import Endpoint, OpenAiWire
-from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
-from bethink.llm.seeing import sees
+from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
 from bethink.messages import Attachment, UserMessage
 from bethink.settings import Settings
 from bethink.tool import NewFile, ToolContext, tool

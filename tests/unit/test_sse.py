@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink.errors import InvalidResponse
-from bethink.llm.sse import SseParser
+from bethink.llm.openai_answer import SseParser
 
 
 def events_of(stream: bytes, cuts: list[int]) -> list[bytes]:

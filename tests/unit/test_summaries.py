@@ -13,8 +13,7 @@ from bethink.conversations import MESSAGES, SUMMARIES, ConversationEdit
 from bethink.errors import LlmError
 from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned
 from bethink.llm import Delta, LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.store import Scan
 from bethink.tool import ToolContext, tool

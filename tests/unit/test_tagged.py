@@ -14,8 +14,7 @@ from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta, ToolSchema
 from bethink.llm.scripted import ScriptedLlm
-from bethink.llm.tagged import TaggedLlm
-from bethink.llm.tags import Blocks, bare
+from bethink.llm.tagged import Blocks, TaggedLlm, bare
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
 pytestmark = pytest.mark.anyio

@@ -221,7 +221,7 @@ def test_a_renamed_tool_is_otherwise_the_same() -> None:
 
 NAMES_OF_OTHERS = {
     "dial/compat/memory.py": "the classes that spec 002 names",
-    "llm/script.py": "a model writes tools' names",
+    "llm/scripted.py": "a model writes tools' names",
     "llm/tagged.py": "code in tags is a call of one tool",
 }
 """What is no list of Bethink's tools, though it writes their names."""

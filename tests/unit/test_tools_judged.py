@@ -13,8 +13,7 @@ from bethink.agent.toolbox import REFUSALS
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished
 from bethink.llm import LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import Answer, ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolMessage
 from bethink.principal import Principal

@@ -15,8 +15,7 @@ from bethink.events import ApprovalNeeded, MemoryRecalled, ToolFinished
 from bethink.internet import Internet
 from bethink.internet.addresses import Gate, exceptions
 from bethink.internet.pages import Pages
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import Answer, ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
 from bethink.supervision import Supervisor

@@ -10,8 +10,7 @@ from bethink.clock import to_datetime
 from bethink.conversations import MESSAGES, Conversation, PastMessage, StoredMessage, turn_of
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.events import MemoryRecalled
-from bethink.llm.script import Rule, ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from bethink.recall.service import Hit, RecallQuestion
 from bethink.settings import Settings

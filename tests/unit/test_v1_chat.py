@@ -15,8 +15,7 @@ import pytest
 from bethink.errors import RateLimited
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from tests.openai_client import Client, client_of

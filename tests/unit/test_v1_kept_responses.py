@@ -14,8 +14,7 @@ from bethink.agent.responses import Responses
 from bethink.agent.run_options import BranchPoint
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from tests.openai_client import Client, client_of
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,7 @@ import pytest
 
 from bethink.agent.history_match import REPEATABLE_US, THREADS, ClientMessage, HistoryMatch, said_by
 from bethink.errors import Busy, ContextTooLong
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import ToolMessage
 from tests.openai_client import Client, client_of
 

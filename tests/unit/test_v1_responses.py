@@ -13,8 +13,7 @@ from bethink.agent.records import JOURNAL, RUNS
 from bethink.errors import Busy, RateLimited
 from bethink.events import ReasoningDelta
 from bethink.llm import Finish
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import UserMessage
 from bethink.redaction import FORGOTTEN

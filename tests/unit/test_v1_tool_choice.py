@@ -7,8 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from tests.openai_client import Client, client_of
 

@@ -10,8 +10,7 @@ import anyio
 import pytest
 
 from bethink.agent.responses import Responses
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.vault.filters.rules import Rule
 from tests.door import Door, open_door, said

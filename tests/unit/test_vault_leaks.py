@@ -20,8 +20,7 @@ import pytest
 from mcp import Client
 
 from bethink.errors import BethinkError
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces

@@ -16,8 +16,7 @@ from typing import Any, Final
 import pytest
 from mcp import Client as McpClient
 
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door as McpDoor
 from bethink.memory import NewFact
 from bethink.vault.filters.rules import Rule

@@ -13,8 +13,7 @@ import pytest
 from pydantic import Field
 
 from bethink.conversations import ConversationEdit
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.tool import ToolContext, tool
 from bethink.vault.filters.rules import Rule
 from tests.house import House, open_house

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bethink.clock import FakeClock, Ids
-from bethink.dial.house import open_second
+from bethink.dial.ephemeral_app import open_ephemeral_app
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import NotAllowed
 from bethink.principal import LOCAL_OWNER
@@ -54,7 +54,7 @@ async def test_recall_finds_a_page_and_names_its_path_and_heading(tmp_path: Path
 async def test_the_house_for_dial_has_no_vault(tmp_path: Path) -> None:
     async with open_house(data_dir=tmp_path) as house:
         await house.app.vault.begin(house.me)
-        async with open_second(house.app) as second:
+        async with open_ephemeral_app(house.app) as second:
             assert not await second.vault.exists(LOCAL_OWNER)
             with pytest.raises(NotAllowed):
                 await second.vault.read(LOCAL_OWNER, "user.md")

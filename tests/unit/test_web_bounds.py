@@ -13,7 +13,7 @@ import pytest
 
 from bethink.agent.answer import Citations, Labels
 from bethink.agent.policy import _links  # pyright: ignore[reportPrivateUsage]
-from bethink.llm.written_calls import calls_in
+from bethink.llm.markup import calls_in
 from bethink.memory.provenance import is_stated
 from bethink.memory.secrets import secret_in
 from bethink.redaction import redaction_of

@@ -11,8 +11,7 @@ import pytest
 from bethink.agent.records import NumberedEvent
 from bethink.errors import DiskFull
 from bethink.events import Place, TextDelta
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.web.sse import EventStream
 from tests.door import DONE, Door, Frame, open_door, open_server, said, served, text_of
 from tests.house import open_house

@@ -15,8 +15,7 @@ from bethink.conversations import MESSAGES
 from bethink.engines.memory.bus import MemoryBus
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.store import Change
 from tests.door import Door, open_door
 from tests.house import open_house, ports_of

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import EmbeddingsUnavailable
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.web.ui import NOT_BUILT, Interface
 from tests.door import Door, called, open_door
 from tests.house import open_house, ports_of

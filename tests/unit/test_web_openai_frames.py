@@ -14,8 +14,7 @@ from openai.types.chat import ChatCompletionChunk
 from bethink.agent.records import NumberedEvent
 from bethink.errors import StorageError
 from bethink.events import Event, MessageSaved, Place, RunDone, RunFailed, RunStarted, TextDelta, TextSoFar
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.web.v1.frames import OpenAiFrames, asks_for_profile
 from tests.door import Door, open_door, open_server, said
 

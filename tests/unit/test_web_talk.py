@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.principal import Principal
 from tests.door import Door, open_door
 

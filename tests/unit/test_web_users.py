@@ -18,8 +18,7 @@ from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import CorruptDatabase
 from bethink.llm import Llm
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.ports import Ports
 from bethink.store import Collection, Record, Versioned
 from tests.door import called, frames, said, served

@@ -14,8 +14,7 @@ from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ApprovalNeeded, MemoryRecalled, RunDone, RunStarted, ToolFinished, ToolRequested
 from bethink.llm import ToolSchema
-from bethink.llm.script import ScriptedCall
-from bethink.llm.scripted import ScriptedLlm
+from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import ToolContext, tool

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bethink.conversations import Conversation
     from bethink.events import Event
     from bethink.files import Files
-    from bethink.llm.offered import Models
+    from bethink.llm.models import OfferedModels
     from bethink.messages import Message, ToolMessage
     from bethink.principal import Principal
     from bethink.tool import Tool
@@ -260,7 +260,7 @@ def _is_toolless(earlier: Sequence[Message]) -> bool:
 class LoopFactory:
     """The parts of all loops."""
 
-    models: Models
+    models: OfferedModels
     policy: Policy
     files: Files
     context: Context

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
     from bethink.llm import Llm
-    from bethink.llm.settled import Way
+    from bethink.llm.factory import ToolProtocol
     from bethink.principal import Principal
     from bethink.tool import SubagentTask, Tool, ToolContext
     from bethink.tools.memory_agent import MemoryAgent
@@ -70,7 +70,7 @@ class SubagentRunner:
 
     toolbox: Toolbox
     policy: Policy
-    find: Callable[[str, Way], Awaitable[Llm]]
+    find: Callable[[str, ToolProtocol], Awaitable[Llm]]
     files: Files
     context: Context
     bounds: Bounds

@@ -49,11 +49,11 @@ from bethink.errors import (
 )
 from bethink.events import RunFailed, Warned
 from bethink.llm.capabilities import Learnt
-from bethink.llm.chosen import AUTO
+from bethink.llm.factory import connect_models
 from bethink.llm.llamacpp import LlamaCppLlm
+from bethink.llm.models import AUTO
 from bethink.llm.probing import MODEL_MISSING, Probing
 from bethink.llm.providers import GGUF, Connection, connect
-from bethink.llm.settled import connect_models
 from bethink.ports import Ports
 from bethink.redis_mirror.client import ConversationRedis
 from bethink.settings import Settings, origins, unknown_variables

@@ -9,7 +9,7 @@ from aidial_sdk import DIALApp
 from aidial_sdk import HTTPException as DialProtocolError
 from aidial_sdk.chat_completion import ChatCompletion, FinishReason
 
-from bethink.dial.answering import RefusedError
+from bethink.dial.answer import RefusedError
 from bethink.dial.door import Door, Request
 from bethink.errors import BethinkError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aidial_sdk.deployment.configuration import ConfigurationRequest
     from starlette.types import ASGIApp
 
-    from bethink.dial.telling import Telling
+    from bethink.dial.render import AnswerRenderer
 
 _STATUS: Final = {"rate_limited": 429, "context_too_long": 400, "no_model": 500}
 """Of runs that failed as a whole. Core repeats a request after 429, 502, 503 and 504: where that helps
@@ -48,7 +48,7 @@ class Application(ChatCompletion):
         if (request.n or 1) > 1:
             raise DialProtocolError("Bethink gives one choice: n is 1.", status_code=422)
         try:
-            telling = await self._door.answer(asked, open_choice)
+            renderer = await self._door.answer(asked, open_choice)
         except asyncio.CancelledError as left:
             # The SDK's `CancelScope` cannot take a task that was cancelled: it would break, into the log.
             raise _protocol(_LEFT, "left", _SERVER_ERROR) from left
@@ -57,7 +57,7 @@ class Application(ChatCompletion):
         except BethinkError as error:
             status = _BAD_REQUEST if error.status == 422 else error.status  # noqa: PLR2004 - the SDK's word for it is 400
             raise _protocol(error.message, error.code, status) from error
-        _end(telling, opened[0], response)
+        _end(renderer, opened[0], response)
 
     async def configuration(self, request: ConfigurationRequest) -> dict[str, Any]:
         """What a request may set."""
@@ -78,11 +78,11 @@ def create_application(door: Door) -> ASGIApp:
     return app.add_chat_completion(door.settings.name, Application(door))
 
 
-def _end(telling: Telling, choice: Choice, response: Response) -> None:
-    is_cut = telling.done is not None and telling.done.reason == "length"
+def _end(renderer: AnswerRenderer, choice: Choice, response: Response) -> None:
+    is_cut = renderer.done is not None and renderer.done.reason == "length"
     choice.close(FinishReason.LENGTH if is_cut else None)
     by_model: dict[str, list[int]] = {}
-    for usage in telling.usage:
+    for usage in renderer.usage:
         tokens = by_model.setdefault(usage.model, [0, 0])
         tokens[0] += usage.input_tokens
         tokens[1] += usage.output_tokens

@@ -16,17 +16,18 @@ import anyio
 
 from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.run_options import RunOptions
-from bethink.dial.answering import Answering, Offer
+from bethink.dial.answer import DialAnswer, Offer
 from bethink.dial.core import Core, CoreClient
-from bethink.dial.history import Seal, unpack
-from bethink.dial.house import open_second
-from bethink.dial.painting import painting_tools
-from bethink.dial.rooms import Rooms
+from bethink.dial.ephemeral_app import open_ephemeral_app
+from bethink.dial.history import HistorySeal, unpack
+from bethink.dial.sessions import DialSessions
 from bethink.errors import BadInput
+from bethink.images.dial_images import dial_images
+from bethink.llm.factory import limits_of, sees
 from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.markup import MarkupLlm
-from bethink.llm.openai_wire import Endpoint, Limits, OpenAiWire, Shared
-from bethink.llm.seeing import sees
+from bethink.llm.openai_wire import Endpoint, OpenAiWire, Shared
+from bethink.tools.images import image_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -34,10 +35,22 @@ if TYPE_CHECKING:
     from aidial_sdk.chat_completion import Choice
 
     from bethink.app import App
-    from bethink.dial.history import Asked
-    from bethink.dial.telling import Telling
+    from bethink.dial.history import DialChat
+    from bethink.dial.render import AnswerRenderer
     from bethink.llm import Llm
+    from bethink.settings import Settings
     from bethink.settings_shapes import DialDoor
+    from bethink.tool import Tool
+
+
+def image_tools_of(settings: Settings, url: str, key: str) -> list[Tool]:
+    """The tool over the Core at `url`; nothing where no deployment of DIAL makes the pictures."""
+    provider, _, deployment = settings.images_model.partition(":")
+    if provider != "dial":
+        return []
+    images = dial_images(url, key, deployment, timeout_s=settings.images_timeout_s)
+    return image_tools(images, settings.images_timeout_s, settings.images_price_usd)
+
 
 _MINUTE_S: Final = 60
 
@@ -55,17 +68,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Answers requests. `offer` is what they have beside the house, `system` stands before a client's own."""
+    """Answers requests. `offer` is what they have beside the app's, `system` stands before a client's own."""
 
-    house: App
+    app: App
     client: CoreClient
     settings: DialDoor
-    rooms: Rooms
+    sessions: DialSessions
     offer: Offer = field(default_factory=Offer)
     system: str = ""
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
-    async def answer(self, request: Request, open_choice: Callable[[], Choice]) -> Telling:
+    async def answer(self, request: Request, open_choice: Callable[[], Choice]) -> AnswerRenderer:
         """Answer a request through the choice, which is opened once there is something to say.
 
         Raises:
@@ -75,24 +88,24 @@ class Door:
         core = self.client.with_key(request.key)
         home = (await core.bucket()).home
 
-        def seal_of(first: str) -> Seal:
-            return Seal(self._secret, f"{home}\0{_place(request, first)}")
+        def seal_of(first: str) -> HistorySeal:
+            return HistorySeal(self._secret, f"{home}\0{_place(request, first)}")
 
         asked = unpack(request.body, seal_of)
         wishes = self._wishes(asked)
         async with AsyncExitStack() as stack:
             llm = self._model(request, asked)
-            pictures = painting_tools(self.house.settings, self.client.url, request.key)
+            pictures = image_tools_of(self.app.settings, self.client.url, request.key)
             if llm is not None:
                 stack.push_async_callback(llm.close)
             place = _place(request, asked.first)
-            entered = self.rooms.entered(home, place, guessed=request.conversation is None)
-            room = await stack.enter_async_context(entered)
-            if room.keeping is not None and wishes.memory:
-                await room.keeping.load(core)
-            return await Answering(
-                self.house,
-                room,
+            entered = self.sessions.entered(home, place, guessed=request.conversation is None)
+            session = await stack.enter_async_context(entered)
+            if session.bucket_memory is not None and wishes.memory:
+                await session.bucket_memory.load(core)
+            return await DialAnswer(
+                self.app,
+                session,
                 core,
                 home,
                 asked,
@@ -100,7 +113,7 @@ class Door:
                 wishes,
                 replace(self.offer, llm=llm, tools=(*self.offer.tools, *pictures)),
                 open_choice,
-                self.rooms.forget_others,
+                self.sessions.forget_others,
                 max_files=self.settings.max_files,
                 wait_minutes=max(1, round(self.settings.approval_timeout_s / _MINUTE_S)),
             ).answer()
@@ -130,7 +143,7 @@ class Door:
     def _models(self) -> list[str]:
         return list(dict.fromkeys(name for name in (self.settings.model, *self.settings.models) if name))
 
-    def _wishes(self, asked: Asked) -> RunOptions:
+    def _wishes(self, asked: DialChat) -> RunOptions:
         """What the client may wish for its run.
 
         Raises:
@@ -157,8 +170,8 @@ class Door:
     def _known(self) -> list[str]:
         return sorted(self.configuration["properties"])
 
-    def _model(self, request: Request, asked: Asked) -> Llm | None:
-        """The model, reached back through Core with the request's own key; None for the house's own.
+    def _model(self, request: Request, asked: DialChat) -> Llm | None:
+        """The model, reached back through Core with the request's own key; None for the app's own.
 
         Raises:
             BadInput: the configuration names one that is not offered.
@@ -171,26 +184,21 @@ class Door:
         name = request.deployment or wished or self.settings.model
         if not name:
             return None
-        house = self.house.settings
+        settings = self.app.settings
         endpoint = Endpoint(
             self.client.url, name, api_key=request.key, azure=True, key_setting="the key of this request"
-        )
-        limits = Limits(
-            connect_s=house.model_connect_timeout_s,
-            first_byte_s=house.model_first_byte_timeout_s,
-            gap_s=house.model_gap_timeout_s,
         )
         spec = f"dial:{name}"
         wire = OpenAiWire(
             spec,
             endpoint,
             context_tokens=self.settings.context_tokens,
-            limits=limits,
-            sees=sees(spec, house.models_that_see),
-            shared=Shared(self.client.session, self.house.models.learnt),
+            limits=limits_of(settings),
+            sees=sees(spec, settings.models_that_see),
+            shared=Shared(self.client.session, self.app.models.learnt),
         )
         return FallbackLlm(
-            [MarkupLlm(wire, self.house.models.learnt)], retries=Retries(attempts=house.model_attempts)
+            [MarkupLlm(wire, self.app.models.learnt)], retries=Retries(attempts=settings.model_attempts)
         )
 
 
@@ -207,20 +215,22 @@ async def open_door(app: App) -> AsyncGenerator[Door]:
         raise BadInput("Where is DIAL Core? Set `url` of the setting `dial`, or DIAL_URL.")
     async with AsyncExitStack() as stack:
         in_bucket = settings.memory != "store"
-        house = await stack.enter_async_context(open_second(app)) if in_bucket else app
+        answering = await stack.enter_async_context(open_ephemeral_app(app)) if in_bucket else app
         client = CoreClient(url, timeout_s=settings.timeout_s)
         stack.push_async_callback(client.close)
-        rooms = Rooms(house, in_bucket, settings.idle_s)
+        sessions = DialSessions(answering, in_bucket, settings.idle_s)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
-        tasks.start_soon(app.ports.supervisor.supervise, "rooms for DIAL", rooms.sweep_always)
-        yield Door(house, client, settings, rooms, Offer(only=_lasting(house) if in_bucket else None))
+        tasks.start_soon(app.ports.supervisor.supervise, "sessions for DIAL", sessions.sweep_always)
+        yield Door(
+            answering, client, settings, sessions, Offer(only=_lasting(answering) if in_bucket else None)
+        )
 
 
-def _lasting(house: App) -> frozenset[str]:
-    """The tools whose effects outlast the answer: other records than facts would end with the room."""
-    ephemeral = house.features.ephemeral
-    return frozenset(tool.name for tool in house.toolbox.all if tool.family not in ephemeral)
+def _lasting(app: App) -> frozenset[str]:
+    """The tools whose effects outlast the answer: other records than facts would end with the session."""
+    ephemeral = app.features.ephemeral
+    return frozenset(tool.name for tool in app.toolbox.all if tool.family not in ephemeral)
 
 
 def _place(request: Request, first: str) -> str:

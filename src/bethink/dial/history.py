@@ -167,7 +167,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoryMessage:
     """A message of the history, with the files that came with it."""
 
     message: Message
@@ -175,7 +175,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DialChat:
     """What a request asks: the last message, what was before it, and what the client wants of the model.
 
     In place of a message there may be `results` of the functions that the client makes itself,
@@ -184,7 +184,7 @@ class Asked:
 
     said: str
     files: tuple[File, ...]
-    past: tuple[Past, ...]
+    past: tuple[HistoryMessage, ...]
     system: str
     outside: bool
     first: str
@@ -199,7 +199,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class HistorySeal:
     """Marks states of one process, one user and one conversation."""
 
     secret: bytes = field(repr=False)
@@ -222,7 +222,7 @@ class Seal:
         }
 
 
-def unpack(body: bytes, seal_of: Callable[[str], Seal]) -> Asked:
+def unpack(body: bytes, seal_of: Callable[[str], HistorySeal]) -> DialChat:
     """The request's messages in full. `seal_of` gives the seal for the first thing that was said.
 
     Raises:
@@ -236,23 +236,23 @@ def unpack(body: bytes, seal_of: Callable[[str], Seal]) -> Asked:
     said = _said_now(told)
     first = next(one.text for one in told if one.role == "user")
     seal = seal_of(first)
-    past: list[Past] = []
+    past: list[HistoryMessage] = []
     outside = False
     for one in told[: -len(said)][-_MAX_MESSAGES:]:
         if one.role == "user":
-            past.append(Past(UserMessage(one.text), one.files))
+            past.append(HistoryMessage(UserMessage(one.text), one.files))
         elif one.role == "assistant":
             calls, is_ours = _calls(one, seal)
-            past += map(Past, calls)
-            past.append(Past(AssistantMessage(one.text, tuple(map(_call, one.tool_calls or ())))))
+            past += map(HistoryMessage, calls)
+            past.append(HistoryMessage(AssistantMessage(one.text, tuple(map(_call, one.tool_calls or ())))))
             outside = outside or not is_ours or any(_is_outside(message) for message in calls)
         elif one.role in _RESULTS:
-            past.append(Past(_result(one)))
+            past.append(HistoryMessage(_result(one)))
             outside = True
     system = "\n\n".join(one.text for one in told if one.role in {"system", "developer"} and one.text)
     fields = request.custom_fields
     last, is_result = said[-1], said[-1].role in _RESULTS
-    return Asked(
+    return DialChat(
         *("" if is_result else last.text, () if is_result else last.files),
         *(tuple(past), system, outside, first),
         configuration=(fields and fields.configuration) or {},
@@ -308,7 +308,7 @@ def _image(url: str, number: int) -> File:
     return File(type=media_type or "image/png", title=f"image-{number}.{ending}", data=data)
 
 
-def _calls(told: _Told, seal: Seal) -> tuple[list[Message], bool]:
+def _calls(told: _Told, seal: HistorySeal) -> tuple[list[Message], bool]:
     """The calls that an answer's state holds, and whether the answer is ours as we gave it."""
     state = told.custom_content.state if told.custom_content else None
     try:

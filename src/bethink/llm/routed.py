@@ -18,7 +18,7 @@ import msgspec
 from bethink.errors import InvalidResponse, Refused
 from bethink.events import TextDelta, TextSoFar, Warned
 from bethink.llm import NO_OPTIONS, Delta, Finish, LlmRequest, ToolCallDelta
-from bethink.llm.around import Around
+from bethink.llm.wrapper import LlmWrapper
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Route(msgspec.Struct):
     arguments: dict[str, Any] = {}
 
 
-class RoutedLlm(Around):
+class RoutedLlm(LlmWrapper):
     """A model without tools of its own."""
 
     _takes_schema = True

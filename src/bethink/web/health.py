@@ -21,7 +21,7 @@ from bethink import __version__
 from bethink.agent.commands import MODEL_HELP
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import DiskFull, StorageError
-from bethink.llm.chosen import AUTO
+from bethink.llm.models import AUTO
 from bethink.principal import LOCAL_OWNER
 from bethink.sandbox.interpreters import SWITCHED_OFF
 from bethink.store import Expect

@@ -1,7 +1,7 @@
 """The names of spec 002 ("API Reference"), so that tools and agents written for it run on Bethink.
 
 They are thin: a `BaseTool` becomes a tool of Bethink's, `LongTermMemoryStore` is the
-memory file of the user whose key is given, `GeneralPurposeAgent` is a house with these
+memory file of the user whose key is given, `GeneralPurposeAgent` is an app with these
 tools alone. Needs the extra `dial`.
 """
 

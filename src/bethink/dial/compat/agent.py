@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from bethink.dial.answering import Offer
+from bethink.dial.answer import Offer
 from bethink.dial.compat.contract import BaseTool, as_tool
-from bethink.dial.compat.lodging import Lodging
 from bethink.dial.core import CoreClient
 from bethink.dial.door import Door, Request
-from bethink.dial.rooms import Rooms
-from bethink.dial.telling import Style
+from bethink.dial.ephemeral_app import EphemeralApp
+from bethink.dial.render import Style
+from bethink.dial.sessions import DialSessions
 from bethink.settings_shapes import DialDoor
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class GeneralPurposeAgent:
         self._system_prompt = system_prompt
         self._tools = tools
         self._client = CoreClient(endpoint)
-        self._lodging = Lodging(embeddings)
+        self._lodging = EphemeralApp(embeddings)
         self._settings = DialDoor(enabled=True, url=endpoint, memory="off")
         self._door: Door | None = None
 
@@ -61,9 +61,9 @@ class GeneralPurposeAgent:
         key, conversation = request.api_key, request.conversation_id
         app = await self._lodging.app()
         if self._door is None:
-            rooms = Rooms(app, in_bucket=True, idle_s=_IDLE_S)
-            self._door = Door(app, self._client, self._settings, rooms, system=self._system_prompt)
-        await self._door.rooms.sweep(anyio.current_time() - _IDLE_S)
+            sessions = DialSessions(app, in_bucket=True, idle_s=_IDLE_S)
+            self._door = Door(app, self._client, self._settings, sessions, system=self._system_prompt)
+        await self._door.sessions.sweep(anyio.current_time() - _IDLE_S)
         offer = Offer(
             tools=[
                 as_tool(one, api_key=key, conversation_id=conversation or "", choice=choice)
@@ -74,8 +74,8 @@ class GeneralPurposeAgent:
         )
         door = replace(self._door, offer=offer)
         body = await request.original_request.body()
-        telling = await door.answer(Request(key, body, conversation, deployment_name), lambda: choice)
-        return Message(role=Role.ASSISTANT, content=telling.text)
+        renderer = await door.answer(Request(key, body, conversation, deployment_name), lambda: choice)
+        return Message(role=Role.ASSISTANT, content=renderer.text)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -6,11 +6,11 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from bethink.dial.bucket_memory import BucketMemory
 from bethink.dial.compat.contract import BaseTool, ToolCallParams, arguments_of
-from bethink.dial.compat.lodging import Lodging
 from bethink.dial.core import CoreClient
-from bethink.dial.keeping import Keeping
-from bethink.dial.rooms import owner_of
+from bethink.dial.ephemeral_app import EphemeralApp
+from bethink.dial.sessions import owner_of
 from bethink.memory import NewFact
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class LongTermMemoryStore:
 
     def __init__(self, endpoint: str, *, embeddings: Embeddings | None = None) -> None:
         self._client = CoreClient(endpoint)
-        self._lodging = Lodging(embeddings)
-        self._desks: dict[str, tuple[Keeping, asyncio.Lock]] = {}
+        self._lodging = EphemeralApp(embeddings)
+        self._desks: dict[str, tuple[BucketMemory, asyncio.Lock]] = {}
 
     async def add_memory(
         self,
@@ -47,8 +47,8 @@ class LongTermMemoryStore:
             BethinkError: it is not kept; the sentence says why.
         """
         new = NewFact(content, category, importance, tuple(topics))
-        async with self._desk(api_key, writes=True) as keeping:
-            changed = await keeping.memory.add(keeping.principal, new)
+        async with self._desk(api_key, writes=True) as bucket_memory:
+            changed = await bucket_memory.memory.add(bucket_memory.principal, new)
         return f"Memory stored: {changed.fact.content}"
 
     async def search_memories(self, api_key: str, query: str, top_k: int = 5) -> list[dict[str, Any]]:
@@ -57,8 +57,8 @@ class LongTermMemoryStore:
         Raises:
             BethinkError: the memory cannot be read.
         """
-        async with self._desk(api_key) as keeping:
-            found = await keeping.memory.search(keeping.principal, query, k=top_k)
+        async with self._desk(api_key) as bucket_memory:
+            found = await bucket_memory.memory.search(bucket_memory.principal, query, k=top_k)
         return [
             {
                 "content": fact.content,
@@ -76,9 +76,9 @@ class LongTermMemoryStore:
         Raises:
             BethinkError: it is not removed.
         """
-        async with self._desk(api_key, writes=True) as keeping:
+        async with self._desk(api_key, writes=True) as bucket_memory:
             app = await self._lodging.app()
-            await app.forgetting.forget_all(keeping.principal)
+            await app.forgetting.forget_all(bucket_memory.principal)
         return "Successfully deleted all memories. The memory file has been removed."
 
     async def aclose(self) -> None:
@@ -87,22 +87,22 @@ class LongTermMemoryStore:
         await self._lodging.aclose()
 
     @asynccontextmanager
-    async def _desk(self, api_key: str, *, writes: bool = False) -> AsyncGenerator[Keeping]:
+    async def _desk(self, api_key: str, *, writes: bool = False) -> AsyncGenerator[BucketMemory]:
         """A user's facts as the file has them now, put back in the end if `writes`."""
         core = self._client.with_key(api_key)
         home = (await core.bucket()).home
         app = await self._lodging.app()
         if home not in self._desks:
             principal = app.accounts.on_behalf_of(owner_of(home), audience="dial")
-            self._desks[home] = Keeping(app.memory, principal, home), asyncio.Lock()
-        keeping, lock = self._desks[home]
+            self._desks[home] = BucketMemory(app.memory, principal, home), asyncio.Lock()
+        bucket_memory, lock = self._desks[home]
         async with lock:
-            await keeping.load(core)
-            if keeping.fault is not None:
-                raise keeping.fault
-            yield keeping
+            await bucket_memory.load(core)
+            if bucket_memory.fault is not None:
+                raise bucket_memory.fault
+            yield bucket_memory
             if writes:
-                await keeping.save(core)
+                await bucket_memory.save(core)
 
 
 class _MemoryTool(BaseTool):

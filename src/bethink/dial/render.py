@@ -76,7 +76,7 @@ class Style:
 
 
 @dataclass(slots=True)
-class Telling:
+class AnswerRenderer:
     """Tells one answer. `text` is what was said so far, `waiting` the calls that wait for a decision.
 
     Calls of the client's own `functions` are no stages: they are left to it at the end.
@@ -98,7 +98,7 @@ class Telling:
     _since: str = ""
     _breaks: bool = False
 
-    async def tell(self, batch: Iterable[NumberedEvent]) -> None:
+    async def render(self, batch: Iterable[NumberedEvent]) -> None:
         """Show events as they come; deltas of a batch are sent as one."""
         said: list[str] = []
         for numbered in batch:
@@ -108,7 +108,7 @@ class Telling:
                 continue
             self.say("".join(said))
             said.clear()
-            await self._tell(event)
+            await self._render(event)
         self.say("".join(said))
 
     def say(self, text: str) -> None:
@@ -144,7 +144,7 @@ class Telling:
             stage.close(Status.FAILED)
         self._stages.clear()
 
-    async def _tell(self, event: Event) -> None:
+    async def _render(self, event: Event) -> None:
         match event:
             case ReasoningDelta():
                 self.choice.append_reasoning_content(event.text)
@@ -166,9 +166,9 @@ class Telling:
             case ToolFinished():
                 await self._finish(event)
             case _:
-                self._tell_end(event)
+                self._render_end(event)
 
-    def _tell_end(self, event: Event) -> None:
+    def _render_end(self, event: Event) -> None:
         match event:
             case ApprovalNeeded():
                 self.waiting.append(event)

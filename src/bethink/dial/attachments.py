@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bethink.app import App
     from bethink.dial.core import Core
     from bethink.dial.history import File
-    from bethink.dial.rooms import Room
+    from bethink.dial.sessions import DialSession
     from bethink.messages import Attachment
 
 _FOLDER: Final = "bethink"
@@ -28,11 +28,11 @@ _ANY: Final = "application/octet-stream"
 
 
 @dataclass(slots=True)
-class Attached:
+class DialAttachments:
     """The files of one request; `failures` are those that could not be had, each with why."""
 
-    house: App
-    room: Room
+    app: App
+    session: DialSession
     core: Core
     home: str
     most: int
@@ -44,19 +44,19 @@ class Attached:
         ids: list[str] = []
         for file in files:
             key = _key(file)
-            if key not in self.room.files:
+            if key not in self.session.files:
                 try:
-                    self.room.files[key] = await self._taken_in(conversation, file)
+                    self.session.files[key] = await self._taken_in(conversation, file)
                 except BethinkError as error:
                     self.failures.append((_name(file), str(error)))
                     continue
-            ids.append(self.room.files[key])
+            ids.append(self.session.files[key])
         return list(dict.fromkeys(ids))
 
     async def upload(self, attachment: Attachment) -> str:
-        """See `telling.Upload`: the file, in the user's data of this application."""
+        """See `render.Upload`: the file, in the user's data of this application."""
         id = attachment.url.rpartition("/")[2]
-        file, path = await self.house.files.get(self.room.principal, id)
+        file, path = await self.app.files.get(self.session.principal, id)
         content = await anyio.Path(path).read_bytes()
         url = url_in(self.home, _FOLDER, id[-12:], file.name)
         await self.core.put(url, content, file.media_type)
@@ -67,7 +67,7 @@ class Attached:
         if self._taken > self.most:
             raise BadInput(f"More than {self.most} files are attached: this one was left out.")
         new = await self._read(file)
-        return (await self.house.files.add(self.room.principal, conversation, new)).id
+        return (await self.app.files.add(self.session.principal, conversation, new)).id
 
     async def _read(self, file: File) -> NewFile:
         """The file's content.
@@ -81,7 +81,7 @@ class Attached:
         url = file.url or ""
         if not url.startswith("files/"):
             raise BadInput("It does not lie in DIAL's storage: only files from there are read.")
-        held = await self.core.get(url, max_bytes=self.house.files.max_bytes)
+        held = await self.core.get(url, max_bytes=self.app.files.max_bytes)
         if held is None:
             raise BadInput("It is not there any more.")
         return NewFile(name, file.type or held.media_type or _ANY, held.content)

@@ -40,7 +40,7 @@ _log = log("dial")
 
 
 @dataclass(slots=True)
-class Keeping:
+class BucketMemory:
     """The facts of one user under `principal`, and the version of the file that they came from.
 
     `fault` says why they could not be loaded, None while they could; then nothing

@@ -1,4 +1,4 @@
-"""One answer to a request of DIAL: a run in the user's room, told as it goes, its memory put back at the end.
+"""One answer to a request of DIAL: a run in the user's session, shown as it goes, with memory saved at its end.
 
 `door` makes one of these for each request. The key of a request dies with its answer, so
 everything that needs it (memory, files) is done before the last chunk, also when the reader leaves.
@@ -7,6 +7,7 @@ everything that needs it (memory, files) is done before the last chunk, also whe
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -14,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.records import RUNS, Run
 from bethink.agent.run_options import RunResources
-from bethink.conversations import CONVERSATIONS, MESSAGES, ConversationStart, StoredMessage
-from bethink.dial.attached import Attached
-from bethink.dial.decisions import Decided, decided
-from bethink.dial.leaving import left_to_client
-from bethink.dial.telling import Style, Telling, asks
-from bethink.errors import BethinkError
+from bethink.conversations import CONVERSATIONS, MESSAGES, Conversation, ConversationStart, StoredMessage
+from bethink.dial.attachments import DialAttachments
+from bethink.dial.render import AnswerRenderer, Style, asks
+from bethink.errors import BadInput, BethinkError
 from bethink.events import (
     ContextFilled,
     MemoryChanged,
@@ -32,7 +32,7 @@ from bethink.events import (
     Usage,
     Warned,
 )
-from bethink.messages import ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.store import DeleteAll, Put
 from bethink.telemetry import log
 from bethink.tool import Tool, ToolOutput
@@ -42,20 +42,76 @@ if TYPE_CHECKING:
 
     from aidial_sdk.chat_completion import Choice
 
-    from bethink.agent.records import NumberedEvent
+    from bethink.agent.records import NumberedEvent, WaitingCall
     from bethink.agent.run_options import RunOptions
     from bethink.app import App
     from bethink.dial.core import Core
-    from bethink.dial.history import Asked, Past, Seal
-    from bethink.dial.rooms import Room
+    from bethink.dial.history import DialChat, HistoryMessage, HistorySeal
+    from bethink.dial.sessions import DialSession
     from bethink.events import Place
     from bethink.llm import Llm
     from bethink.messages import Message
+    from bethink.store import Change
     from bethink.tool import ToolContext
+
+
+_DECISION: Final = re.compile(r"\s*/(approve|reject)(?:\s+(\d{1,3}|all))?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalReply:
+    """A decision; `number` counts the calls that wait from 1, None is all of them."""
+
+    approves: bool
+    number: int | None = None
+
+    def among(self, waiting: Sequence[WaitingCall]) -> Sequence[WaitingCall]:
+        """The calls that it is about; none where there is no such number."""
+        if self.number is None:
+            return waiting
+        return waiting[self.number - 1 : self.number] if self.number else ()
+
+
+def approval_reply(said: str) -> ApprovalReply | None:
+    """The decision that a message is; None where it is talk."""
+    found = _DECISION.fullmatch(said)
+    if found is None:
+        return None
+    number = found[2]
+    return ApprovalReply(
+        found[1].lower() == "approve", int(number) if number and number.isdecimal() else None
+    )
+
+
+def pending_call_changes(stored: Sequence[StoredMessage], held: Conversation, process: str) -> list[Change]:
+    """The changes by which the last message is one that left its calls to the client.
+
+    Raises:
+        BadInput: it asks for no call, so that nothing can be their result.
+    """
+    last = stored[-1] if stored else None
+    asked = next((one for one in reversed(stored) if isinstance(one.message, UserMessage)), None)
+    if last is None or asked is None or not isinstance(last.message, AssistantMessage):
+        raise BadInput("Before the results of functions there must be the message that asked for them.")
+    if not last.message.tool_calls:
+        raise BadInput("The message before these results asks for no call (`tool_calls`).")
+    run = Run(
+        id=f"{last.id}-left",
+        conversation=held.id,
+        message=asked.id,
+        process=process,
+        started_at=last.at,
+        state="ended",
+        ended_at=last.at,
+        reason="client_tools",
+    )
+    left = msgspec.structs.replace(last, run=run.id, stop_reason="client_tools")
+    return [Put(MESSAGES, left), Put(RUNS, run)]
+
 
 _SILENT: Final = (RunStarted, ContextFilled, MemoryRecalled, Warned, MessageSaved, Usage, RunFailed, RunDone)
 """Before anything else happens, an answer may still be refused as a whole."""
-_NOTHING_WAITS: Final = "Nothing waits for a decision here: it was decided, or it waited too long."
+_NOTHING_WAITS: Final = "Nothing waits for a decision here: it was approval_reply, or it waited too long."
 _PAGE: Final = 200
 _T = TypeVar("_T")
 _log = log("dial")
@@ -71,7 +127,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What answers have beside the house's own: a model, tools, and how their calls are shown."""
+    """What answers have beside the app's own: a model, tools, and how their calls are shown."""
 
     llm: Llm | None = None
     tools: Sequence[Tool] = ()
@@ -80,27 +136,27 @@ class Offer:
 
 
 @dataclass(slots=True)
-class Answering:
+class DialAnswer:
     """An answer. `open_choice` is called once there is something to say."""
 
-    house: App
-    room: Room
+    app: App
+    session: DialSession
     core: Core
     home: str
-    asked: Asked
-    seal: Seal
+    asked: DialChat
+    seal: HistorySeal
     wishes: RunOptions
     offer: Offer
     open_choice: Callable[[], Choice]
-    on_saved: Callable[[Room], Coroutine[None, None, None]]
+    on_saved: Callable[[DialSession], Coroutine[None, None, None]]
     max_files: int
     wait_minutes: int
-    telling: Telling | None = None
+    renderer: AnswerRenderer | None = None
     _notes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _failed: RunFailed | None = None
     _saving: asyncio.Future[None] | None = None
 
-    async def answer(self) -> Telling:
+    async def answer(self) -> AnswerRenderer:
         """Answer, and put back what is to be kept.
 
         Raises:
@@ -108,43 +164,43 @@ class Answering:
             BethinkError: it could not be begun.
         """
         self._note_memory()
-        decision = decided(self.asked.said)
+        decision = approval_reply(self.asked.said)
         if decision is not None:
             return await self._decide(decision)
-        fault = self.room.keeping and self.room.keeping.fault
-        if fault and self.house.runs.commands.match(self.asked.said):
+        fault = self.session.bucket_memory and self.session.bucket_memory.fault
+        if fault and self.app.runs.commands.match(self.asked.said):
             return self._told_only(f"Your memory could not be loaded, so nothing was done. {fault}")
         files = await self._placed()
         run = await self._begun(files)
-        self.room.told.clear()
+        self.session.told.clear()
         return await self._followed(run, None)
 
     async def _begun(self, files: Sequence[str]) -> str:
         """The run that answers what was said, or goes on with what the client's functions returned."""
-        runs, wishes, brought = self.house.runs, self.wishes, self._brought()
-        place = (self.room.principal, self._conversation)
+        runs, wishes, brought = self.app.runs, self.wishes, self._brought()
+        place = (self.session.principal, self._conversation)
         if self.asked.results:
             return await runs.answer(*place, self.asked.results, wishes=wishes, brought=brought)
         said = self.asked.said or "(no text)"
         return await runs.start(*place, said, files=files, wishes=wishes, brought=brought)
 
-    async def _decide(self, decision: Decided) -> Telling:
+    async def _decide(self, decision: ApprovalReply) -> AnswerRenderer:
         """Have what waits done or left; the next request after this one is a new turn again."""
-        principal, run = self.room.principal, self.room.waiting
+        principal, run = self.session.principal, self.session.waiting
         if run is None:
             return self._told_only(_NOTHING_WAITS)
-        await self.house.runs.stored.settle(principal, self._conversation)
-        record = await self.house.runs.stored.get(principal, run)
+        await self.app.runs.stored.settle(principal, self._conversation)
+        record = await self.app.runs.stored.get(principal, run)
         waiting = [call for call in record.waiting if call.decision is None]
         if record.state != "waiting" or not waiting:
-            self.room.waiting = None
+            self.session.waiting = None
             return self._told_only(_NOTHING_WAITS)
         chosen = decision.among(waiting)
         if not chosen:
             return self._told_only(f"There is no call {decision.number}: {len(waiting)} wait.")
         goes_on = False
         for call in chosen:
-            goes_on = await self.house.runs.decide(
+            goes_on = await self.app.runs.decide(
                 *(principal, run),
                 call=call.call,
                 choice=ApprovalChoice("approve" if decision.approves else "reject"),
@@ -152,102 +208,102 @@ class Answering:
             )
         if not goes_on:
             return self._told_only(f"Noted. {len(waiting) - len(chosen)} more wait: `/approve` or `/reject`.")
-        return await self._followed(run, self.room.place)
+        return await self._followed(run, self.session.place)
 
-    async def _followed(self, run: str, after: Place | None) -> Telling:
+    async def _followed(self, run: str, after: Place | None) -> AnswerRenderer:
         """Tell a run to its end; one whose reader leaves is stopped, and what it changed is kept."""
-        self.room.waiting = None
+        self.session.waiting = None
         has_ended = False
         try:
-            follow = self.house.runs.follow(self.room.principal, run, after)
+            follow = self.app.runs.follow(self.session.principal, run, after)
             async with aclosing(follow) as batches:
-                await self._tell_all(batches)
+                await self._render_all(batches)
             has_ended = True
-            telling = await self._ended(run)
+            renderer = await self._ended(run)
         finally:
             if not has_ended:
                 await finished(self._stopped(run))
-        if telling is None:
+        if renderer is None:
             raise RefusedError(self._failed or RunFailed(code="internal", message="Nothing was answered."))
-        return telling
+        return renderer
 
-    async def _tell_all(self, batches: AsyncGenerator[list[NumberedEvent], None]) -> None:
+    async def _render_all(self, batches: AsyncGenerator[list[NumberedEvent], None]) -> None:
         held: list[NumberedEvent] = []
         async for batch in batches:
-            self.room.place = batch[-1].place
+            self.session.place = batch[-1].place
             if any(isinstance(one.event, MemoryChanged) for one in batch):
                 self._save_soon()
-            if self.telling is not None:
-                await self.telling.tell(batch)
+            if self.renderer is not None:
+                await self.renderer.render(batch)
                 continue
             held += batch
             if not all(isinstance(one.event, _SILENT) for one in held):
-                await self._open().tell(held)
-        if self.telling is None:
+                await self._open().render(held)
+        if self.renderer is None:
             failed = [one.event for one in held if isinstance(one.event, RunFailed)]
             self._failed = failed[-1] if failed else None
             if self._failed is None:
-                await self._open().tell(held)
+                await self._open().render(held)
 
-    async def _ended(self, run: str) -> Telling | None:
+    async def _ended(self, run: str) -> AnswerRenderer | None:
         """Put back what is to be kept and say how it ended; None for an answer that never began."""
-        telling = self.telling
-        if telling is not None and telling.waiting:
-            telling.say(asks(telling.waiting, minutes=self.wait_minutes))
-            self.room.waiting = run
+        renderer = self.renderer
+        if renderer is not None and renderer.waiting:
+            renderer.say(asks(renderer.waiting, minutes=self.wait_minutes))
+            self.session.waiting = run
         await finished(self._save())
-        if telling is None:
+        if renderer is None:
             return None
-        telling.end()
-        telling.keep(await self._state(run, telling.text))
-        return telling
+        renderer.end()
+        renderer.keep(await self._state(run, renderer.text))
+        return renderer
 
     async def _stopped(self, run: str) -> None:
         """The reader has left: nobody waits for the rest, and the key is about to die."""
         try:
-            await self.house.runs.cancel(self.room.principal, run)
+            await self.app.runs.cancel(self.session.principal, run)
         except BethinkError as error:
             _log.info("a run was not stopped: %s", error)
         await self._save()
 
     def _save_soon(self) -> None:
         """Put the memory back while the answer goes on: if its reader leaves, the key is dead at once."""
-        keeping = self.room.keeping
-        if keeping is not None and (self._saving is None or self._saving.done()):
-            self._saving = asyncio.ensure_future(keeping.save_early(self.core))
+        bucket_memory = self.session.bucket_memory
+        if bucket_memory is not None and (self._saving is None or self._saving.done()):
+            self._saving = asyncio.ensure_future(bucket_memory.save_early(self.core))
 
     async def _save(self) -> None:
         """Put the memory back, and say so where that fails: it is not remembered then."""
-        keeping = self.room.keeping
-        if keeping is None:
+        bucket_memory = self.session.bucket_memory
+        if bucket_memory is None:
             return
         if self._saving is not None:
             await self._saving
         try:
-            if await keeping.save(self.core):
-                await self.on_saved(self.room)
+            if await bucket_memory.save(self.core):
+                await self.on_saved(self.session)
         except BethinkError as error:
             _log.warning("a memory was not put back: %s", error)
-            if self.telling is not None:
-                self.telling.note("Memory not saved", str(error), failed=True)
-                self.telling.paragraph(f"_What was to be remembered in this answer is not kept: {error}_")
+            if self.renderer is not None:
+                self.renderer.note("Memory not saved", str(error), failed=True)
+                self.renderer.paragraph(f"_What was to be remembered in this answer is not kept: {error}_")
 
     async def _state(self, run: str, text: str) -> dict[str, Any]:
-        page = await self.house.conversations.messages(self.room.principal, self._conversation, limit=_PAGE)
+        page = await self.app.conversations.messages(self.session.principal, self._conversation, limit=_PAGE)
         mine = [item.record.message for item in reversed(page.items) if item.record.run == run]
-        state = self.seal.state(mine, text, told=self.room.told)
-        self.room.told |= {message.call for message in mine if isinstance(message, ToolMessage)}
+        state = self.seal.state(mine, text, told=self.session.told)
+        self.session.told |= {message.call for message in mine if isinstance(message, ToolMessage)}
         return state
 
     async def _placed(self) -> list[str]:
         """Have the conversation hold what the client says was said, and its files; those of the message."""
-        principal, conversations = self.room.principal, self.house.conversations
-        if self.room.conversation is None:
+        principal, conversations = self.session.principal, self.app.conversations
+        if self.session.conversation is None:
             new = await conversations.begin(principal, ConversationStart(title="DIAL", temporary=True))
-            self.room.conversation = new.id
-        self.room.waiting = None
-        held = await self.house.runs.stored.settle(principal, self._conversation, rejecting=True)
-        attached = Attached(self.house, self.room, self.core, self.home, self.max_files)
+            self.session.conversation = new.id
+        self.session.waiting = None
+        held = await self.app.runs.stored.settle(principal, self._conversation, rejecting=True)
+        attached = DialAttachments(self.app, self.session, self.core, self.home, self.max_files)
         messages = [await self._with_files(one, attached) for one in self.asked.past]
         ids = await attached.take(self._conversation, self.asked.files)
         self._notes += [(f"Not read: {name}", why) for name, why in attached.failures]
@@ -271,7 +327,7 @@ class Answering:
             outside=self.asked.outside,
             active_run=None,
         )
-        left = left_to_client(stored, record, self.house.ports.bus.process) if self.asked.results else ()
+        left = pending_call_changes(stored, record, self.app.ports.bus.process) if self.asked.results else ()
         await conversations.store.commit(
             principal.owner,
             [
@@ -283,49 +339,49 @@ class Answering:
         )
         return ids
 
-    async def _with_files(self, past: Past, attached: Attached) -> Message:
+    async def _with_files(self, past: HistoryMessage, attached: DialAttachments) -> Message:
         if not past.files or not isinstance(past.message, UserMessage):
             return past.message
         ids = await attached.take(self._conversation, past.files)
-        files = await self.house.files.attachments(self.room.principal, self._conversation, ids)
+        files = await self.app.files.attachments(self.session.principal, self._conversation, ids)
         return msgspec.structs.replace(past.message, attachments=files)
 
     @property
     def _conversation(self) -> str:
-        return self.room.conversation or ""
+        return self.session.conversation or ""
 
     def _brought(self) -> RunResources:
-        keeping = self.room.keeping
-        fault = keeping.fault if keeping else None
+        bucket_memory = self.session.bucket_memory
+        fault = bucket_memory.fault if bucket_memory else None
         tools = [*self.offer.tools, *(self._refusing(fault) if fault else ())]
         return RunResources(llm=self.offer.llm, tools=tools, only=self.offer.only, remembers=True)
 
     def _refusing(self, fault: BethinkError) -> list[Tool]:
-        names = sorted(tool.name for tool in self.house.toolbox.all if tool.family == "memory")
+        names = sorted(tool.name for tool in self.app.toolbox.all if tool.family == "memory")
         return refusing(names, fault)
 
     def _note_memory(self) -> None:
-        fault = self.room.keeping and self.room.keeping.fault
+        fault = self.session.bucket_memory and self.session.bucket_memory.fault
         if fault:
             self._notes.append(
                 ("Memory not loaded", f"{fault}\nThis answer goes without it, and stores nothing.")
             )
 
-    def _told_only(self, text: str) -> Telling:
-        telling = self._open()
-        telling.say(text)
-        telling.keep(self.seal.state((), text))
-        return telling
+    def _told_only(self, text: str) -> AnswerRenderer:
+        renderer = self._open()
+        renderer.say(text)
+        renderer.keep(self.seal.state((), text))
+        return renderer
 
-    def _open(self) -> Telling:
-        attached = Attached(self.house, self.room, self.core, self.home, self.max_files)
+    def _open(self) -> AnswerRenderer:
+        attached = DialAttachments(self.app, self.session, self.core, self.home, self.max_files)
         functions = frozenset(tool.name for tool in self.wishes.client_tools)
-        self.telling = telling = Telling(
+        self.renderer = renderer = AnswerRenderer(
             self.open_choice(), attached.upload, self.offer.styles, functions=functions
         )
         for name, text in self._notes:
-            telling.note(name, text, failed=True)
-        return telling
+            renderer.note(name, text, failed=True)
+        return renderer
 
 
 def refusing(names: Sequence[str], fault: BethinkError) -> list[Tool]:

@@ -12,16 +12,18 @@ from bethink.llm.markup import MarkupLlm
 from bethink.llm.openai_wire import Limits
 from bethink.llm.providers import Connection, connect, split_spec
 from bethink.llm.routed import RoutedLlm
-from bethink.llm.seeing import fits, sees
 from bethink.llm.tagged import TaggedLlm
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import SecretStr
 
     from bethink.llm import Llm
     from bethink.settings import Settings
 
-Way = Literal["auto", "native", "tagged", "routed"]
+
+ToolProtocol = Literal["auto", "native", "tagged", "routed"]
 """How a model is told of tools: as its server takes them, by tags, by a schema; `auto` goes by its name."""
 _TRAINED: Final = "*mem-agent*"
 """Models that were trained on tags, wherever they are served."""
@@ -51,7 +53,12 @@ def connect_models(settings: Settings, learnt: Learnt | None = None) -> Llm | No
 
 
 def connect_one(
-    settings: Settings, spec: str, learnt: Learnt, *, base_url: str | None = None, way: Way = "auto"
+    settings: Settings,
+    spec: str,
+    learnt: Learnt,
+    *,
+    base_url: str | None = None,
+    protocol: ToolProtocol = "auto",
 ) -> Llm:
     """A model beside the usual one, at `base_url` or its provider's own address. Nothing is sent yet.
 
@@ -62,21 +69,21 @@ def connect_one(
     if base_url is not None:
         # Found on this machine: nobody's key is for it.
         connection = replace(connection, api_key=None)
-    model = _spoken(settings, spec, connection, way=way)
+    model = _spoken(settings, spec, connection, protocol=protocol)
     return FallbackLlm([model], retries=Retries(attempts=settings.model_attempts))
 
 
-def _spoken(settings: Settings, spec: str, connection: Connection, *, way: Way = "auto") -> Llm:
-    is_routed = way == "auto" and fits(spec, settings.models_routed)
-    return spoken(connect(spec, connection), "routed" if is_routed else way, connection.learnt)
+def _spoken(settings: Settings, spec: str, connection: Connection, *, protocol: ToolProtocol = "auto") -> Llm:
+    is_routed = protocol == "auto" and fits(spec, settings.models_routed)
+    return in_protocol(connect(spec, connection), "routed" if is_routed else protocol, connection.learnt)
 
 
-def spoken(model: Llm, way: Way = "auto", learnt: Learnt | None = None) -> Llm:
-    """The model, spoken to in the way that it understands; `learnt` is what is known of models."""
-    if way == "tagged" or (way == "auto" and fnmatchcase(model.name.lower(), _TRAINED)):
+def in_protocol(model: Llm, protocol: ToolProtocol = "auto", learnt: Learnt | None = None) -> Llm:
+    """The model, spoken to in the protocol that it understands; `learnt` is what is known of models."""
+    if protocol == "tagged" or (protocol == "auto" and fnmatchcase(model.name.lower(), _TRAINED)):
         return TaggedLlm(model)
     plain = MarkupLlm(model, learnt)
-    return RoutedLlm(plain) if way == "routed" else plain
+    return RoutedLlm(plain) if protocol == "routed" else plain
 
 
 def _connection(
@@ -84,19 +91,34 @@ def _connection(
 ) -> Connection:
     provider, _ = split_spec(spec)
     own = own or Connection()
-    limits = Limits(
-        connect_s=settings.model_connect_timeout_s,
-        first_byte_s=settings.model_first_byte_timeout_s,
-        gap_s=settings.model_gap_timeout_s,
-    )
     return Connection(
         base_url=own.base_url or getattr(settings, f"{provider}_base_url", None),
         api_key=own.api_key or plain(getattr(settings, f"{provider}_api_key", None)),
         api_version=settings.azure_api_version if provider == "azure" else "",
         context_tokens=own.context_tokens,
-        limits=limits,
+        limits=limits_of(settings),
         sees=sees(spec, settings.models_that_see),
         learnt=learnt,
+    )
+
+
+def sees(spec: str, patterns: Sequence[str]) -> bool:
+    """Whether a model `provider:name` fits a pattern, and none that begins with `!`; case does not count."""
+    return fits(spec, patterns) and not fits(spec, [one[1:] for one in patterns if one[:1] == "!"])
+
+
+def fits(spec: str, patterns: Sequence[str]) -> bool:
+    """Whether a model `provider:name` fits one of the patterns; case does not count."""
+    name = spec.strip().lower()
+    return any(fnmatchcase(name, pattern.strip().lower()) for pattern in patterns)
+
+
+def limits_of(settings: Settings) -> Limits:
+    """How long a model's server is waited for."""
+    return Limits(
+        connect_s=settings.model_connect_timeout_s,
+        first_byte_s=settings.model_first_byte_timeout_s,
+        gap_s=settings.model_gap_timeout_s,
     )
 
 

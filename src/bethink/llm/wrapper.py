@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bethink.llm import Llm
 
 
-class Around:
+class LlmWrapper:
     """All of `Llm` but the stream. `new_id` names calls of tools."""
 
     def __init__(self, inner: Llm, *, new_id: Callable[[], str] = lambda: uuid.uuid4().hex) -> None:
