@@ -63,7 +63,7 @@ BOUNDED = {
     ("agent/recorder.py", "_flush"): "one write, recorded",
     ("agent/runs.py", "self._drive"): "one run, whose end tells what broke it",
     ("agent/toolbox.py", "call"): "one call, whose result says how it ended",
-    ("cli/mcp_tending.py", "servers.connected"): "one look of a command",
+    ("cli/mcp_servers.py", "servers.connected"): "one look of a command",
     ("dial/ephemeral_app.py", "self._live"): "its opener is told",
     ("internet/pages.py", "_write"): "one reading",
     ("llm/llamacpp.py", "_both"): "ends with its process",

@@ -1,4 +1,4 @@
-"""One answer to a request of DIAL: a run in the user's session, shown as it goes, with memory saved at its end.
+"""One answer to a request of DIAL: a run in the user's session, shown as it goes, with its memory saved.
 
 `door` makes one of these for each request. The key of a request dies with its answer, so
 everything that needs it (memory, files) is done before the last chunk, also when the reader leaves.
