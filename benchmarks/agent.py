@@ -31,7 +31,7 @@ from bethink.errors import EmbeddingsUnavailable
 from bethink.events import RunDone, TextDelta
 from bethink.llm.factory import connect_models
 from bethink.llm.scripted import Rule, ScriptedCall
-from bethink.maintenance.vectors import Vectors
+from bethink.maintenance.background import Vectors
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
 from bethink.tool import ToolContext, tool

@@ -27,7 +27,7 @@ from bethink.engines.sqlite.store import open_database
 from bethink.errors import EmbeddingsUnavailable
 from bethink.index import IndexQuery
 from bethink.memory import NewFact
-from bethink.memory.writing import text_of
+from bethink.memory.writer import text_of
 from bethink.principal import LOCAL_OWNER
 from bethink.settings import load_settings
 

@@ -42,14 +42,12 @@ from bethink.forgetting.announcements import Announcements
 from bethink.forgetting.occurrences import OccurrenceFinder
 from bethink.forgetting.selection import Selector
 from bethink.forgetting.service import Forgetting
-from bethink.given import given_of
 from bethink.importing import Imports, UploadFolder
-from bethink.maintenance.background import Background
+from bethink.maintenance.background import Background, Vectors
 from bethink.maintenance.health import Health
 from bethink.maintenance.housekeeping import Housekeeping
 from bethink.maintenance.retention import Retention, RetentionPeriods
 from bethink.maintenance.statistics import Statistics
-from bethink.maintenance.vectors import Vectors
 from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
@@ -60,6 +58,7 @@ from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
 from bethink.redis_mirror.service import sharing, sharing_of
+from bethink.shared_resources import given_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.images import image_tools
@@ -73,13 +72,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from bethink.agent.request import FinishedTurn
-    from bethink.given import SharedResources
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
     from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import RedisMirror
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
+    from bethink.shared_resources import SharedResources
     from bethink.tool import Tool
 
 

@@ -12,7 +12,7 @@ from bethink.embeddings import Embeddings
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import EmbeddingsUnavailable
 from bethink.llm.scripted import ScriptedLlm
-from bethink.maintenance.vectors import Vectors
+from bethink.maintenance.background import Vectors
 from bethink.memory import NewFact
 from bethink.recall.service import Hit
 from tests.fakes import NoEmbeddings

@@ -13,8 +13,7 @@ from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import EmbeddingsUnavailable, StorageError
 from bethink.index import IndexItem
-from bethink.maintenance.background import Background
-from bethink.maintenance.vectors import Vectors
+from bethink.maintenance.background import Background, Vectors
 from bethink.memory import FACTS, Fact
 from bethink.store import Put
 

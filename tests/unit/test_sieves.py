@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.forgetting.erasure import erase_of
+from bethink.forgetting.pages import erase_of
 from bethink.redaction import Redaction, redaction_of, without
 from bethink.search.analysis import BASE_FORMS, Analyzer
 from bethink.vault import title_of

@@ -9,6 +9,7 @@ import pytest
 
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
+from bethink.feature import Features
 from bethink.forgetting.occurrences import OccurrenceFinder
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER
@@ -35,6 +36,6 @@ async def test_repetitions_of_many_facts_are_looked_for_at_once(tmp_path: Path) 
     both = await mirrored_in(tmp_path, kept=kept_in(tmp_path, store=store))
     added = await both.memory.add_many(ME, [NewFact(f"Counted {n} sheep behind the barn") for n in range(50)])
     store.scans = 0
-    found = await OccurrenceFinder(store).versions(LOCAL_OWNER, [one.fact.id for one in added])
+    found = await OccurrenceFinder(store, Features()).versions(LOCAL_OWNER, [one.fact.id for one in added])
     assert {one.record.id for one in found} == {one.fact.id for one in added}
     assert store.scans == 0

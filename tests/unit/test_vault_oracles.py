@@ -174,7 +174,7 @@ async def test_what_goes_by_the_whole_memory_is_not_for_who_sees_a_part(
         url = path.format(fact=fact)
         refused = await door.http.request(method, url, json=body, headers=KEY)
         assert refused.status_code == 403
-        assert "a filter hides something from you" in refused.text
+        assert "a filter hides part of it from you" in refused.text
         own = await door.http.request(method, url, json=body)
         assert own.is_success
 

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 
 from bethink.accounts.limits import Buckets, Queue
-from bethink.accounts.passwords import Passwords
 from bethink.accounts.register import Register
 from bethink.accounts.rights import SCOPES
+from bethink.accounts.sign_ins import Passwords
 from bethink.errors import BadInput, TooManyRequests
 from tests.door import called
 from tests.house import House, open_house
@@ -27,7 +27,7 @@ PUBLIC = "https://bethink.example"
 @pytest.fixture
 def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passwords at a hundredth of their costs, for what is not about these."""
-    monkeypatch.setattr("bethink.accounts.passwords._COSTS", (2**10, 8, 1))
+    monkeypatch.setattr("bethink.accounts.sign_ins._COSTS", (2**10, 8, 1))
 
 
 async def with_ann(house: House, *, password: str | None = None) -> str:

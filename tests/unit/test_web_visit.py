@@ -12,7 +12,7 @@ import pytest
 from bethink.accounts import Accounts
 from bethink.errors import BethinkError
 from bethink.principal import Principal
-from bethink.web.request_scope import REQUEST_SCOPE, SHADE, RequestScope
+from bethink.web.request_scope import READER_FILTER, REQUEST_SCOPE, RequestScope
 
 pytestmark = pytest.mark.anyio
 
@@ -82,7 +82,7 @@ async def test_an_answer_that_is_still_looked_through_when_its_key_ends_is_a_ref
         accounts.end()
         await anyio.lowlevel.checkpoint()
 
-    start, last = await answered(app, **{SHADE: "something"})
+    start, last = await answered(app, **{READER_FILTER: "something"})
     assert start["status"] == 401
     assert b"has ended" in last["body"]
 

@@ -20,7 +20,7 @@ from bethink.accounts.records import (
 )
 from bethink.accounts.register import FRESH_S, TOPIC
 from bethink.accounts.rights import ADMIN, SCOPES
-from bethink.accounts.signing import BrowserSignIns
+from bethink.accounts.sign_ins import BrowserSignIns
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.store import Put

@@ -104,10 +104,10 @@ class Commands:
         said: list[str] = []
         # No model reads this: it is for those at the door alone. What tools answer was looked through.
         reader = replace(request.principal, audience=request.principal.door)
-        shade = await self.toolbox.filter_for(reader) if command.name == "forget" else None
+        reader_filter = await self.toolbox.filter_for(reader) if command.name == "forget" else None
         async with aclosing(answer) as events:
             async for told in events:
-                event = told if shade is None else filter_event(told, shade)
+                event = told if reader_filter is None else filter_event(told, reader_filter)
                 if isinstance(event, TextDelta):
                     said.append(event.text)
                 yield event

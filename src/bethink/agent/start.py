@@ -98,16 +98,16 @@ class RunStarter:
         found = await conversations.get(principal, conversation)
         # What follows the run asks again which filters hold.
         principal = principal.lasting
-        reader, shade = await self._reader(principal)
+        reader, reader_filter = await self._reader(principal)
         wishes = _options_in(found.record, opening.wishes, opening.brought)
-        if shade is not None and wishes.system:
-            wishes = msgspec.structs.replace(wishes, system=shade.text(wishes.system))
+        if reader_filter is not None and wishes.system:
+            wishes = msgspec.structs.replace(wishes, system=reader_filter.text(wishes.system))
         loop = self.loops.of(wishes, opening.brought, await self.visibility.instructions_for(reader))
         hush = await ForgetBarrier.listening(principal.owner, self.stored.announcements)
         held = await self.stored.settle(principal, conversation, rejecting=True)
         if opening.fork is not None:
             held = Versioned(opening.fork.of(held.record), held.version)
-        history = await self._history(principal, held, loop, shade=shade)
+        history = await self._history(principal, held, loop, reader_filter=reader_filter)
         run = Run(
             id=conversations.new_id(),
             conversation=conversation,
@@ -145,10 +145,12 @@ class RunStarter:
             raise Conflict
         # Its answer has begun with a call by now.
         wishes = msgspec.structs.replace(record.wishes, first_call=None)
-        reader, shade = await self._reader(replace(principal, audience=record.audience or principal.audience))
+        reader, reader_filter = await self._reader(
+            replace(principal, audience=record.audience or principal.audience)
+        )
         loop = self.loops.of(wishes, brought, await self.visibility.instructions_for(reader))
         held = await conversations.get(principal, record.conversation)
-        history = await self._history(principal, held, loop, shade=shade)
+        history = await self._history(principal, held, loop, reader_filter=reader_filter)
         events = await self.stored.events(principal, record.id, Place(0))
         recorder = Recorder(
             principal,
@@ -191,16 +193,16 @@ class RunStarter:
         held: Versioned[Conversation],
         loop: Loop | None,
         *,
-        shade: ReaderFilter | None,
+        reader_filter: ReaderFilter | None,
     ) -> _History:
         """What was said before, as far as the model takes it and the reader may know it."""
         room = loop.llm.context_tokens if loop else 0
         if not held.record.count or not room:
             return _History(Earlier())
         earlier = await self.stored.history(principal, held.record, tokens=room)
-        if shade is None or not (earlier.messages or earlier.summary):
+        if reader_filter is None or not (earlier.messages or earlier.summary):
             return _History(earlier)
-        messages, summary = await filter_history(earlier.messages, earlier.summary, shade)
+        messages, summary = await filter_history(earlier.messages, earlier.summary, reader_filter)
         told = replace(earlier, messages=messages, summary=summary)
         return _History(told, is_filtered=told != earlier)
 

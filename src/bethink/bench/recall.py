@@ -23,7 +23,7 @@ from bethink.conversations import KIND, PastMessage
 from bethink.engines.memory.bus import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
-from bethink.maintenance.vectors import Vectors
+from bethink.maintenance.background import Vectors
 from bethink.principal import Principal
 from bethink.settings import load_settings
 

@@ -50,8 +50,13 @@ from bethink.conversations.records import (
     title_from,
     turn_of,
 )
-from bethink.conversations.service import ConversationEdit, Conversations, ConversationStart, PastMessage
-from bethink.conversations.spending import charged
+from bethink.conversations.service import (
+    ConversationEdit,
+    Conversations,
+    ConversationStart,
+    PastMessage,
+    charged,
+)
 
 __all__ = [
     "ASSISTANT",

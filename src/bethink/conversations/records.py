@@ -210,7 +210,7 @@ def turn_of(conversation: Conversation, stored: StoredMessage) -> IndexItem | No
     That are tools' results, calls, slash commands, everything of a run that
     has not ended, and everything of a temporary conversation: `conversation` is
     the record beside which the message is committed. The vector is filled in
-    later (`maintenance.vectors`).
+    later (`maintenance.background`).
     """
     if conversation.temporary:
         return None

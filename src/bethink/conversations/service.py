@@ -13,6 +13,7 @@ from bethink.conversations.records import (
     MESSAGES,
     NEW_TITLE,
     Conversation,
+    Spending,
     StoredMessage,
     checked_system,
     checked_title,
@@ -24,11 +25,30 @@ from bethink.store import Page, Put, Scan, Versioned
 from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bethink.clock import Clock, Ids
+    from bethink.events import Usage
     from bethink.principal import Principal
     from bethink.store import Key, Store
+
+
+def charged(held: Conversation, usage: Iterable[Usage]) -> Conversation:
+    """The record with these requests added to its sums."""
+    sums = {one.job: one for one in held.spent}
+    for used in usage:
+        one = sums.get(used.job) or Spending(job=used.job)
+        cost = used.cost_usd
+        sums[used.job] = msgspec.structs.replace(
+            one,
+            requests=one.requests + 1,
+            input_tokens=one.input_tokens + used.input_tokens,
+            output_tokens=one.output_tokens + used.output_tokens,
+            cost_usd=one.cost_usd if cost is None else (one.cost_usd or 0.0) + cost,
+            estimated=one.estimated or used.estimated,
+        )
+    return msgspec.structs.replace(held, spent=tuple(sums.values()))
+
 
 TEMPORARY_US = 86_400 * 1_000_000
 """How long a temporary conversation is kept after its last change: a day."""

@@ -16,8 +16,8 @@ import anyio.to_thread
 from bethink.conversations import MESSAGES
 from bethink.errors import Conflict
 from bethink.forgettable import TextPlace
-from bethink.forgetting.erasure import PageCut, cut_out
 from bethink.forgetting.occurrences import MessageCut, names_of, texts_of
+from bethink.forgetting.pages import PageCut, cut_out
 from bethink.redaction import redaction_of
 from bethink.store import Collection, Expect, Put, Record, Versioned
 from bethink.store.retry import retry_conflicts

@@ -13,8 +13,8 @@ from bethink.conversations import CONVERSATIONS as CONVERSATION_RECORDS
 from bethink.conversations import KIND as TURN
 from bethink.conversations import MESSAGES
 from bethink.errors import BadInput
-from bethink.forgetting.erasure import PageCut
 from bethink.forgetting.occurrences import MessageCut
+from bethink.forgetting.pages import PageCut
 from bethink.memory import FACTS, KIND, PAST_KIND
 from bethink.messages import ToolMessage
 from bethink.redaction import redaction_of

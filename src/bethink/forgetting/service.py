@@ -18,8 +18,8 @@ import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict, NotAllowed
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
-from bethink.forgetting.erasure import cut_out, erase_of, rename_of, told_to
 from bethink.forgetting.occurrences import texts_of
+from bethink.forgetting.pages import cut_out, erase_of, rename_of, told_to
 from bethink.forgetting.receipt import (
     KindExcerpt,
     MessageExcerpt,

@@ -10,6 +10,7 @@ import anyio
 from bethink.conversations import MESSAGES
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.memory import FACTS
+from bethink.store import SetVector
 from bethink.store.reading import owners_of
 from bethink.telemetry import log, recorded
 from bethink.vault import PAGES
@@ -17,8 +18,40 @@ from bethink.vault import PAGES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bethink.embeddings import Embeddings
     from bethink.embeddings.minilm_build import Progress
-    from bethink.maintenance.vectors import Vectors
+    from bethink.index import Index
+    from bethink.store import Store
+
+
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Fills in what is missing; safe to stop and to start again at any time."""
+
+    store: Store
+    index: Index
+    embeddings: Embeddings
+
+    async def fill(self, owner: str) -> int:
+        """Embed all of the owner's items that lack a vector; how many there were.
+
+        Raises:
+            EmbeddingsUnavailable: the model is not there.
+        """
+        model = self.embeddings.model
+        done = 0
+        while missing := await self.index.missing_vectors(owner, model, _BATCH):
+            vectors = await self.embeddings.embed([text for _, text in missing])
+            await self.store.commit(
+                owner,
+                [SetVector(id, text, vectors[row], model) for row, (id, text) in enumerate(missing)],
+            )
+            done += len(missing)
+        return done
+
 
 _AGAIN_S = 60.0
 """Behind a scrub that failed: another program read the files, or Redis was away. And between two looks

@@ -118,8 +118,8 @@ async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceRe
         id = uri.removeprefix(shelf.uri)
         if uri.startswith(shelf.uri) and (bool(id) != (shelf is PROFILE)):
             text: str | None = await shelf.read(app, principal, id)
-            if (shade := await app.visibility.reader_filters.of(principal)) is not None:
-                text = shade.document(text)
+            if (reader_filter := await app.visibility.reader_filters.of(principal)) is not None:
+                text = reader_filter.document(text)
             if text is not None:
                 return _contents(uri, shelf, text)
     raise UnknownId(f"There is nothing at {uri[:_TITLE_CHARS]}.")

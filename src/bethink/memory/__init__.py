@@ -13,7 +13,7 @@ from bethink.memory.feature import FEATURE
 from bethink.memory.secrets import secret_in
 from bethink.memory.service import Find, Memory
 from bethink.memory.steps import STEPS, LogStep, import_token
-from bethink.memory.writing import KIND, PAST_KIND
+from bethink.memory.writer import KIND, PAST_KIND
 
 __all__ = [
     "CATEGORIES",

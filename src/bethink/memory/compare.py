@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from bethink.memory.slot_values import fit
-from bethink.memory.slots import Slot, slot_of
+from bethink.memory.slots import Slot, fit, slot_of
 from bethink.memory.wording import MAX_CHARS, Statement, Term, read
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -16,9 +16,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bethink.index import IndexItem
-    from bethink.memory.facts import NewFact
-    from bethink.memory.seeing import FactFilter
+    from bethink.memory.facts import NewFact, Source
+    from bethink.principal import Principal
     from bethink.store import Change, Store, Versioned
+
+
+class FactFilter(Protocol):
+    """What somebody sees of facts who may not see all."""
+
+    def fact(self, fact: Fact) -> Fact | None:
+        """A fact as they see it; None where it is hidden from them."""
+        ...
+
+    def signed(self, source: Source) -> Source:
+        """A source that says whose words they are: what they wrote is told them as they wrote it."""
+        ...
+
+
+class FactFilterOf(Protocol):
+    """What a principal sees of facts, None for who sees all; `app` wires the vault's filters."""
+
+    async def __call__(self, principal: Principal) -> FactFilter | None:
+        """Their sight."""
+        ...
+
+
+async def sees_all(principal: Principal) -> None:
+    """For a memory of which nothing is hidden from anybody."""
+    del principal
+
 
 _PAGE = 500
 

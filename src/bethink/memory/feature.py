@@ -8,7 +8,7 @@ from bethink.feature import Feature, OpenFeature, Recallable, RecallKind
 from bethink.memory.facts import FACTS, Fact, doubt_of
 from bethink.memory.service import Memory
 from bethink.memory.steps import STEPS
-from bethink.memory.writing import KIND, PAST_KIND
+from bethink.memory.writer import KIND, PAST_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -32,7 +32,7 @@ from bethink.memory.facts import (
     said_at,
     speaks_of,
 )
-from bethink.memory.writing import KIND, SUGGESTED_KIND
+from bethink.memory.writer import KIND, SUGGESTED_KIND
 from bethink.search.analysis import STOP_WORDS
 from bethink.store import Scan
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from bethink.index import Candidates
     from bethink.memory.draft import Draft
-    from bethink.memory.writing import FactWriter, Vector
+    from bethink.memory.writer import FactWriter, Vector
 
 _CANDIDATES = 6
 _SEARCHED_CHARS = 500

@@ -8,22 +8,19 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from bethink.errors import JustForgotten
+import msgspec
+
+from bethink.errors import JustForgotten, UnknownId
 from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidation, ConsolidationReport
 from bethink.memory.dates import dated
-from bethink.memory.draft import Draft
-from bethink.memory.expiry import expire
-from bethink.memory.facts import FACTS, Fact, FactChange, NewFact, digest
+from bethink.memory.draft import Draft, FactFilterOf, sees_all
+from bethink.memory.facts import FACTS, Fact, FactChange, NewFact, digest, weight
 from bethink.memory.gate import Gate
-from bethink.memory.history import history_of
-from bethink.memory.restoring import Restored, sorted_out
-from bethink.memory.reversal import Reversal, takes_back_many
-from bethink.memory.seeing import FactFilterOf, sees_all
 from bethink.memory.steps import STEPS, LogStep, StepKind, import_token
-from bethink.memory.undoing import FactUndo
-from bethink.memory.writing import FactWriter, text_of
+from bethink.memory.undo import FactUndo, Reversal, takes_back_many
+from bethink.memory.writer import FactWriter, text_of
 from bethink.store import Page, Scan
 from bethink.store.reading import pages_of
 
@@ -33,10 +30,15 @@ if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
     from bethink.index import Index
-    from bethink.memory.writing import Vector
+    from bethink.memory.writer import Vector
     from bethink.principal import Principal
     from bethink.store import Change, Key, Store
     from bethink.tool import Forgotten
+
+
+Restored = Literal["restored", "known", "differing"]
+"""`known`: it is here, or another fact says the same; `differing`: its id names a fact that was changed."""
+
 
 _BATCH = 256
 _PAGE = 500
@@ -51,7 +53,7 @@ class Find(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Memory:
     """The facts of all owners; every call acts for one principal.
 
@@ -71,14 +73,11 @@ class Memory:
     _undoing: FactUndo = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        set_once = object.__setattr__
-        set_once(
-            self,
-            "_writing",
-            FactWriter(self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight),
+        self._writing = FactWriter(
+            self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight
         )
-        set_once(self, "_gate", Gate(self._writing))
-        set_once(self, "_undoing", FactUndo(self._writing, self._gate))
+        self._gate = Gate(self._writing)
+        self._undoing = FactUndo(self._writing, self._gate)
 
     @property
     def heard(self) -> list[Callable[[str], None]]:
@@ -146,7 +145,7 @@ class Memory:
         """
 
         async def restore(draft: Draft) -> list[Restored]:
-            outcomes, new = await sorted_out(self.store, principal, facts, is_seen=draft.is_seen)
+            outcomes, new = await _sorted_out(self.store, principal, facts, is_seen=draft.is_seen)
             if new and not preview:
                 for fact in new:
                     draft.put(self._writing.in_its_slot(fact))
@@ -204,7 +203,17 @@ class Memory:
         Raises:
             UnknownId: this owner has no such fact.
         """
-        return await history_of(self.store, principal.owner, fact)
+        chain: dict[str, Fact] = {}
+        asked = [fact]
+        while asked:
+            found = [one for one in await self.get(principal, asked) if one is not None]
+            chain |= {one.id: one for one in found}
+            linked = [(*one.supersedes, *one.merges, one.superseded_by) for one in found]
+            asked = list({id for ids in linked for id in ids if id is not None and id not in chain})
+        if fact not in chain:
+            message = "No such memory: it may have been forgotten."
+            raise UnknownId(message)
+        return sorted(chain.values(), key=lambda one: (one.created_at, one.id))
 
     async def profile(self, principal: Principal, limit: int) -> list[Fact]:
         """The facts that matter in every conversation: pinned or of importance 0.8 and more."""
@@ -314,7 +323,18 @@ class Memory:
         Raises:
             Conflict: another process kept changing facts meanwhile.
         """
-        return await self._writing.repeated(principal, partial(expire, self._writing, ids))
+
+        async def expired(draft: Draft) -> int:
+            old = [fact for fact in await draft.read(ids) if fact.state == "active"]
+            for fact in old:
+                draft.put(msgspec.structs.replace(draft.get(fact.id), state="retracted"))
+                await draft.left(fact)
+            if old:
+                self._writing.note(draft, "expired", undo=f"expired:{self.new_id()}")
+                await self._writing.commit(draft)
+            return len(old)
+
+        return await self._writing.repeated(principal, expired)
 
     async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[LogStep]:
         """One page of what was changed, by ids, the newest first."""
@@ -395,3 +415,50 @@ def _steps(
             return [
                 (one.change, one.undo, {one.fact.id, *(other.id for other in one.others)}) for one in results
             ]
+
+
+async def _sorted_out(
+    store: Store, principal: Principal, facts: Sequence[Fact], *, is_seen: Callable[[Fact], bool]
+) -> tuple[list[Restored], list[Fact]]:
+    """What is to become of each fact, and those that are new here.
+
+    By what is not seen whole nothing is decided but that an id is taken.
+    """
+    here = await store.get(FACTS, principal.owner, [fact.id for fact in facts])
+    full = [
+        msgspec.structs.replace(
+            fact, digest=digest(fact.content), weight=weight(fact.importance, pinned=fact.pinned)
+        )
+        for fact in facts
+    ]
+    unknown = [fact for fact, found in zip(full, here, strict=True) if not found and fact.state == "active"]
+    # At once: each look by itself would wait for a thread of its own.
+    told = await asyncio.gather(*(_is_said(store, principal, fact, is_seen=is_seen) for fact in unknown))
+    said = {fact.digest for fact, is_said in zip(unknown, told, strict=True) if is_said}
+    outcomes: list[Restored] = []
+    new: dict[str, Fact] = {}
+    for fact, found in zip(full, here, strict=True):
+        known = found.record if found else new.get(fact.id)
+        if known is not None:
+            is_known = _is_like(known, fact) or not is_seen(known)
+            outcomes.append("known" if is_known else "differing")
+        elif fact.state == "active" and fact.digest in said:
+            outcomes.append("known")
+        else:
+            outcomes.append("restored")
+            new[fact.id] = fact
+            said |= {fact.digest} if fact.state == "active" else set()
+    return outcomes, list(new.values())
+
+
+async def _is_said(
+    store: Store, principal: Principal, fact: Fact, *, is_seen: Callable[[Fact], bool]
+) -> bool:
+    where: dict[str, Key] = {"digest": fact.digest, "state": "active"}
+    (page,) = await store.scan(principal.owner, Scan(FACTS, where=where))
+    return any(is_seen(one.record) for one in page.items)
+
+
+def _is_like(known: Fact, fact: Fact) -> bool:
+    """Whether they are the same but for the slot, which follows from what is said."""
+    return known == msgspec.structs.replace(fact, slot=known.slot)

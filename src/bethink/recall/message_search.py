@@ -125,21 +125,21 @@ class MessageSearch:
 
     async def _best(self, principal: Principal, query: IndexQuery) -> list[Candidate]:
         """The messages in their order: for who is restrained, by what they see of each (`visible_search`)."""
-        shade = await self.reader_filters.of(principal)
-        if shade is None:
+        reader_filter = await self.reader_filters.of(principal)
+        if reader_filter is None:
             found = await self.index.search(query)
             return sorted((one for one in found.items if one.lexical is not None), key=_rank)
         words = await self.words.of_words(query, _OF_A_WORD)
         every = {one.id: one for part in words.values() for one in part.items}
         said = await self.conversations.said(principal, [*every])
         texts = {one.id: one.message.content for one in said if one is not None}
-        seen = await anyio.to_thread.run_sync(self._words_seen, texts, shade)
+        seen = await anyio.to_thread.run_sync(self._words_seen, texts, reader_filter)
         met = {id: sum(not terms.isdisjoint(seen[id]) for terms in map(frozenset, words)) for id in seen}
         best = sorted((every[id] for id in met if met[id]), key=lambda one: (-met[one.id], -one.at, one.id))
         return best[:MOST]
 
-    def _words_seen(self, texts: Mapping[str, str], shade: ReaderFilter) -> dict[str, set[str]]:
-        return {id: set(self.analyzer.document(shade.text(text))) for id, text in texts.items()}
+    def _words_seen(self, texts: Mapping[str, str], reader_filter: ReaderFilter) -> dict[str, set[str]]:
+        return {id: set(self.analyzer.document(reader_filter.text(text))) for id, text in texts.items()}
 
     async def _shown(
         self, principal: Principal, candidates: Sequence[Candidate], terms: Collection[str]
@@ -149,9 +149,9 @@ class MessageSearch:
         places = list({stored.conversation for stored in said if stored is not None})
         held = await self.conversations.store.get(CONVERSATIONS, principal.owner, places)
         by_id = {one.record.id: one.record for one in held if one is not None}
-        shade = await self.reader_filters.of(principal)
+        reader_filter = await self.reader_filters.of(principal)
         return [
-            self._found(stored, by_id.get(stored.conversation), terms, shade=shade)
+            self._found(stored, by_id.get(stored.conversation), terms, reader_filter=reader_filter)
             if stored is not None
             else None
             for stored in said
@@ -163,9 +163,9 @@ class MessageSearch:
         held: Conversation | None,
         terms: Collection[str],
         *,
-        shade: ReaderFilter | None,
+        reader_filter: ReaderFilter | None,
     ) -> MessageHit | None:
-        text = stored.message.content if shade is None else shade.text(stored.message.content)
+        text = stored.message.content if reader_filter is None else reader_filter.text(stored.message.content)
         marks = self.marks(text, terms)
         if held is None or not marks:
             return None

@@ -131,7 +131,7 @@ class Passages:
         search_s: float = 60,
         reader_filters: ReaderFilters | None = None,
     ) -> None:
-        self._veil = reader_filters
+        self._reader_filters = reader_filters
         self.extraction = extraction
         self.search_s = search_s
         self._embeddings = embeddings
@@ -185,11 +185,11 @@ class Passages:
         missing = await self._embed([held for _, held in named], anyio.current_time() + self.search_s / 2)
         if missing is not None:
             notes.append(missing)
-        shade = None if self._veil is None else await self._veil.of(principal)
-        searched = _Searched(principal.owner, named, shade)
+        reader_filter = None if self._reader_filters is None else await self._reader_filters.of(principal)
+        searched = _Searched(principal.owner, named, reader_filter)
 
         async def sees_all(_: Principal) -> bool:
-            return shade is None
+            return reader_filter is None
 
         recall = Recall(
             searched.index,
@@ -342,10 +342,12 @@ def passages_of(
 class _Searched:
     """The passages of one search as an index, and as recall wants to know them."""
 
-    def __init__(self, owner: str, named: Sequence[tuple[str, _Held]], shade: ReaderFilter | None) -> None:
+    def __init__(
+        self, owner: str, named: Sequence[tuple[str, _Held]], reader_filter: ReaderFilter | None
+    ) -> None:
         self.index = MemoryIndex()
         self._named = named
-        self._shade = shade
+        self._reader_filter = reader_filter
         for file, (_, held) in enumerate(named):
             for number, entry in enumerate(held.entries):
                 self.index.put(owner, "", entry._replace(id=f"{file}:{number}"))
@@ -361,7 +363,7 @@ class _Searched:
         return recallable if seen == text else recallable.saying(seen)
 
     def _seen(self, text: str) -> str:
-        return text if self._shade is None else self._shade.text(text)
+        return text if self._reader_filter is None else self._reader_filter.text(text)
 
     def passage(self, id: str, score: float) -> Passage:
         """A passage of an answer."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _KEPT: Final = 16
 _KEPT_TEXTS: Final = 20_000
-"""Texts of which a shade still knows what is hidden: a history comes again each turn, and a search looks
+"""Texts of which a filter still knows what is hidden: a history comes again each turn, and a search looks
 through hundreds of facts. A text takes about 150 bytes."""
 _ANY: Final = 2**62
 _FACT: Final = re.compile(r"\^(fact-[a-z2-7]{10})")
@@ -278,9 +278,12 @@ class ReaderFilters:
         change, _ = await self.vault.changed_since(principal.owner, _ANY)
         kept = self._kept.get(key)
         if kept is None or kept[0] != change or kept[1].rules != rules:
-            shade = await self._shade(principal, rules)
+            reader_filter = await self._made(principal, rules)
             # What changed in the vault may bear on nothing hidden: what was looked through stays so.
-            kept = self._kept[key] = change, kept[1] if kept is not None and kept[1] == shade else shade
+            kept = self._kept[key] = (
+                change,
+                kept[1] if kept is not None and kept[1] == reader_filter else reader_filter,
+            )
         self._kept.move_to_end(key)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
@@ -288,12 +291,14 @@ class ReaderFilters:
 
     async def facts(self, principal: Principal, facts: Sequence[Fact]) -> list[Fact]:
         """Facts as a reader sees them, in order, without those that are hidden."""
-        shade = await self.of(principal)
+        reader_filter = await self.of(principal)
         return (
-            [*facts] if shade is None else [seen for fact in facts if (seen := shade.fact(fact)) is not None]
+            [*facts]
+            if reader_filter is None
+            else [seen for fact in facts if (seen := reader_filter.fact(fact)) is not None]
         )
 
-    async def _shade(self, principal: Principal, rules: tuple[Rule, ...]) -> ReaderFilter:
+    async def _made(self, principal: Principal, rules: tuple[Rule, ...]) -> ReaderFilter:
         hidden = _Hidden()
         looked = [rule for rule in rules if rule.path or rule.section or rule.field]
         for path in await self.vault.pages(principal.owner) if looked else ():
@@ -307,7 +312,7 @@ class ReaderFilters:
             for rule in here:
                 if not rule.field or names(rule.field).search(text):
                     hidden.take(rule, view(text, path, [rule]).hidden)
-        return await anyio.to_thread.run_sync(_shade_of, principal.audience, rules, hidden)
+        return await anyio.to_thread.run_sync(_filter_of, principal.audience, rules, hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,28 +325,28 @@ class FilteredResolve:
     async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         """The recallables of these ids, in order; None for what is gone or hidden."""
         found = await self.resolve(principal, ids)
-        shade = await self.reader_filters.of(principal)
-        if shade is None:
+        reader_filter = await self.reader_filters.of(principal)
+        if reader_filter is None:
             return found
         return [
-            None if recallable is None else _veiled(id, recallable, shade)
+            None if recallable is None else _filtered_recallable(id, recallable, reader_filter)
             for id, recallable in zip(ids, found, strict=True)
         ]
 
 
-def _veiled(id: str, recallable: Recallable, shade: ReaderFilter) -> Recallable | None:
-    if shade.is_own(id, recallable.said_by):
-        shade = shade.plain
-    elif shade.hides(id):
+def _filtered_recallable(id: str, recallable: Recallable, reader_filter: ReaderFilter) -> Recallable | None:
+    if reader_filter.is_own(id, recallable.said_by):
+        reader_filter = reader_filter.plain
+    elif reader_filter.hides(id):
         return None
-    seen = shade.view(recallable.text)
+    seen = reader_filter.view(recallable.text)
     if seen.is_whole:
         return recallable
     is_hidden = recallable.speaker is None and any(mark.action == "hide" for mark in seen.marks)
     return None if is_hidden or not _tells(seen.text) else recallable.saying(seen.text)
 
 
-def _shade_of(audience: str, rules: tuple[Rule, ...], hidden: _Hidden) -> ReaderFilter:
+def _filter_of(audience: str, rules: tuple[Rule, ...], hidden: _Hidden) -> ReaderFilter:
     values: dict[str, tuple[str, ...]] = {}
     for value in sorted(hidden.values):
         known = value.lower()

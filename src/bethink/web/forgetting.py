@@ -164,14 +164,14 @@ async def remove_memory(
     memory: str,
     app: Served,
     caller: Caller,
-    shade: CallerFilter,
+    reader_filter: CallerFilter,
     *,
     forget: Annotated[bool, Query(description="For good, instead of in a way that can be undone.")] = False,
 ) -> MemoryChange | Forgotten:
     """Take a memory out of recall, which can be undone, or forget it for good."""
     if not forget:
-        return change_of(await app.memory.retract(caller, memory), shade)
-    whole(shade)
+        return change_of(await app.memory.retract(caller, memory), reader_filter)
+    whole(reader_filter)
     await fact_of(app, caller, memory)
     return _receipt(await app.forgetting.forget(caller, [memory]))
 

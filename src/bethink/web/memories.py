@@ -247,14 +247,14 @@ async def get_memory_stats(app: Served, caller: Caller) -> MemoryNumbers:
 
 @router.get("/log")
 async def get_memory_log(
-    app: Served, caller: Caller, shade: CallerFilter, *, limit: Limit = 50, cursor: Cursor = None
+    app: Served, caller: Caller, reader_filter: CallerFilter, *, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryLog:
     """What was changed, the newest first, each with the token that takes it back."""
     page = await app.memory.log(caller, limit=limit, cursor=cursor)
     steps = [item.record for item in page.items]
     facts = await app.memory.get(caller, [step.facts[0].id for step in steps if step.facts])
-    known = {fact.id: fact for fact in seen_of([*filter(None, facts)], shade)}
-    told = [step for step in steps if shade is None or (step.facts and step.facts[0].id in known)]
+    known = {fact.id: fact for fact in seen_of([*filter(None, facts)], reader_filter)}
+    told = [step for step in steps if reader_filter is None or (step.facts and step.facts[0].id in known)]
     return MemoryLog(items=[_step(step, known) for step in told], cursor=page.cursor)
 
 
@@ -270,7 +270,7 @@ async def consolidate_memories(body: ConsolidationBody, app: Served, caller: Cal
 async def list_memories(
     app: Served,
     caller: Caller,
-    shade: CallerFilter,
+    reader_filter: CallerFilter,
     *,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -303,12 +303,14 @@ async def list_memories(
         where["doubted"] = 1
     page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
     total = await app.memory.count(caller, where)
-    items = [Memory.of(fact) for fact in seen_of([item.record for item in page.items], shade)]
+    items = [Memory.of(fact) for fact in seen_of([item.record for item in page.items], reader_filter)]
     return MemoryPage(items=items, cursor=page.cursor, total=total)
 
 
 @router.post("", status_code=201, responses=documented(507))
-async def add_memory(body: MemoryDraft, app: Served, caller: Caller, shade: CallerFilter) -> MemoryChange:
+async def add_memory(
+    body: MemoryDraft, app: Served, caller: Caller, reader_filter: CallerFilter
+) -> MemoryChange:
     """Keep a memory: what is known is merged, what it corrects is superseded.
 
     What it contradicts is put in doubt together with it.
@@ -324,26 +326,26 @@ async def add_memory(body: MemoryDraft, app: Served, caller: Caller, shade: Call
         valid_until=None if body.valid_until is None else to_us(body.valid_until),
         depends_on=tuple(body.depends_on),
     )
-    return change_of(await app.memory.add(caller, fact), shade)
+    return change_of(await app.memory.add(caller, fact), reader_filter)
 
 
 @router.post("/undo", responses=documented(404, 409))
 async def undo_memory_change(
-    body: UndoBody, app: Served, caller: Caller, shade: CallerFilter
+    body: UndoBody, app: Served, caller: Caller, reader_filter: CallerFilter
 ) -> MemoryChange:
     """Take back a change."""
-    return change_of(await app.memory.undo(caller, body.token), shade)
+    return change_of(await app.memory.undo(caller, body.token), reader_filter)
 
 
 @router.get("/{memory}", responses=documented(404))
-async def get_memory(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> Memory:
+async def get_memory(memory: str, app: Served, caller: Caller, reader_filter: CallerFilter) -> Memory:
     """One memory, whatever its state."""
-    return Memory.of(await fact_of(app, caller, memory, shade))
+    return Memory.of(await fact_of(app, caller, memory, reader_filter))
 
 
 @router.patch("/{memory}", responses=documented(404, 409, 507))
 async def edit_memory(
-    memory: str, body: MemoryPatch, app: Served, caller: Caller, shade: CallerFilter
+    memory: str, body: MemoryPatch, app: Served, caller: Caller, reader_filter: CallerFilter
 ) -> MemoryChange:
     """Correct a memory: new content supersedes it, the old one keeps its time."""
     old = await fact_of(app, caller, memory)
@@ -356,56 +358,68 @@ async def edit_memory(
         project=old.project,
         depends_on=old.depends_on,
     )
-    return change_of(await app.memory.edit(caller, memory, new), shade)
+    return change_of(await app.memory.edit(caller, memory, new), reader_filter)
 
 
 @router.post("/{memory}/accept", responses=documented(404, 409))
-async def accept_memory(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> MemoryChange:
+async def accept_memory(
+    memory: str, app: Served, caller: Caller, reader_filter: CallerFilter
+) -> MemoryChange:
     """Make a suggestion (`state=suggested` lists them) the owner's own, as if they had said it."""
-    return change_of(await app.memory.accept(caller, memory), shade)
+    return change_of(await app.memory.accept(caller, memory), reader_filter)
 
 
 @router.post("/{memory}/reject", responses=documented(404, 409))
-async def reject_memory(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> MemoryChange:
+async def reject_memory(
+    memory: str, app: Served, caller: Caller, reader_filter: CallerFilter
+) -> MemoryChange:
     """Take a suggestion away; the same words are not suggested again."""
-    return change_of(await app.memory.reject(caller, memory), shade)
+    return change_of(await app.memory.reject(caller, memory), reader_filter)
 
 
 @router.get("/{memory}/history", responses=documented(404))
-async def get_memory_history(memory: str, app: Served, caller: Caller, shade: CallerFilter) -> MemoryHistory:
+async def get_memory_history(
+    memory: str, app: Served, caller: Caller, reader_filter: CallerFilter
+) -> MemoryHistory:
     """The memories that this one corrected and by which it was corrected, oldest first, itself among them."""
-    await fact_of(app, caller, memory, shade)
-    history = seen_of(await app.memory.history(caller, memory), shade)
+    await fact_of(app, caller, memory, reader_filter)
+    history = seen_of(await app.memory.history(caller, memory), reader_filter)
     return MemoryHistory(items=[Memory.of(fact) for fact in history])
 
 
-async def fact_of(app: App, caller: Principal, memory: str, shade: ReaderFilter | None = None) -> Fact:
-    """The fact with this id, whatever its state, without what a `shade` hides.
+async def fact_of(
+    app: App, caller: Principal, memory: str, reader_filter: ReaderFilter | None = None
+) -> Fact:
+    """The fact with this id, whatever its state, without what a `reader_filter` hides.
 
     Raises:
         UnknownId: there is none.
     """
     (found,) = await app.memory.get(caller, [memory])
-    if found is not None and shade is not None:
-        found = shade.fact(found)
+    if found is not None and reader_filter is not None:
+        found = reader_filter.fact(found)
     if found is None:
         message = "No such memory: it may have been forgotten."
         raise UnknownId(message)
     return found
 
 
-def seen_of(facts: Sequence[Fact], shade: ReaderFilter | None) -> Sequence[Fact]:
+def seen_of(facts: Sequence[Fact], reader_filter: ReaderFilter | None) -> Sequence[Fact]:
     """The facts without what is hidden."""
-    return facts if shade is None else [seen for fact in facts if (seen := shade.fact(fact)) is not None]
+    return (
+        facts
+        if reader_filter is None
+        else [seen for fact in facts if (seen := reader_filter.fact(fact)) is not None]
+    )
 
 
-def change_of(changed: FactChange, shade: ReaderFilter | None = None) -> MemoryChange:
+def change_of(changed: FactChange, reader_filter: ReaderFilter | None = None) -> MemoryChange:
     """A change as JSON; of a fact that is hidden from who changed it the words are not said."""
-    fact = changed.fact if shade is None else shade.fact(changed.fact)
+    fact = changed.fact if reader_filter is None else reader_filter.fact(changed.fact)
     return MemoryChange.of(
         changed,
         memory=Memory.of(fact or msgspec.structs.replace(changed.fact, content=HIDDEN, topics=())),
-        others=seen_of(changed.others, shade),
+        others=seen_of(changed.others, reader_filter),
     )
 
 

@@ -129,19 +129,19 @@ async def followed(
         NotAllowed: it still runs, and reads for somebody else.
     """
     after = after or Place(0)
-    shade = await app.visibility.filter_for(caller)
-    if shade is None:
+    reader_filter = await app.visibility.filter_for(caller)
+    if reader_filter is None:
         return follow(after)
     record = await app.runs.stored.get(caller, run)
     if record.state in {"waiting", "ended"}:
-        return _over(shade, follow, after)
+        return _over(reader_filter, follow, after)
     if record.state == "running" and record.audience != caller.audience:
         raise NotAllowed(_OTHERS)
     return follow(after)
 
 
 async def _over(
-    shade: ReaderFilter, follow: Follow, after: Place
+    reader_filter: ReaderFilter, follow: Follow, after: Place
 ) -> AsyncGenerator[list[NumberedEvent], None]:
     """The events of a run that is over. A text across the place is sent whole.
 
@@ -151,11 +151,13 @@ async def _over(
     async with aclosing(follow(Place(0))) as batches:
         async for batch in batches:
             events += batch
-    yield [one for one in await anyio.to_thread.run_sync(_filtered, events, shade) if one.place > after]
+    yield [
+        one for one in await anyio.to_thread.run_sync(_filtered, events, reader_filter) if one.place > after
+    ]
 
 
-def _filtered(events: Iterable[NumberedEvent], shade: ReaderFilter) -> Sequence[NumberedEvent]:
-    return [NumberedEvent(one.place, filter_event(one.event, shade)) for one in _joined(events)]
+def _filtered(events: Iterable[NumberedEvent], reader_filter: ReaderFilter) -> Sequence[NumberedEvent]:
+    return [NumberedEvent(one.place, filter_event(one.event, reader_filter)) for one in _joined(events)]
 
 
 def _joined(events: Iterable[NumberedEvent]) -> list[NumberedEvent]:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from bethink.accounts import ADMIN, Key, User
 from bethink.accounts.rights import USUAL
-from bethink.accounts.signing import BROWSER_DAYS
+from bethink.accounts.sign_ins import BROWSER_DAYS
 from bethink.clock import to_us
 from bethink.errors import BadInput, NotAllowed
 from bethink.web.deps import PARTING, Anybody, Body, Caller, Moment, ResponseModel, Served, Timestamp

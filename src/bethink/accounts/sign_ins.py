@@ -9,17 +9,21 @@ The log tells of each failure, never with what was typed as a password or a key.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.to_thread
+
 from bethink.accounts.limits import Buckets, Queue, never
-from bethink.accounts.passwords import Passwords
 from bethink.accounts.records import SIGN_IN_PREFIX, SignIn, digest_of, is_credential, new_secret
 from bethink.accounts.rights import ADMIN, SCOPES
-from bethink.errors import NotSignedIn
+from bethink.errors import BadInput, NotSignedIn
 from bethink.telemetry import log
 
 if TYPE_CHECKING:
@@ -28,6 +32,58 @@ if TYPE_CHECKING:
     from bethink.accounts.records import User
     from bethink.accounts.register import Register
     from bethink.principal import Principal
+
+
+MIN_CHARS, MAX_CHARS = 10, 1000
+_COSTS = (2**15, 8, 3)
+_BYTES = 32
+_SALT_BYTES = 16
+_AT_ONCE = 2
+
+
+class Passwords:
+    """Hashes and compares; at most two at once in a process."""
+
+    def __init__(self) -> None:
+        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def hashed(self, password: str) -> str:
+        """What is kept of a password.
+
+        Raises:
+            BadInput: it is shorter than ten characters or longer than a thousand.
+        """
+        if not MIN_CHARS <= len(password) <= MAX_CHARS:
+            message = f"A password has {MIN_CHARS} to {MAX_CHARS:,} characters."
+            raise BadInput(message)
+        salt = os.urandom(_SALT_BYTES)
+        n, r, p = _COSTS
+        made = await self._scrypt(password, salt, _COSTS)
+        return f"scrypt:{n}:{r}:{p}:{_text(salt)}:{_text(made)}"
+
+    async def fits(self, password: str, kept: str | None) -> bool:
+        """Whether it is the password that was kept, at the costs of its day; as dear where none was."""
+        salt, made, costs = os.urandom(_SALT_BYTES), b"", _COSTS
+        if kept is not None:
+            _, *numbers, salt_text, made_text = kept.split(":")
+            n, r, p = map(int, numbers)
+            salt, made, costs = base64.b64decode(salt_text), base64.b64decode(made_text), (n, r, p)
+        return hmac.compare_digest(await self._scrypt(password[:MAX_CHARS], salt, costs), made)
+
+    async def _scrypt(self, password: str, salt: bytes, costs: tuple[int, int, int]) -> bytes:
+        n, r, p = costs
+
+        def work() -> bytes:
+            return hashlib.scrypt(
+                password.encode(), salt=salt, n=n, r=r, p=p, maxmem=128 * n * r * 2, dklen=_BYTES
+            )
+
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
 
 _A_DAY_US = 86_400_000_000
 _END_DIGITS = 20

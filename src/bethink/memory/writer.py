@@ -11,9 +11,8 @@ import msgspec
 from bethink.errors import EmbeddingsUnavailable, UnknownId
 from bethink.index import IndexItem
 from bethink.memory.compare import FactReadings
-from bethink.memory.draft import Draft
+from bethink.memory.draft import Draft, FactFilterOf, sees_all
 from bethink.memory.facts import FACTS, Fact, NewFact, State, digest, weight
-from bethink.memory.seeing import FactFilterOf, sees_all
 from bethink.memory.steps import LogStep, StepKind
 from bethink.per_key import PerKey, Recent
 from bethink.store import Scan
