@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import anyio.to_thread
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
@@ -17,10 +18,9 @@ from bethink.principal import LOCAL_OWNER, Principal
 from bethink.tool import ToolContext, ToolOutput
 from bethink.tools.vault_search import search_tool
 from bethink.vault.filters.rules import Rule
+from bethink.vault.search.catalogue import Catalogue, PageContent
 from bethink.vault.search.excerpts import excerpts
-from bethink.vault.search.folding import folded, sought_in
 from bethink.vault.search.graph import Graphs
-from bethink.vault.search.literal import grams_of, packed, unpacked
 from bethink.vault.search.query import Search
 from bethink.vault.search.search import VaultSearch, required
 from bethink.visibility.service import Visibility
@@ -31,6 +31,10 @@ from tests.traces import left_of
 from tests.vaults import ME, Kept, kept_in
 
 pytestmark = pytest.mark.anyio
+
+
+_STORED = st.text(st.characters(exclude_categories=["Cs"]))
+"""As files hold it."""
 
 
 class Room:
@@ -256,17 +260,35 @@ def test_texts_that_a_pattern_needs_are_known(pattern: str, texts: list[str]) ->
     assert required(pattern, case=False) == texts
 
 
-@given(st.text(), st.text(min_size=1, max_size=8))
-def test_a_page_that_holds_a_text_has_its_grams(around: str, sought: str) -> None:
-    has = set(grams_of(sought_in(around + sought + around)).tolist())
-    # Its form may depend on what stands beside it: as it stands, it is there too.
-    assert set(grams_of(sought.casefold()).tolist()) <= has
+@settings(max_examples=50, deadline=None)
+@given(_STORED, _STORED.filter(bool).map(lambda text: text[:8]))
+def test_a_page_that_holds_a_text_is_among_those_that_may(around: str, sought: str) -> None:
+    with TemporaryDirectory() as directory:
+        catalogue = Catalogue(Path(directory) / "c.sqlite3")
+        page = PageContent("1", 1, 1, around + sought + around)
+        catalogue.refresh(1, {"a.md": "1"}, lambda _path: page)
+        # Its form may depend on what stands beside it: as it stands, it is there too.
+        assert [row.path for row in catalogue.candidates([sought.casefold()])[0]] == ["a.md"]
 
 
-@given(st.text())
-def test_grams_come_back_as_they_were_packed(text: str) -> None:
-    grams = grams_of(folded(text))
-    assert unpacked(packed(grams)).tolist() == grams.tolist()
+async def test_texts_of_two_letters_of_chinese_are_looked_up(tmp_path: Path) -> None:
+    here = await room(tmp_path, a="\u6771\u4eac tower", b="osaka", c='with "quotes" and \0 nothing')
+    await here.searching.refresh(LOCAL_OWNER)
+    catalogue = here.searching.catalogue(LOCAL_OWNER)
+    rows, _ = await anyio.to_thread.run_sync(catalogue.candidates, ["\u6771\u4eac"])
+    assert [row.path for row in rows] == ["a.md"]
+    assert await here.paths('"quotes"') == ["c.md"]
+    assert await here.paths("nothing") == ["c.md"]
+
+
+async def test_no_part_of_a_word_that_was_forgotten_stays_in_the_index(tmp_path: Path) -> None:
+    here = await room(tmp_path, **{f"p{n}": f"page {n} of many" for n in range(20)}, a="qwzxyvkj")
+    assert await here.paths("qwzxyvkj") == ["a.md"]
+    await here.kept.written("a.md", "nothing")
+    await here.searching.purge(LOCAL_OWNER)
+    path = here.searching.catalogue(LOCAL_OWNER).path
+    for part in ("qwz", "zxy", "yvk"):
+        assert await anyio.to_thread.run_sync(left_of, [part], path.parent) == []
 
 
 def test_a_long_line_is_shown_around_its_hit() -> None:

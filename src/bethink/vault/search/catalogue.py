@@ -9,9 +9,9 @@ Blocking: call it in threads.
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import chain, count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -21,15 +21,16 @@ from bethink.vault.markdown.page_info import PageInfo, info_of, name_of
 from bethink.vault.search.folding import folded, sought_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from bethink.vault.search.literal import Grams
-
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 _BATCH: Final = 512
 """Pages in one transaction: other processes wait no longer than for these."""
 _BUSY_S: Final = 30.0
+_MAX_RUNS: Final = 100
+"""Of a text that are asked for: more narrow no further."""
+_LEVEL: Final = 1
 _FEW: Final = 400
 """Up to so many rows are asked for one by one."""
 _TABLES: Final = (
@@ -39,11 +40,11 @@ _TABLES: Final = (
         number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, version TEXT NOT NULL,
         changed INTEGER NOT NULL, size INTEGER NOT NULL, names TEXT NOT NULL, headings TEXT NOT NULL
     )""",
-    # Apart, so that a look at all pages' names reads nothing else.
-    "CREATE TABLE bodies (number INTEGER PRIMARY KEY, info BLOB NOT NULL, grams BLOB NOT NULL)",
-    """CREATE TABLE grams (
-        block INTEGER NOT NULL, gram INTEGER NOT NULL, pages BLOB NOT NULL, PRIMARY KEY (block, gram)
-    ) WITHOUT ROWID""",
+    # Apart, so that a look at all pages' names reads nothing else. `text` is what was indexed.
+    "CREATE TABLE bodies (number INTEGER PRIMARY KEY, info BLOB NOT NULL, text BLOB NOT NULL)",
+    """CREATE VIRTUAL TABLE grams USING fts5(
+        text, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
+    )""",
 )
 
 
@@ -111,6 +112,12 @@ class Catalogue:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return looked
 
+    def purge(self) -> None:
+        """Have nothing left of what was taken out: the index keeps it until its parts are merged."""
+        with self._opened() as connection:
+            connection.execute("INSERT INTO grams (grams) VALUES ('optimize')")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def remove(self) -> None:
         """Have nothing left of it."""
         for name in ("", "-wal", "-shm", "-journal"):
@@ -121,15 +128,13 @@ class Catalogue:
 
         A term too short for a gram may be in every page; without terms it is every page.
         """
-        from bethink.vault.search.literal import may_hold  # numpy: whoever searches has it
-
         with self._opened() as connection:
-            found = [may_hold(connection, term) for term in terms]
-            some = [{*numbers.tolist()} for numbers in found if numbers is not None]
+            found = [_may_hold(connection, term) for term in terms]
+            some = [numbers for numbers in found if numbers is not None]
             is_bounded = found and len(some) == len(found)
             rows = _rows(connection, set[int]().union(*some) if is_bounded else None)
         everywhere = frozenset(row.number for row in rows)
-        return rows, [everywhere if one is None else everywhere.intersection(one.tolist()) for one in found]
+        return rows, [everywhere if one is None else everywhere & one for one in found]
 
     def told(self) -> list[CataloguePage]:
         """What is told of all pages, by path."""
@@ -187,10 +192,8 @@ def _create(connection: sqlite3.Connection) -> None:
     with _transaction(connection):
         if connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,):
             return
-        for kind, name in connection.execute(
-            "SELECT type, name FROM sqlite_master WHERE type = 'table'"
-        ).fetchall():
-            connection.execute(f'DROP {kind} "{name}"')
+        for name in ("state", "looked", "pages", "bodies", "grams"):
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
         for table in _TABLES:
             connection.execute(table)
         connection.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -217,65 +220,66 @@ def _refreshed(
     away = [path for path in looked if path not in versions]
     if not stale and not away:
         return 0
-    gone: dict[int, Grams] = {}
-    from bethink.vault.search.literal import change
-
     for path in (*stale, *away):
-        gone |= _dropped(connection, path)
-    free = chain(sorted(gone), _free(connection, {*gone}))
-    come: dict[int, Grams] = {}
+        _drop(connection, path)
     for path in stale:
         page = look(path)
         connection.execute("INSERT INTO looked VALUES (?, ?)", (path, versions[path]))
         if page is not None:
-            number = next(free)
-            come[number] = _kept(connection, number, path, page=page)
-    change(connection, gone, come)
+            _keep(connection, path, page)
     return len(stale) + len(away)
 
 
-def _dropped(connection: sqlite3.Connection, path: str) -> dict[int, Grams]:
-    """Tell nothing of a page any more; the grams that it had, by its number."""
-    from bethink.vault.search.literal import unpacked
-
+def _drop(connection: sqlite3.Connection, path: str) -> None:
+    """Tell nothing of a page any more."""
     rows: list[tuple[int, bytes]] = connection.execute(
-        "SELECT number, grams FROM pages JOIN bodies USING (number) WHERE path = ?", (path,)
+        "SELECT number, text FROM pages JOIN bodies USING (number) WHERE path = ?", (path,)
     ).fetchall()
-    for number, _ in rows:
+    for number, text in rows:
+        connection.execute(
+            "INSERT INTO grams (grams, rowid, text) VALUES ('delete', ?, ?)",
+            (number, zlib.decompress(text).decode("latin-1")),
+        )
         connection.execute("DELETE FROM bodies WHERE number = ?", (number,))
     connection.execute("DELETE FROM pages WHERE path = ?", (path,))
     connection.execute("DELETE FROM looked WHERE path = ?", (path,))
-    return {number: unpacked(grams) for number, grams in rows}
 
 
-def _kept(connection: sqlite3.Connection, number: int, path: str, *, page: PageContent) -> Grams:
-    """Keep what is told of a page; the grams that it has."""
-    from bethink.vault.search.literal import grams_of, packed
-
+def _keep(connection: sqlite3.Connection, path: str, page: PageContent) -> None:
+    """Tell of a page."""
     info = info_of(path, page.text)
     name = name_of(path)
     names = dict.fromkeys(map(_line, (*name.split("\n"), info.title, *info.aliases)))
-    grams = grams_of(sought_in(f"{page.text}\n{name}"))
-    connection.execute(
-        "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(number, path, page.version, page.changed, page.size),
-            *("\n".join(names), "\n".join(map(_line, info.headings))),
-        ),
-    )
-    body = (number, msgspec.msgpack.encode(info), packed(grams))
+    headings = "\n".join(map(_line, info.headings))
+    number = connection.execute(
+        "INSERT INTO pages (path, version, changed, size, names, headings) VALUES (?, ?, ?, ?, ?, ?)",
+        (path, page.version, page.changed, page.size, "\n".join(names), headings),
+    ).lastrowid
+    text = _units(sought_in(f"{page.text}\n{name}"))
+    connection.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (number, text))
+    body = (number, msgspec.msgpack.encode(info), zlib.compress(text.encode("latin-1"), _LEVEL))
     connection.execute("INSERT INTO bodies VALUES (?, ?, ?)", body)
-    return grams
+
+
+def _units(text: str) -> str:
+    """A character for each byte, so that two letters of Chinese have runs of three; none is the end."""
+    return text.encode("utf-8", "surrogatepass").replace(b"\0", b" ").decode("latin-1")
+
+
+def _may_hold(connection: sqlite3.Connection, term: str) -> set[int] | None:
+    """The numbers of the pages that may hold a folded text; None where every page may."""
+    units = _units(term)
+    runs = [*dict.fromkeys(units[at : at + 3] for at in range(len(units) - 2))][:_MAX_RUNS]
+    if not runs:
+        return None
+    query = " AND ".join('"{}"'.format(run.replace('"', '""')) for run in runs)
+    return {
+        number for (number,) in connection.execute("SELECT rowid FROM grams WHERE grams MATCH ?", (query,))
+    }
 
 
 def _line(text: str) -> str:
     return " ".join(folded(text).split())
-
-
-def _free(connection: sqlite3.Connection, others: Collection[int]) -> Iterator[int]:
-    """Numbers that no page has, and none of these, the least first: rows of bits stay short."""
-    taken = {number for (number,) in connection.execute("SELECT number FROM pages")}.union(others)
-    yield from (number for number in count() if number not in taken)
 
 
 def _rows(connection: sqlite3.Connection, numbers: Collection[int] | None) -> list[CatalogueRow]:

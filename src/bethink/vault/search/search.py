@@ -132,6 +132,7 @@ class VaultSearch:
         self._told.pop(owner, None)
         if await anyio.to_thread.run_sync(self.catalogue(owner).path.exists):
             await self.refresh(owner)
+            await anyio.to_thread.run_sync(self.catalogue(owner).purge)
 
     def catalogue(self, owner: str) -> Catalogue:
         """The owner's catalogue; there may be none yet."""
