@@ -15,11 +15,10 @@ from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.checks.check import VaultCheck
-from bethink.vault.checks.encodings import DAMAGED, detected, read_as
-from bethink.vault.checks.frontmatter_repair import as_text, mended
 from bethink.vault.checks.merge import merged
 from bethink.vault.checks.repair_plan import RepairOption, RepairResult
 from bethink.vault.checks.split import contents, snake, split
+from bethink.vault.checks.unreadable import DAMAGED, as_text, detected, mended, read_as
 from bethink.vault.files.folder import Folder
 from bethink.vault.files.tree import Stat
 from bethink.vault.markdown.format import parse

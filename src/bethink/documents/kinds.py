@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import codecs
 import re
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from bethink.documents.messages import Kind
+
+
+_NEEDED: Final = (
+    ("PDF files", ("pypdf",), "documents"),
+    ("tables of PDF files", ("pdfplumber", "pypdfium2"), "documents"),
+    ("DOCX files", ("docx",), "documents"),
+    ("HTML files", ("trafilatura",), "web"),
+)
+
+
+def missing_readers() -> list[str]:
+    """What is not read, and the extra that reads it. Looks on the disk."""
+    found = {what: all(find_spec(name) is not None for name in names) for what, names, _ in _NEEDED}
+    # With tables the text is read, too.
+    found["PDF files"] = found["PDF files"] or found["tables of PDF files"]
+    return [f"{what} (`pip install 'bethink[{extra}]'`)" for what, _, extra in _NEEDED if not found[what]]
+
 
 HEAD: Final = 8_192
 """So many bytes of a file tell."""

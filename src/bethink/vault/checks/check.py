@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError
-from bethink.vault.checks.encodings import detected, read_as
-from bethink.vault.checks.frontmatter_repair import mended
 from bethink.vault.checks.repair import VaultRepair
 from bethink.vault.checks.repair_plan import RepairOption
 from bethink.vault.checks.split import snake
+from bethink.vault.checks.unreadable import detected, mended, read_as
 from bethink.vault.files.paths import checked_new
 from bethink.vault.markdown.links import SUFFIX, Resolver, key_of
 from bethink.vault.search.graph import graph_of

@@ -16,11 +16,10 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError, Conflict
-from bethink.vault.checks.encodings import read_as
-from bethink.vault.checks.frontmatter_repair import as_text, mended
 from bethink.vault.checks.merge import merged
 from bethink.vault.checks.repair_plan import Aside, Move, Remove, Repair, RepairResult, Replace, Write
 from bethink.vault.checks.split import contents, snake, split
+from bethink.vault.checks.unreadable import as_text, mended, read_as
 from bethink.vault.files.folder import EXISTS, version_of
 from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.paths import checked, checked_new, folder_of, twin_key

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
@@ -23,18 +24,56 @@ from bethink.per_key import PerKey
 from bethink.principal import LOCAL_OWNER
 from bethink.vault.files.draft import Draft
 from bethink.vault.files.folder import NO_FOLDER, Folder
-from bethink.vault.files.news import News
 from bethink.vault.files.page_table import PageTable, PageTables
 from bethink.vault.files.parts import Items, plain_items
 from bethink.vault.files.records import Change
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
     from bethink.clock import Clock, Ids
     from bethink.settings_shapes import VaultSettings
     from bethink.store import Store
+
+
+class News:
+    """Who waits for changes in this process. Look now and then, too: other processes are not heard."""
+
+    def __init__(self) -> None:
+        self._waiting: defaultdict[str, set[anyio.Event]] = defaultdict(set)
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the process is about to stop."""
+        return self._is_over
+
+    @contextmanager
+    def listening(self, owner: str) -> Generator[anyio.Event]:
+        """An event that is set by the next change: listen first and look then, and nothing falls between."""
+        event = anyio.Event()
+        self._waiting[owner].add(event)
+        try:
+            if self._is_over:
+                event.set()
+            yield event
+        finally:
+            self._waiting[owner].discard(event)
+            if not self._waiting[owner]:
+                del self._waiting[owner]
+
+    def tell(self, owner: str) -> None:
+        """Wake those who listen for an owner."""
+        for event in self._waiting.get(owner, ()):
+            event.set()
+
+    def end(self) -> None:
+        """Wake all, and have them end: the process is about to stop."""
+        self._is_over = True
+        for owner in self._waiting:
+            self.tell(owner)
+
 
 FOLDER: Final = "vault"
 FOLDERS: Final = "vaults"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -11,14 +12,13 @@ import msgspec
 
 from bethink.errors import Conflict, NoSuchPage, NotAllowed, TooLarge
 from bethink.vault.filters.fields import told
-from bethink.vault.filters.generalise import names_of, region_in
 from bethink.vault.filters.page_filter import Around, view
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.links import key_of
 from bethink.vault.markdown.page_info import other_names
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from bethink.principal import Principal
     from bethink.vault.files.records import Change, Page, PageRecord
@@ -26,6 +26,36 @@ if TYPE_CHECKING:
     from bethink.vault.filters.page_filter import SectionCut, View
     from bethink.vault.filters.rules import Rule
     from bethink.vault.service import Vault
+
+
+_MOST_CHARS: Final = 100
+_LINK: Final = re.compile(r"\[\[([^\[\]|#\n]+)")
+_FACT: Final = re.compile(
+    r"[ \t]*(?:[-*+] )?(?:region|state|province|county|country) ?:{1,2} *(\S[^\n]*)", re.IGNORECASE
+)
+
+
+def names_of(value: str) -> Iterator[str]:
+    """The names by which a page about the place of this value may be found."""
+    plain = value.strip()
+    if not plain or len(plain) > _MOST_CHARS or "\n" in plain:
+        return
+    if (link := _LINK.search(plain)) is not None:
+        yield link[1].strip()
+        return
+    for name in (plain, plain.partition(",")[0].strip()):
+        yield name
+        yield "_".join(name.casefold().split())
+
+
+def region_in(text: str) -> str | None:
+    """What a page says of the region of its place, the nearest first; None where it says nothing."""
+    for line in text.splitlines():
+        match = _FACT.match(line)
+        if match is not None:
+            return _LINK.sub(r"\1", match[1]).replace("]]", "").strip() or None
+    return None
+
 
 _IN_THREAD: Final = 20_000
 """A longer text is looked through in a thread: it takes milliseconds."""

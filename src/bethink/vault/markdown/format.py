@@ -20,8 +20,7 @@ from typing import Final
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.vault.markdown.elements import FactLine, Heading, Lines, Span, Table
-from bethink.vault.markdown.lines import BOM, scan
+from bethink.vault.markdown.lines import BOM, FactLine, Heading, Lines, Span, Table, scan
 from bethink.vault.markdown.links import Link, links_in
 
 _BLOCK: Final = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\n|\Z)")

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.vault.markdown.elements import Span
 from bethink.vault.markdown.format import new_line_of, parse
-from bethink.vault.markdown.lines import BOM
+from bethink.vault.markdown.lines import BOM, Span
 
 if TYPE_CHECKING:
     from bethink.vault.markdown.format import Document

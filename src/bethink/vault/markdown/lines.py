@@ -9,13 +9,157 @@ that time grows with the length of a page and no faster.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from itertools import pairwise
 from typing import Final
 
 import msgspec
 
-from bethink.vault.markdown.comments import blanked
-from bethink.vault.markdown.elements import FactLine, Heading, Lines, Span, Table
+Span = tuple[int, int]
+"""Start and end of a part of a text, in characters."""
+
+
+class Heading(msgspec.Struct, frozen=True, gc=False):
+    """A heading: `level` 1 to 6, `line` from 1, `span` its line or lines without the last ending."""
+
+    level: int
+    title: str
+    line: int
+    span: Span
+
+
+class FactLine(msgspec.Struct, frozen=True, gc=False):
+    """An item `- name: value`, with the `id` of its `^id` where it has one.
+
+    `span` is the line without its ending; `value_span` the value alone, without
+    the `^id` and the white space around it, empty where there is none yet.
+    `indent` counts the characters before the item's mark; `line` is from 1.
+    """
+
+    name: str
+    value: str
+    id: str | None
+    line: int
+    span: Span
+    name_span: Span
+    value_span: Span
+    indent: int
+
+
+class Table(msgspec.Struct, frozen=True, gc=False):
+    """A table: the names of its columns, the line of its header from 1, and the places of its rows' cells.
+
+    Cells are without the white space around them; a row may have fewer or more than there are columns.
+    """
+
+    columns: tuple[str, ...]
+    line: int
+    span: Span
+    rows: tuple[tuple[Span, ...], ...]
+
+
+class Lines(msgspec.Struct, frozen=True, gc=False):
+    """What `scan` found.
+
+    `plain` is as long as `text`; comments are blank in it, and every line ends
+    in one line feed. `starts` are the offsets of the lines; `body` is where the
+    text behind the front matter begins, `front` the front matter without its
+    fences. `chunks` are the parts that hold running text, `code` those that are
+    blocks of code; both in order.
+    """
+
+    text: str
+    plain: str
+    starts: list[int]
+    body: int
+    front: Span | None
+    headings: list[Heading]
+    facts: list[FactLine]
+    tables: list[Table]
+    chunks: list[Span]
+    code: list[Span]
+
+
+_NOT_END: Final = re.compile(r"[^\n]")
+_EDGE: Final = "\0"
+"""The first and the last character of a comment: with spaces there, its line would seem to be code."""
+_RUN: Final = re.compile(r"`+")
+_BLANK: Final = re.compile(r"\n[ \t]*(?=\n)")
+_MARK: Final = re.compile(
+    r"^(?P<before>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
+    r"|(?P<escape>\\[\\`%<])|(?P<run>`+)|(?P<open><!--|%%)",
+    re.MULTILINE,
+)
+
+
+def blanked(plain: str, start: int) -> str:
+    """The text with nothing to be read in comments behind `start`, every line where it was."""
+    if "<!--" not in plain and "%%" not in plain:
+        return plain
+    return _Blanking(plain).run(start)
+
+
+class _Blanking:
+    def __init__(self, plain: str) -> None:
+        self.plain = plain
+        self._runs: dict[int, list[int]] = {}
+        for run in _RUN.finditer(plain):
+            self._runs.setdefault(len(run[0]), []).append(run.start())
+        self._blanks = [blank.start() for blank in _BLANK.finditer(plain)]
+        # Ends that were sought in vain are not sought again: that would take the square of the time.
+        self._missing: set[str] = set()
+
+    def run(self, start: int) -> str:
+        parts = [self.plain[:start]]
+        done = at = start
+        while (mark := _MARK.search(self.plain, at)) is not None:
+            if (fence := mark["fence"]) is not None:
+                at = self._behind_fence(fence, mark.end())
+            elif (run := mark["run"]) is not None:
+                at = self._behind_code(len(run), mark.end())
+            elif (opening := mark["open"]) is not None:
+                at = self._behind_comment(opening, mark)
+                if at > mark.end():
+                    inner = _NOT_END.sub(" ", self.plain[mark.start() + 1 : at - 1])
+                    parts += (self.plain[done : mark.start()], _EDGE, inner, _EDGE)
+                    done = at
+            else:
+                at = mark.end()
+        return "".join((*parts, self.plain[done:]))
+
+    def _behind_fence(self, fence: str, at: int) -> int:
+        closing = re.compile(
+            rf"^[ \t>]*{fence[0]}{{{min(len(fence), _LONGEST_FENCE)},}}[ \t]*$", re.MULTILINE
+        )
+        end = closing.search(self.plain, at)
+        return end.end() if end is not None else len(self.plain)
+
+    def _behind_code(self, length: int, at: int) -> int:
+        """Behind the run of as many backticks in the same paragraph; `at` where there is none."""
+        runs = self._runs.get(length, [])
+        place = bisect_left(runs, at)
+        if place == len(runs):
+            return at
+        blank = bisect_left(self._blanks, at)
+        if blank < len(self._blanks) and self._blanks[blank] < runs[place]:
+            return at
+        return runs[place] + length
+
+    def _behind_comment(self, opening: str, mark: re.Match[str]) -> int:
+        closing = "-->" if opening == "<!--" else opening
+        if closing not in self._missing:
+            end = self.plain.find(closing, mark.end())
+            if end >= 0:
+                return end + len(closing)
+            self._missing.add(closing)
+        line = self.plain.rfind("\n", 0, mark.start()) + 1
+        begins_line = not self.plain[line : mark.start()].strip()
+        return len(self.plain) if opening == "<!--" and begins_line else mark.end()
+
+
+_LONGEST_FENCE: Final = 255
+"""What the expression may count to at once; a longer fence is closed by as many."""
+
 
 BOM: Final = "\ufeff"
 

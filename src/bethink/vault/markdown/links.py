@@ -18,8 +18,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from bethink.vault.markdown.elements import Lines, Span
-from bethink.vault.markdown.lines import scan
+from bethink.vault.markdown.lines import Lines, Span, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

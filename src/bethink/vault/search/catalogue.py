@@ -18,7 +18,7 @@ import msgspec
 
 from bethink.errors import StorageError
 from bethink.vault.markdown.page_info import PageInfo, info_of, name_of
-from bethink.vault.search.folding import folded, sought_in
+from bethink.vault.search.query import folded, sought_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence

@@ -9,6 +9,7 @@ way round.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from fnmatch import translate
 from typing import TYPE_CHECKING, Final
@@ -16,10 +17,26 @@ from typing import TYPE_CHECKING, Final
 from bethink.errors import BadInput
 from bethink.vault.markdown.format import parse, sections, tags_of
 from bethink.vault.markdown.frontmatter import front_matter
-from bethink.vault.search.folding import folded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+LEAST_BYTES: Final = 3
+"""A shorter text has no gram: every page may hold it."""
+
+
+def folded(text: str) -> str:
+    """The text as it is compared: without case, in Unicode's form NFC."""
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).casefold()
+
+
+def sought_in(text: str) -> str:
+    """What the grams of a page are taken from: its folded text, and as it stands where that differs."""
+    plain = text.casefold()
+    known = folded(text)
+    return plain if known == plain else f"{known}\0{plain}"
+
 
 MAX_QUERY_CHARS: Final = 500
 MAX_LIMIT: Final = 100

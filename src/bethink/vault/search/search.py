@@ -23,8 +23,7 @@ from bethink.vault.files.folder import version_of
 from bethink.vault.markdown.page_info import name_of
 from bethink.vault.regex import Regex, literals
 from bethink.vault.search.catalogue import Catalogue, CatalogueRow, PageContent
-from bethink.vault.search.folding import LEAST_BYTES, folded
-from bethink.vault.search.query import Search, SearchFilters
+from bethink.vault.search.query import LEAST_BYTES, Search, SearchFilters, folded
 from bethink.vault.search.ranking import Candidate, Ranking, SearchResults
 
 if TYPE_CHECKING:
