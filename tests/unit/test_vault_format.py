@@ -19,7 +19,8 @@ from bethink.vault.markdown.format import (
     set_fact,
     tags_of,
 )
-from bethink.vault.markdown.frontmatter import fields, front_matter, read_yaml, set_field, simple_fields
+from bethink.vault.markdown.frontmatter import fields, front_matter, set_field, simple_fields
+from bethink.vault.markdown.yaml_texts import read_yaml
 
 PAGE = """\
 ---
