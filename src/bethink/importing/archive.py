@@ -18,7 +18,7 @@ import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 from bethink.errors import BadInput, TooLarge
 from bethink.importing.items import Skipped
@@ -106,21 +106,13 @@ class CountedReader:
         return part
 
 
-class Opener(Protocol):
-    """Opens one member."""
-
-    def __call__(self) -> AbstractContextManager[Readable]:
-        """The member's bytes."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Member:
     """One file of the export: its size in bytes as the archive claims, its last change, how it is read."""
 
     size: int
     changed: int | None
-    opener: Opener
+    opener: Callable[[], AbstractContextManager[Readable]]
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from bethink.importing.items import (
     Skipped,
     TextPart,
     ToolExchange,
+    fenced,
     listed,
     mapping,
     moment,
@@ -48,31 +49,12 @@ _MAX_NAMES_BYTES = 8_000_000
 _PICTURES = "picture that is not in the export"
 _SOUNDS = "recording (its words are kept where they were written down)"
 ROOT = "imported/chatgpt"
-_IGNORED = frozenset(
-    {
-        "aggregate_result",
-        "content_references",
-        "search_result_groups",
-        "image_results",
-        "moderation_results",
-        "safe_urls",
-        "blocked_urls",
-        "finish_details",
-        "message_children",
-        "children",
-        "status",
-        "end_turn",
-        "weight",
-        "channel",
-        "model_slug",
-        "default_model_slug",
-        "parent_id",
-        "request_id",
-        "timestamp_",
-        "message_type",
-        "citations",
-    }
-)
+_REPEATED = """
+    aggregate_result content_references search_result_groups image_results moderation_results safe_urls
+    blocked_urls finish_details message_children children status end_turn weight channel model_slug
+    default_model_slug parent_id request_id timestamp_ message_type citations
+    """
+_IGNORED = frozenset(_REPEATED.split())
 """Members that repeat what is said elsewhere, or that nobody asks for: of each message there are many."""
 _NEW = "New chat"
 
@@ -433,12 +415,7 @@ def _attachments(
 
 def _fenced(content: dict[str, object]) -> str:
     code, language = text(content.get("text")), text(content.get("language"))
-    if not code.strip():
-        return ""
-    fence = "```"
-    while fence in code:
-        fence += "`"
-    return f"{fence}{'' if language == 'unknown' else language}\n{code.strip(chr(10))}\n{fence}"
+    return fenced(code, "" if language == "unknown" else language) if code.strip() else ""
 
 
 def _page(content: dict[str, object]) -> str:

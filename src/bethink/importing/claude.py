@@ -22,6 +22,7 @@ from bethink.importing.items import (
     Skipped,
     TextPart,
     ToolExchange,
+    fenced,
     listed,
     mapping,
     moment,
@@ -232,22 +233,13 @@ def _as_text(name: str) -> str:
 def projects(archive: Archive) -> Iterator[Item]:
     """A page a project, a page a document, a page a memory."""
     names, folders = UniquePaths(), dict[str, str]()
-    for found, member in _objects(archive, _PROJECTS):
-        if isinstance(found, UnreadableItem):
-            yield Skipped(member, found.why)
-            continue
-        yield from _project(found, names, folders)
-    for found, member in _objects(archive, _MEMORIES):
-        if isinstance(found, UnreadableItem):
-            yield Skipped(member, found.why)
-            continue
-        yield from _memories(found, names, folders)
-
-
-def _objects(archive: Archive, pattern: str) -> Iterator[tuple[dict[str, object] | UnreadableItem, str]]:
-    for member in archive.named(pattern):
-        for found in objects(archive, member, alone=True):
-            yield found, member
+    for pattern, pages in ((_PROJECTS, _project), (_MEMORIES, _memories)):
+        for member in archive.named(pattern):
+            for found in objects(archive, member, alone=True):
+                if isinstance(found, UnreadableItem):
+                    yield Skipped(member, found.why)
+                else:
+                    yield from pages(found, names, folders)
 
 
 def _project(found: dict[str, object], names: UniquePaths, folders: dict[str, str]) -> Iterator[Item]:
@@ -303,11 +295,3 @@ def _memories(
         if said := text(one.get("content")).strip():
             path = names.free(f"{ROOT}/memories/{file_name(name.rpartition('/')[2].removesuffix('.md'))}.md")
             yield ExportedPage(f"memory:{account}:{name}", path, name, said + "\n")
-
-
-def fenced(content: str, language: str = "") -> str:
-    """A text as a block of code, whatever it holds."""
-    fence = "```"
-    while fence in content:
-        fence += "`"
-    return f"{fence}{language}\n{content.strip(chr(10))}\n{fence}"

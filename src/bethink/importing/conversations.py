@@ -25,7 +25,7 @@ from bethink.conversations import (
 )
 from bethink.importing.context import ImportOutcome
 from bethink.importing.items import Skipped, one_line
-from bethink.importing.messages import AttachedFiles, ids_of, said_in, stored
+from bethink.importing.messages import AttachedFiles, messages_of
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, stable_id
 from bethink.messages import UserMessage
 from bethink.store import Put, Scan
@@ -202,7 +202,7 @@ class _ConversationDraft:
     async def _known(self, talk: ExportedConversation) -> dict[str, BranchPosition]:
         """Where the turns stand that are here."""
         place = self._place(talk)
-        by_id = {id: turn.key for turn in talk.messages for id in ids_of(turn, place)}
+        by_id = {one.id: turn.key for turn in talk.messages for one in messages_of(turn, place, {})}
         ids, spots = list(by_id), dict[str, BranchPosition]()
         for begin in range(0, len(ids), _READ_AT_ONCE):
             some = ids[begin : begin + _READ_AT_ONCE]
@@ -235,12 +235,15 @@ class _ConversationDraft:
             if turn.parent not in spots:
                 continue
             files = self.attached.given(held.id, turn, at)
-            said = said_in(turn, held.id, files)
+            said = messages_of(turn, held.id, files)
             spot = growing.place(spots[turn.parent], len(said))
             if spot is None:
                 continue
             spots[turn.key] = spot
-            messages += stored(said, conversation=held.id, branch=spot.branch, end=spot.end, at=at)
+            messages += [
+                msgspec.structs.replace(one, position=position, branch=spot.branch, at=at)
+                for position, one in enumerate(said, spot.end - len(said))
+            ]
         if growing.left:
             why = f"It parts more often than a conversation here may: {growing.left:,} ways were left out."
             self.outcome.left.append(Skipped(held.title[:80], why))
@@ -289,7 +292,7 @@ def _is_ours(row: Versioned[ImportedItem] | None, held: Conversation) -> bool:
 
 def _first_words(turns: Sequence[ExportedMessage]) -> str:
     for turn in turns:
-        for said in said_in(turn, "", {}):
+        for said in messages_of(turn, "", {}):
             if isinstance(said.message, UserMessage) and said.message.content.strip():
                 return said.message.content
     return ""

@@ -168,3 +168,11 @@ def one_line(value: str, limit: int = 200) -> str:
     """The text folded into one line of at most `limit` characters."""
     line = " ".join(value.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def fenced(content: str, language: str = "") -> str:
+    """A text as a block of code, whatever it holds."""
+    fence = "```"
+    while fence in content:
+        fence += "`"
+    return f"{fence}{language}\n{content.strip(chr(10))}\n{fence}"

@@ -223,19 +223,15 @@ class ImportJobs:
             self._scopes[record.id] = scope
             now, fault = None, _FAULT
             with recorded(_log, "an import failed"):
-                now, fault = await self._done(work)
+                try:
+                    async with self._limit:
+                        now = await work()
+                except BethinkError as error:
+                    fault = error.message
             if now is None:
                 report = record.report if record.state == "reading" else self._live[record.id].report
                 now = msgspec.structs.replace(record, state=failing, error=fault, report=report)
             await self.importing.keep(principal, now)
-
-    async def _done(self, work: Callable[[], Awaitable[Import]]) -> tuple[Import | None, str]:
-        """What the work made of an import; without it, why not."""
-        try:
-            async with self._limit:
-                return await work(), ""
-        except BethinkError as error:
-            return None, error.message
 
 
 def _so_far(record: Import, report: ImportReport) -> Import:

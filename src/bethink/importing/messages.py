@@ -36,46 +36,22 @@ _SHOWN = "files"
 """The name under which a model's own pictures are shown: only tools have files."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageDraft:
-    """A message of a turn, not yet at its place."""
-
-    id: str
-    message: Message
-    untrusted: bool
-
-
-def said_in(turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]) -> list[MessageDraft]:
-    """The messages of a turn; `files` are those of its files that are taken, by their keys."""
+def messages_of(
+    turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]
+) -> list[StoredMessage]:
+    """A turn as messages, not yet at their places; `files` are those that are taken, by their keys."""
     drafts = _owners(turn, files) if turn.role == "user" else _models(turn, conversation, files)
     return [
-        MessageDraft(stable_id(turn.at or 0, conversation, turn.key, str(place)), message, untrusted)
-        for place, (message, untrusted) in enumerate(drafts)
-    ]
-
-
-def ids_of(turn: ExportedMessage, conversation: str) -> list[str]:
-    """The ids that a turn's messages have, whatever files they have."""
-    return [said.id for said in said_in(turn, conversation, {})]
-
-
-def stored(
-    said: Sequence[MessageDraft], *, conversation: str, branch: int, end: int, at: int
-) -> list[StoredMessage]:
-    """The messages at their places, the last one before position `end`."""
-    begin = end - len(said)
-    return [
         StoredMessage(
-            id=one.id,
+            id=stable_id(turn.at or 0, conversation, turn.key, str(place)),
             conversation=conversation,
-            position=begin + place,
-            branch=branch,
-            at=at,
+            position=place,
+            at=0,
             run="",
-            message=one.message,
-            untrusted=one.untrusted,
+            message=message,
+            untrusted=untrusted,
         )
-        for place, one in enumerate(said)
+        for place, (message, untrusted) in enumerate(drafts)
     ]
 
 

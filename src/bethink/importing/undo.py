@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from bethink.importing.records import (
         ImportedItem,
         ImportedUpdate,
-        ImportProblem,
-        ImportTopic,
     )
     from bethink.principal import Principal
     from bethink.redaction import Redaction
@@ -209,21 +207,19 @@ def _is_named(taken: ImportedItem, gone: Redaction) -> bool:
 
 
 def _report(report: ImportReport, gone: Redaction) -> ImportReport:
-    return msgspec.structs.replace(
+    replace = msgspec.structs.replace
+    return replace(
         report,
-        problems=tuple(_problem(one, gone) for one in report.problems),
-        topics=tuple(_topic(one, gone) for one in report.topics),
+        problems=tuple(
+            replace(one, name=_text(one.name, gone), why=_text(one.why, gone)) for one in report.problems
+        ),
+        topics=tuple(
+            replace(one, name=FORGOTTEN, keywords=())
+            if _says(" ".join((one.name, *one.keywords)), gone)
+            else one
+            for one in report.topics
+        ),
     )
-
-
-def _problem(problem: ImportProblem, gone: Redaction) -> ImportProblem:
-    return msgspec.structs.replace(problem, name=_text(problem.name, gone), why=_text(problem.why, gone))
-
-
-def _topic(topic: ImportTopic, gone: Redaction) -> ImportTopic:
-    if _says(" ".join((topic.name, *topic.keywords)), gone):
-        return msgspec.structs.replace(topic, name=FORGOTTEN, keywords=())
-    return topic
 
 
 def _text(text: str, gone: Redaction) -> str:

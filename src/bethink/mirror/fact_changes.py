@@ -73,7 +73,8 @@ class FactEditor:
         source, trust = source_of(path, hand), "untrusted" if hand == "stranger" else "owner"
         news = [NewFact(content, category=category, source=source, trust=trust) for content in contents]
         try:
-            return [changed.fact for changed in await self._many(news)]
+            added = await self.memory.add_many(self.principal, news, forgotten=self.unchanged)
+            return [changed.fact for changed in added]
         except (StorageError, Conflict):
             raise
         except BethinkError:
@@ -104,9 +105,6 @@ class FactEditor:
                 if told.content == fact.content:
                     return True
         return False
-
-    async def _many(self, news: Sequence[NewFact]) -> list[FactChange]:
-        return await self.memory.add_many(self.principal, news, forgotten=self.unchanged)
 
     async def _told(self, new: NewFact) -> FactChange:
         return await self.memory.add(self.principal, new, forgotten=self.unchanged)

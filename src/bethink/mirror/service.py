@@ -141,15 +141,10 @@ class Mirror:
         """
         if not self.is_on:
             return False
-        async with self._turns[owner]:
-            if not await self.vault.exists(owner):
-                return False
-            await self._claim(owner)
-            try:
-                return await self._repeated(owner, whole=whole)
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await self.bus.release(_lease(owner))
+        if not await self.vault.exists(owner):
+            return False
+        async with self._alone(owner):
+            return await self._repeated(owner, whole=whole)
 
     async def report(self, owner: str) -> MirrorReport:
         """How lines and facts stand, as they were compared last."""
@@ -172,25 +167,20 @@ class Mirror:
             Conflict: others go on changing the same.
             StorageError: facts or files cannot be changed.
         """
-        async with self._turns[owner]:
-            await self._claim(owner)
-            try:
-                held = await self._looking.all_lines(owner, state="held")
-                unchanged = await StableRead.now(self.memory.store, owner)
-                facing = FactEditor(self.memory, self._principal(owner), unchanged)
-                for one in held:
-                    (fact,) = await self.memory.get(facing.principal, [one.record.fact])
-                    if answer == "retract" and fact is not None:
-                        await facing.retract(fact)
-                    # One that is gone while its fact is in use is written again.
-                    gone = msgspec.structs.replace(one.record, state="gone")
-                    await self.memory.store.commit(owner, [Put(LINES, gone, one.version)])
-                if held:
-                    await self._repeated(owner, whole=True)
-                return len(held)
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await self.bus.release(_lease(owner))
+        async with self._alone(owner):
+            held = await self._looking.all_lines(owner, state="held")
+            unchanged = await StableRead.now(self.memory.store, owner)
+            facing = FactEditor(self.memory, self._principal(owner), unchanged)
+            for one in held:
+                (fact,) = await self.memory.get(facing.principal, [one.record.fact])
+                if answer == "retract" and fact is not None:
+                    await facing.retract(fact)
+                # One that is gone while its fact is in use is written again.
+                gone = msgspec.structs.replace(one.record, state="gone")
+                await self.memory.store.commit(owner, [Put(LINES, gone, one.version)])
+            if held:
+                await self._repeated(owner, whole=True)
+            return len(held)
 
     async def _repeated(self, owner: str, *, whole: bool) -> bool:
         for again in range(_TRIES):
@@ -226,12 +216,21 @@ class Mirror:
     def _principal(self, owner: str) -> Principal:
         return self.acting(owner, audience="mirror")
 
-    async def _claim(self, owner: str) -> None:
-        deadline = anyio.current_time() + _WAIT_S
-        while not await self.bus.claim(_lease(owner), _LEASE_S):
-            if anyio.current_time() > deadline:
-                raise Busy(_BUSY)
-            await anyio.sleep(_PAUSE_S)
+    @asynccontextmanager
+    async def _alone(self, owner: str) -> AsyncGenerator[None]:
+        """No other comparison of the owner goes on inside, in whatever process."""
+        lease = f"mirror:{owner}"
+        async with self._turns[owner]:
+            deadline = anyio.current_time() + _WAIT_S
+            while not await self.bus.claim(lease, _LEASE_S):
+                if anyio.current_time() > deadline:
+                    raise Busy(_BUSY)
+                await anyio.sleep(_PAUSE_S)
+            try:
+                yield
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self.bus.release(lease)
 
     def _heard(self, owner: str, changes: Sequence[PageChange]) -> None:
         del changes
@@ -279,10 +278,6 @@ class Mirror:
                 self.wake(owner)
         except BethinkError as error:
             _log.warning("it cannot be said whose memories are to be compared: %s", error)
-
-
-def _lease(owner: str) -> str:
-    return f"mirror:{owner}"
 
 
 def _problem(line: MirrorLine) -> MirrorProblem | None:

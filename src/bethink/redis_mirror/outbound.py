@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -222,16 +222,7 @@ def _put(
     *,
     last: str | None,
 ) -> Put[WrittenConversation]:
-    record = WrittenConversation(
-        id=entry.id,
-        length=fingerprint.length,
-        head=fingerprint.head,
-        head_sha1=fingerprint.head_sha1,
-        tail=fingerprint.tail,
-        tail_sha1=fingerprint.tail_sha1,
-        score=entry.score,
-        last=last,
-    )
+    record = WrittenConversation(id=entry.id, score=entry.score, last=last, **asdict(fingerprint))
     return Put(SHARED, record, if_version=0 if shared is None else shared.version)
 
 
