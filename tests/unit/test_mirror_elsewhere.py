@@ -20,7 +20,7 @@ from bethink.mirror import Mirror
 from bethink.mirror.diff import ChangeReader, ChangeSet
 from bethink.mirror.fact_changes import FactEditor
 from bethink.mirror.records import LINES
-from bethink.mirror.render import PassState
+from bethink.mirror.render import LineLedger
 from bethink.ports import open_ports
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
@@ -133,7 +133,7 @@ async def test_a_line_that_was_about_to_be_written_is_not(
                 case "read":
                     done = before(patch, ChangeReader, "fill", forget)
                 case "kept":
-                    done = before(patch, PassState, "commit", forget)
+                    done = before(patch, LineLedger, "commit", forget)
                 case _:
                     done = before_lock(patch, two.serving.vault.context, forget)
             await two.serving.mirror.settle(LOCAL_OWNER)
@@ -148,16 +148,16 @@ async def test_the_record_of_a_line_that_was_just_written_is_not_kept(
 ) -> None:
     async with opened(tmp_path) as two:
         fact = (await two.serving.memory.add(two.me, NewFact(SAID))).fact
-        commit, done = PassState.commit, list[bool]()
+        commit, done = LineLedger.commit, list[bool]()
 
-        async def late(self: PassState) -> None:
+        async def late(self: LineLedger) -> None:
             if not done and "memories/general.md" in await two.serving.vault.pages(LOCAL_OWNER):
                 done.append(True)
                 await two.forget(fact.id)
             await commit(self)
 
         with monkeypatch.context() as patch:
-            patch.setattr(PassState, "commit", late)
+            patch.setattr(LineLedger, "commit", late)
             await two.serving.mirror.settle(LOCAL_OWNER)
         assert done
         assert await lines(two) == 0
@@ -265,9 +265,9 @@ async def test_behind_a_forgetting_only_what_changed_is_compared(
         whole = list[bool]()
         fill = ChangeReader.fill
 
-        async def noted(self: ChangeReader, owner: str, look: ChangeSet) -> None:
-            whole.append(look.is_whole)
-            await fill(self, owner, look)
+        async def noted(self: ChangeReader, owner: str, delta: ChangeSet) -> None:
+            whole.append(delta.is_whole)
+            await fill(self, owner, delta)
 
         with monkeypatch.context() as patch:
             patch.setattr(ChangeReader, "fill", noted)

@@ -143,7 +143,7 @@ class Archive:
         return self._wanted[pattern]
 
     @property
-    def talks(self) -> list[str]:
+    def conversation_files(self) -> list[str]:
         """The files of conversations, in order; any one JSON file that came alone, whatever it is called."""
         alone = [name for name in self.members if len(self.members) == 1 and name.lower().endswith(".json")]
         return self.named(CONVERSATIONS) or alone

@@ -63,13 +63,13 @@ def read(archive: Archive) -> Iterator[Item]:
     """All that the export holds, as it comes."""
     assets = Assets.of(archive)
     told: set[str] = set()
-    for name in archive.talks:
+    for name in archive.conversation_files:
         for number, found in enumerate(objects(archive, name, _IGNORED), 1):
             if isinstance(found, UnreadableItem):
                 yield Skipped(found.name, found.why, whole="talk")
                 continue
             yield from _instructions(found, told)
-            yield _talk(found, assets, number=number)
+            yield _conversation(found, assets, number=number)
     yield from _textdocs(archive)
     for name in archive.named(r"(user|group_chats|shopping|sora|user_settings)\.json"):
         yield Skipped(name, "Account data and other products: not needed here.", is_fault=False)
@@ -80,7 +80,7 @@ def is_chatgpt(head: str) -> bool:
     return '"mapping"' in head
 
 
-def _talk(found: dict[str, object], assets: Assets, *, number: int) -> ExportedConversation | Skipped:
+def _conversation(found: dict[str, object], assets: Assets, *, number: int) -> ExportedConversation | Skipped:
     title = named(found)
     key = text(found.get("conversation_id")) or text(found.get("id"))
     nodes = {id: mapping(node) for id, node in mapping(found.get("mapping")).items()}

@@ -50,12 +50,12 @@ _SILENT = frozenset({"token_budget", "flag", "text", "voice_note"})
 
 def read(archive: Archive) -> Iterator[Item]:
     """All that the export holds, as it comes."""
-    for name in archive.talks:
+    for name in archive.conversation_files:
         for number, found in enumerate(objects(archive, name, _IGNORED), 1):
             if isinstance(found, UnreadableItem):
                 yield Skipped(found.name, found.why, whole="talk")
             else:
-                yield _talk(found, number)
+                yield _conversation(found, number)
     yield from projects(archive)
     for name in archive.named(r"users\.json"):
         yield Skipped(name, "Account data: not needed here.", is_fault=False)
@@ -66,7 +66,7 @@ def is_claude(head: str) -> bool:
     return '"chat_messages"' in head
 
 
-def _talk(found: dict[str, object], number: int) -> ExportedConversation | Skipped:
+def _conversation(found: dict[str, object], number: int) -> ExportedConversation | Skipped:
     title = named(found)
     messages = [mapping(one) for one in listed(found.get("chat_messages"))]
     if not messages:

@@ -52,7 +52,9 @@ class ConversationImporter:
     context: ImportContext
 
     @retry_conflicts
-    async def take(self, talks: Sequence[ExportedConversation], archive: Archive) -> ImportOutcome:
+    async def take(
+        self, exported_conversations: Sequence[ExportedConversation], archive: Archive
+    ) -> ImportOutcome:
         """Take them in, all or none; durable when it returns.
 
         Raises:
@@ -63,9 +65,9 @@ class ConversationImporter:
         draft = _ConversationDraft(
             context, AttachedFiles(context.blobs, context.owner, archive, context.max_file_bytes)
         )
-        await draft.read(talks)
-        for talk in talks:
-            await draft.add(talk)
+        await draft.read(exported_conversations)
+        for exported in exported_conversations:
+            await draft.add(exported)
         if not context.preview:
             if draft.changes:
                 await context.store.commit(context.owner, draft.changes)
@@ -93,89 +95,96 @@ class _ConversationDraft:
     _seen: set[str] = field(default_factory=set[str])
     _digests: dict[int, str] = field(default_factory=dict[int, str])
 
-    async def read(self, talks: Sequence[ExportedConversation]) -> None:
+    async def read(self, exported_conversations: Sequence[ExportedConversation]) -> None:
         """What is here of these conversations already."""
         store, owner = self.context.store, self.context.owner
-        ids = [self._row_id(talk) for talk in talks]
+        ids = [self._row_id(exported) for exported in exported_conversations]
         rows = await store.get(TAKEN, owner, ids)
         self._rows = {row.record.id: row for row in rows if row is not None}
-        new = [self._said_digest(talk) for talk, id in zip(talks, ids, strict=True) if id not in self._rows]
+        new = [
+            self._said_digest(exported)
+            for exported, id in zip(exported_conversations, ids, strict=True)
+            if id not in self._rows
+        ]
         pages = await store.scan(owner, *[Scan(TAKEN, {"same": same}, limit=1) for same in new])
         self._same = {
             same: page.items[0].record.place for same, page in zip(new, pages, strict=True) if page.items
         }
-        places = [*(self._place(talk) for talk in talks), *self._same.values()]
+        places = [*(self._place(exported) for exported in exported_conversations), *self._same.values()]
         held = await store.get(CONVERSATIONS, owner, list(dict.fromkeys(places)))
         self._held = {one.record.id: one for one in held if one is not None}
 
-    async def add(self, talk: ExportedConversation) -> None:
+    async def add(self, exported: ExportedConversation) -> None:
         """Add what a conversation brings."""
-        id, name = self._row_id(talk), one_line(talk.title, 80) or "Untitled"
+        id, name = self._row_id(exported), one_line(exported.title, 80) or "Untitled"
         if id in self._seen:
             self.outcome.counts["duplicates"] += 1
             return
         self._seen.add(id)
-        row, held = self._rows.get(id), self._held.get(self._place(talk))
-        self.outcome.places[talk.key] = self._place(talk)
-        same = self._same.get(self._said_digest(talk))
+        row, held = self._rows.get(id), self._held.get(self._place(exported))
+        self.outcome.places[exported.key] = self._place(exported)
+        same = self._same.get(self._said_digest(exported))
         if row is None and same is not None and (same in self._held or same in self._seen):
             self.outcome.counts["duplicates"] += 1
-            self.outcome.places[talk.key] = same
+            self.outcome.places[exported.key] = same
             return
-        if row is not None and held is not None and row.record.digest == self._digest(talk):
+        if row is not None and held is not None and row.record.digest == self._digest(exported):
             self.outcome.counts["known"] += 1
             if not self.context.preview:
-                await self.attached.mend(self.context.store, held.record.id, talk.messages)
+                await self.attached.mend(self.context.store, held.record.id, exported.messages)
             return
-        self.outcome.left += [Skipped(name, f"Of it was not taken: {lost}.") for lost in talk.lost]
+        self.outcome.left += [Skipped(name, f"Of it was not taken: {lost}.") for lost in exported.lost]
         if held is None:
-            await self._begin(talk, row)
+            await self._begin(exported, row)
         else:
-            await self._grow(talk, row, held)
+            await self._grow(exported, row, held)
 
-    async def _begin(self, talk: ExportedConversation, row: Versioned[ImportedItem] | None) -> None:
-        place = self._place(talk)
+    async def _begin(self, exported: ExportedConversation, row: Versioned[ImportedItem] | None) -> None:
+        place = self._place(exported)
         now = self.context.clock.now_us()
-        created = min(talk.created_at or talk.messages[0].at or now, now)
+        created = min(exported.created_at or exported.messages[0].at or now, now)
         empty = Conversation(
             id=place,
-            title=one_line(talk.title) or title_from(_first_words(talk.messages)),
+            title=one_line(exported.title) or title_from(_first_words(exported.messages)),
             titled=True,
-            named_by="person" if talk.title else "words",
+            named_by="person" if exported.title else "words",
             created_at=created,
             updated_at=created,
-            archived=int(talk.archived),
+            archived=int(exported.archived),
             outside=True,
             origin=ORIGINS.get(self.context.source, self.context.source),
         )
-        grown, messages = self._placed(talk, empty, {})
+        grown, messages = self._placed(exported, empty, {})
         self.changes += [
             Put(CONVERSATIONS, grown, 0),
-            Put(TAKEN, self._row(talk, grown), row.version if row else 0),
+            Put(TAKEN, self._row(exported, grown), row.version if row else 0),
             *(Put(MESSAGES, one, 0, turn_of(grown, one)) for one in messages),
         ]
-        self._same[self._said_digest(talk)] = place
+        self._same[self._said_digest(exported)] = place
         self._seen.add(place)
         self.outcome.counts["new"] += 1
         self.outcome.messages += len(messages)
 
     async def _grow(
-        self, talk: ExportedConversation, row: Versioned[ImportedItem] | None, held: Versioned[Conversation]
+        self,
+        exported: ExportedConversation,
+        row: Versioned[ImportedItem] | None,
+        held: Versioned[Conversation],
     ) -> None:
-        known = await self._known(talk)
+        known = await self._known(exported)
         was = held.record
-        grown, messages = self._placed(talk, was, known, is_ours=_is_ours(row, was))
+        grown, messages = self._placed(exported, was, known, is_ours=_is_ours(row, was))
         if not messages:
             self.outcome.counts["known"] += 1
             if row is not None:
-                changed = msgspec.structs.replace(row.record, digest=self._digest(talk))
+                changed = msgspec.structs.replace(row.record, digest=self._digest(exported))
                 self.changes.append(Put(TAKEN, changed, row.version))
             return
         if was.active_run is not None:
             self.outcome.counts["kept"] += 1
             self.outcome.left.append(Skipped(was.title[:80], "It is being answered now; import again later."))
             return
-        now = self._row(talk, grown)
+        now = self._row(exported, grown)
         before = row.record if row else now
         self.changes += [
             Put(CONVERSATIONS, grown, held.version),
@@ -199,10 +208,10 @@ class _ConversationDraft:
             count=was.count,
         )
 
-    async def _known(self, talk: ExportedConversation) -> dict[str, BranchPosition]:
+    async def _known(self, exported: ExportedConversation) -> dict[str, BranchPosition]:
         """Where the turns stand that are here."""
-        place = self._place(talk)
-        by_id = {one.id: turn.key for turn in talk.messages for one in messages_of(turn, place, {})}
+        place = self._place(exported)
+        by_id = {one.id: turn.key for turn in exported.messages for one in messages_of(turn, place, {})}
         ids, spots = list(by_id), dict[str, BranchPosition]()
         for begin in range(0, len(ids), _READ_AT_ONCE):
             some = ids[begin : begin + _READ_AT_ONCE]
@@ -217,7 +226,7 @@ class _ConversationDraft:
 
     def _placed(
         self,
-        talk: ExportedConversation,
+        exported: ExportedConversation,
         held: Conversation,
         known: dict[str, BranchPosition],
         *,
@@ -226,8 +235,8 @@ class _ConversationDraft:
         """The record with the turns that are new, and their messages."""
         growing, spots = BranchBuilder(held), dict[str | None, BranchPosition | None]({None: None})
         messages: list[StoredMessage] = []
-        latest, at = self.context.clock.now_us(), talk.created_at or 0
-        for turn in talk.messages:
+        latest, at = self.context.clock.now_us(), exported.created_at or 0
+        for turn in exported.messages:
             at = min(turn.at or at or latest, latest)
             if turn.key in known:
                 spots[turn.key] = known[turn.key]
@@ -250,37 +259,37 @@ class _ConversationDraft:
         self.outcome.left += self.attached.left(held.title[:80])
         self.outcome.files += len(self.attached.new)
         self.changes += self.attached.changes()
-        spot = spots.get(talk.current) if is_ours else None
+        spot = spots.get(exported.current) if is_ours else None
         last = max((one.at for one in messages), default=held.updated_at)
         now = growing.grown(spot.branch if spot else None)
         return msgspec.structs.replace(now, updated_at=max(held.updated_at, last)), messages
 
-    def _row_id(self, talk: ExportedConversation) -> str:
-        return self.context.marks.id(self.context.source, "talk", talk.key)
+    def _row_id(self, exported: ExportedConversation) -> str:
+        return self.context.marks.id(self.context.source, "talk", exported.key)
 
-    def _said_digest(self, talk: ExportedConversation) -> str:
+    def _said_digest(self, exported: ExportedConversation) -> str:
         """Equal for two that say the same."""
-        if (mark := self._digests.get(id(talk))) is None:
-            mark = self._digests[id(talk)] = self.context.marks.of(talk.words)
+        if (mark := self._digests.get(id(exported))) is None:
+            mark = self._digests[id(exported)] = self.context.marks.of(exported.words)
         return mark
 
-    def _digest(self, talk: ExportedConversation) -> str:
-        return self.context.marks.of(talk.substance)
+    def _digest(self, exported: ExportedConversation) -> str:
+        return self.context.marks.of(exported.substance)
 
-    def _place(self, talk: ExportedConversation) -> str:
-        row = self._rows.get(self._row_id(talk))
+    def _place(self, exported: ExportedConversation) -> str:
+        row = self._rows.get(self._row_id(exported))
         if row is not None:
             return row.record.place
-        return stable_id(talk.created_at or 0, self.context.owner, self.context.source, talk.key)
+        return stable_id(exported.created_at or 0, self.context.owner, self.context.source, exported.key)
 
-    def _row(self, talk: ExportedConversation, held: Conversation) -> ImportedItem:
+    def _row(self, exported: ExportedConversation, held: Conversation) -> ImportedItem:
         return ImportedItem(
-            id=self._row_id(talk),
+            id=self._row_id(exported),
             batch=self.context.batch,
             kind="talk",
             place=held.id,
-            digest=self._digest(talk),
-            same=self._said_digest(talk),
+            digest=self._digest(exported),
+            same=self._said_digest(exported),
             written=str(total_of(held)),
         )
 

@@ -218,7 +218,7 @@ def source_of(archive: Archive) -> SourceName:
 
 
 def _source_of_conversations(archive: Archive) -> SourceName | None:
-    for name in archive.talks:
+    for name in archive.conversation_files:
         head = _head(archive, name)
         if chatgpt.is_chatgpt(head):
             return "chatgpt"

@@ -1,4 +1,4 @@
-"""A turn of an export as messages of a conversation. `talks` calls it.
+"""A turn of an export as messages of a conversation. `exported_conversations` calls it.
 
 A call always stands beside its result, as the agent leaves it, so that a model
 can go on from there. What tools and other models said counts as said by

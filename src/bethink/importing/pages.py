@@ -44,7 +44,7 @@ _MOST_NAMES = 1_000
 class _PagePlan:
     """A page that is to be written: where, and of which version it is there; "" where it must be new."""
 
-    sheet: ExportedPage
+    exported: ExportedPage
     row: Versioned[ImportedItem] | None
     path: str
     becomes: Literal["new", "known", "grown"]
@@ -58,28 +58,32 @@ class PageImporter:
 
     context: ImportContext
 
-    async def take(self, sheets: Sequence[ExportedPage]) -> ImportOutcome:
+    async def take(self, exported_pages: Sequence[ExportedPage]) -> ImportOutcome:
         """Take them in, all that may be; durable when it returns.
 
         Raises:
             StorageError: they cannot be kept.
         """
         owner, outcome = self.context.owner, ImportOutcome()
-        ids = [self._row_id(sheet) for sheet in sheets]
+        ids = [self._row_id(exported) for exported in exported_pages]
         rows = await self.context.store.get(TAKEN, owner, ids)
         pages = await self.context.store.scan(
-            owner, *[Scan(TAKEN, {"same": self.context.marks.of(sheet.text)}, limit=2) for sheet in sheets]
+            owner,
+            *[
+                Scan(TAKEN, {"same": self.context.marks.of(exported.text)}, limit=2)
+                for exported in exported_pages
+            ],
         )
         plans: dict[str, _PagePlan] = {}
-        for id, sheet, row, page in zip(ids, sheets, rows, pages, strict=True):
+        for id, exported, row, page in zip(ids, exported_pages, rows, pages, strict=True):
             others = [item.record for item in page.items if item.record.batch != self.context.batch]
             if id in plans:
                 outcome.counts["duplicates"] += 1
                 continue
             try:
-                plan = await self._plan(sheet, row, others, outcome=outcome, taken=plans)
+                plan = await self._plan(exported, row, others, outcome=outcome, taken=plans)
             except (TooLarge, Conflict) as error:
-                outcome.left.append(Skipped(sheet.title, error.message, whole="page"))
+                outcome.left.append(Skipped(exported.title, error.message, whole="page"))
                 continue
             if plan is not None:
                 plans[id] = plan
@@ -92,7 +96,7 @@ class PageImporter:
 
     async def _plan(
         self,
-        sheet: ExportedPage,
+        exported: ExportedPage,
         row: Versioned[ImportedItem] | None,
         others: Sequence[ImportedItem],
         *,
@@ -104,14 +108,14 @@ class PageImporter:
             for other in others:
                 if other.kind == "page" and await self._page(other.place) is not None:
                     outcome.counts["duplicates"] += 1
-                    outcome.places[sheet.key] = other.place
+                    outcome.places[exported.key] = other.place
                     return None
-            return await self._begin(sheet, None, outcome=outcome, taken=taken)
+            return await self._begin(exported, None, outcome=outcome, taken=taken)
         page = await self._page(row.record.place)
-        outcome.places[sheet.key] = row.record.place
+        outcome.places[exported.key] = row.record.place
         if page is None:
-            return await self._begin(sheet, row, outcome=outcome, taken=taken)
-        if row.record.digest == self.context.marks.of(sheet.text) or page.text == sheet.text:
+            return await self._begin(exported, row, outcome=outcome, taken=taken)
+        if row.record.digest == self.context.marks.of(exported.text) or page.text == exported.text:
             outcome.counts["known"] += 1
             return None
         if self.context.marks.of(page.version) != row.record.written:
@@ -120,20 +124,20 @@ class PageImporter:
                 Skipped(row.record.place, "It was changed here since, and stays so.", is_fault=False)
             )
             return None
-        return _PagePlan(sheet, row, row.record.place, "grown", if_version=page.version)
+        return _PagePlan(exported, row, row.record.place, "grown", if_version=page.version)
 
     async def _begin(
         self,
-        sheet: ExportedPage,
+        exported: ExportedPage,
         row: Versioned[ImportedItem] | None,
         *,
         outcome: ImportOutcome,
         taken: Mapping[str, _PagePlan],
     ) -> _PagePlan:
-        wanted = row.record.place if row else sheet.path
-        path, is_there = await self._place(wanted, sheet, {twin_key(plan.path) for plan in taken.values()})
-        outcome.places[sheet.key] = path
-        return _PagePlan(sheet, row, path, "known" if is_there else "new")
+        wanted = row.record.place if row else exported.path
+        path, is_there = await self._place(wanted, exported, {twin_key(plan.path) for plan in taken.values()})
+        outcome.places[exported.key] = path
+        return _PagePlan(exported, row, path, "known" if is_there else "new")
 
     async def _write(self, plans: Sequence[_PagePlan], outcome: ImportOutcome) -> None:
         """Note what is about to be written, then write it: all in one go."""
@@ -148,9 +152,9 @@ class PageImporter:
                 raise change
             if isinstance(change, BethinkError):
                 plan.is_refused = True
-                outcome.left.append(Skipped(plan.sheet.title, change.message, whole="page"))
+                outcome.left.append(Skipped(plan.exported.title, change.message, whole="page"))
             elif plan.becomes == "grown" and plan.row is not None:
-                grown += self._grown(plan.sheet, plan.row, change)
+                grown += self._grown(plan.exported, plan.row, change)
         if grown:
             await self.context.store.commit(self.context.owner, grown)
 
@@ -170,19 +174,21 @@ class PageImporter:
     def _noted(self, plan: _PagePlan) -> StoreChange:
         # Of a page that was there nothing is ours to take away.
         is_theirs = plan.becomes == "known" and plan.row is None
-        written = "" if is_theirs else self._version(plan.sheet.text)
-        return Put(TAKEN, self._row(plan.sheet, plan.path, written), plan.row.version if plan.row else 0)
+        written = "" if is_theirs else self._version(plan.exported.text)
+        return Put(TAKEN, self._row(plan.exported, plan.path, written), plan.row.version if plan.row else 0)
 
     def _wanted(self, plan: _PagePlan) -> PageToWrite:
         again = " again" if plan.becomes == "grown" else ""
         # Notes of another program may hold what it clipped from anywhere.
-        untrusted = plan.sheet.untrusted or self.context.vault.settings.trust == "untrusted"
+        untrusted = plan.exported.untrusted or self.context.vault.settings.trust == "untrusted"
         how = Authorship("import", f"Imported{again} from {self.context.source}", untrusted or None)
-        return PageToWrite(plan.path, plan.sheet.text, how, plan.if_version)
+        return PageToWrite(plan.path, plan.exported.text, how, plan.if_version)
 
-    def _grown(self, sheet: ExportedPage, row: Versioned[ImportedItem], change: Change) -> list[StoreChange]:
+    def _grown(
+        self, exported: ExportedPage, row: Versioned[ImportedItem], change: Change
+    ) -> list[StoreChange]:
         now = msgspec.structs.replace(
-            self._row(sheet, row.record.place, self._version(sheet.text)), batch=row.record.batch
+            self._row(exported, row.record.place, self._version(exported.text)), batch=row.record.batch
         )
         grown = ImportedUpdate(
             id=f"{self.context.batch}:{now.id}",
@@ -192,7 +198,7 @@ class PageImporter:
         )
         return [Put(TAKEN, now, row.version), Put(GROWN, grown)]
 
-    async def _place(self, path: str, sheet: ExportedPage, taken: Collection[str]) -> tuple[str, bool]:
+    async def _place(self, path: str, exported: ExportedPage, taken: Collection[str]) -> tuple[str, bool]:
         """A path that no other page has or is about to have, and whether the very same page is there."""
         stem = path.removesuffix(".md")
         for number in range(1, _MOST_NAMES):
@@ -200,7 +206,7 @@ class PageImporter:
             if twin_key(name) in taken:
                 continue
             page = await self._page(name)
-            if page is None or page.text == sheet.text:
+            if page is None or page.text == exported.text:
                 return name, page is not None
         message = f"There are {_MOST_NAMES:,} pages named like {path}."
         raise Conflict(message)
@@ -215,21 +221,21 @@ class PageImporter:
         except BadInput as error:
             raise Conflict(error.message) from error
 
-    def _row_id(self, sheet: ExportedPage) -> str:
-        return self.context.marks.id(self.context.source, "page", sheet.key)
+    def _row_id(self, exported: ExportedPage) -> str:
+        return self.context.marks.id(self.context.source, "page", exported.key)
 
     def _version(self, text: str) -> str:
         """The mark of what the vault calls the version of a page with this text."""
         return self.context.marks.of(hashlib.sha256(text.encode()).hexdigest())
 
-    def _row(self, sheet: ExportedPage, path: str, written: str) -> ImportedItem:
+    def _row(self, exported: ExportedPage, path: str, written: str) -> ImportedItem:
         return ImportedItem(
-            id=self._row_id(sheet),
+            id=self._row_id(exported),
             batch=self.context.batch,
             kind="page",
             place=path,
-            digest=self.context.marks.of(sheet.text),
-            same=self.context.marks.of(sheet.text),
+            digest=self.context.marks.of(exported.text),
+            same=self.context.marks.of(exported.text),
             written=written,
         )
 
@@ -240,32 +246,36 @@ def topic_path(source: str, name: str) -> str:
 
 
 def conversation_pages(
-    talk: ExportedConversation, source: str, topics: Sequence[ImportTopic], *, conversation: str | None = None
+    exported: ExportedConversation,
+    source: str,
+    topics: Sequence[ImportTopic],
+    *,
+    conversation: str | None = None,
 ) -> list[ExportedPage]:
     """The pages of a conversation: what was looked at last of it, with its topics."""
-    title = talk.title or "Untitled conversation"
-    began = talk.created_at or next((turn.at for turn in talk.messages if turn.at), None)
+    title = exported.title or "Untitled conversation"
+    began = exported.created_at or next((turn.at for turn in exported.messages if turn.at), None)
     day = f"{to_datetime(began):%Y-%m-%d}" if began else ""
     stem = "_".join(filter(None, (day.replace("-", "_"), snake(title))))
     # The pages of one folder have a bound together: a folder for each month stays below it.
     month = day[:7].replace("-", "_") or "undated"
     head = _head(title, source, day, topics=topics, conversation=conversation)
-    parts = _parts([_said(turn, source) for turn in talk.line()], _MOST_BYTES - len(head.encode()))
-    sheets: list[ExportedPage] = []
+    parts = _parts([_said(turn, source) for turn in exported.line()], _MOST_BYTES - len(head.encode()))
+    exported_pages: list[ExportedPage] = []
     for number, part in enumerate(parts, 1):
         more = "" if number == 1 else f"_part_{number}"
         name = title if number == 1 else f"{title} ({number})"
-        sheets.append(
+        exported_pages.append(
             ExportedPage(
-                key=f"talk:{talk.key}{more}",
+                key=f"talk:{exported.key}{more}",
                 path=f"imported/{source}/{month}/{stem}{more}.md",
                 title=name,
                 text=f"{head}# {name}\n\n{_links(source, topics)}{part}\n",
-                at=talk.updated_at,
+                at=exported.updated_at,
                 untrusted=True,
             )
         )
-    return sheets
+    return exported_pages
 
 
 def topic_page(source: str, topic: ImportTopic, members: Sequence[tuple[str, str]]) -> ExportedPage:

@@ -61,8 +61,8 @@ class ImportUndo:
             self.report.became(
                 await self._pages_gone([one for one in taken if one.kind == "page"], folders), pages=True
             )
-            for talk in [one for one in taken if one.kind != "page"]:
-                self.report.became(await self._conversation_gone(talk), pages=False)
+            for exported in [one for one in taken if one.kind != "page"]:
+                self.report.became(await self._conversation_gone(exported), pages=False)
                 self.report.show()
             self.report.show()
         await self._remove_empty(folders)
@@ -107,9 +107,9 @@ class ImportUndo:
             await self.context.store.commit(self.context.owner, [Delete(TAKEN, one.id) for one in gone])
         return _outcome("new", *left)
 
-    async def _staying(self, sheets: Sequence[ImportedItem]) -> list[Skipped | None]:
+    async def _staying(self, exported_pages: Sequence[ImportedItem]) -> list[Skipped | None]:
         """Which of these pages stay, and why; the others are gone."""
-        written = [one for one in sheets if one.written]
+        written = [one for one in exported_pages if one.written]
         unwanted = [
             PageToDelete(one.place, lambda version, one=one: self.context.marks.of(version) == one.written)
             for one in written
@@ -119,14 +119,14 @@ class ImportUndo:
                 self.context.principal, unwanted, by="import", note="Import taken back"
             )
         except NoSuchPage:
-            return [None] * len(sheets)
+            return [None] * len(exported_pages)
         left: dict[str, Skipped] = {}
         for one, what in zip(written, became, strict=True):
             if isinstance(what, StorageError):
                 raise what
             if isinstance(what, BethinkError) and not isinstance(what, NoSuchPage):
                 left[one.id] = Skipped(one.place, _CHANGED, is_fault=False)
-        return [left.get(one.id) for one in sheets]
+        return [left.get(one.id) for one in exported_pages]
 
     async def _shrunk(self, grown: ImportedUpdate) -> ImportOutcome:
         stays = await (self._page_back(grown) if grown.before.kind == "page" else self._talk_back(grown))

@@ -1,4 +1,4 @@
-"""What changed on either side since the last time: pages, their lines, facts. `passing` works on it.
+"""What changed on either side since the last time: pages, their lines, facts. `reconciler` works on it.
 
 Only what may have changed is read: the facts of the log's newest steps, the
 pages of the vault's newest changes, and what belongs to one of them. All of it
@@ -105,37 +105,37 @@ class ChangeReader:
         now = state.record
         following = msgspec.structs.replace(now, change=change, revision=counted, ended=forgotten)
         is_over = now.paused and not await self.store.count(owner, LINES, {"state": "held"})
-        look = ChangeSet(now, state.version, following, whole or is_over or not state.version, whole)
-        if counted != now.revision and not look.is_whole:
-            look.touched, last = await self._touched(owner, now.at)
+        delta = ChangeSet(now, state.version, following, whole or is_over or not state.version, whole)
+        if counted != now.revision and not delta.is_whole:
+            delta.touched, last = await self._touched(owner, now.at)
             # What was forgotten is in no step, but took its lines along. A clock may have been put back.
             only_forgotten = counted - now.revision == forgotten - now.ended
-            look.is_whole = last <= now.at and not only_forgotten
-        if not look.is_idle:
+            delta.is_whole = last <= now.at and not only_forgotten
+        if not delta.is_idle:
             last = await self._last_step(owner)
-            look.next = msgspec.structs.replace(following, at=last, looked=at)
-        return look
+            delta.next = msgspec.structs.replace(following, at=last, looked=at)
+        return delta
 
-    async def fill(self, owner: str, look: ChangeSet) -> None:
+    async def fill(self, owner: str, delta: ChangeSet) -> None:
         """Read all that may have changed."""
-        first = [one async for one in self._first_lines(owner, look)]
-        _, changed = await self.vault.changed_since(owner, look.now.change)
+        first = [one async for one in self._first_lines(owner, delta)]
+        _, changed = await self.vault.changed_since(owner, delta.now.change)
         paths = {page.path for page in changed}
         known = await self.vault.pages(owner)
         # Of twins one went: its lines stand in the other now, which did not change.
         gone = {page.version for page in changed if page.state == "gone" and page.version}
         paths |= {path for path, page in known.items() if page.version in gone}
-        if look.is_whole:
+        if delta.is_whole:
             paths |= {path for path in known if path.startswith(FOLDER)}
-            look.touched = [fact.id async for fact in self._active(owner, look)]
-        if not look.version and not first:
+            delta.touched = [fact.id async for fact in self._active(owner, delta)]
+        if not delta.version and not first:
             # No page can hold a line that anybody mirrored.
             paths = {path for path in paths if path.startswith(FOLDER)}
-        wanted = paths | self._take(look, first)
-        while wanted := wanted - look.pages.keys():
-            wanted = await self._look_at(owner, look, wanted)
+        wanted = paths | self._take(delta, first)
+        while wanted := wanted - delta.pages.keys():
+            wanted = await self._look_at(owner, delta, wanted)
         await self._read_facts(
-            owner, look, [*look.touched, *(one.record.fact for one in look.lines.values())]
+            owner, delta, [*delta.touched, *(one.record.fact for one in delta.lines.values())]
         )
 
     async def page(self, owner: str, path: str) -> PageSnapshot:
@@ -152,20 +152,20 @@ class ChangeReader:
         items = unmarked if path.startswith(FOLDER) else ()
         return PageSnapshot(path, page.version, page.text, marked, items, untrusted=page.untrusted)
 
-    async def current(self, owner: str, look: ChangeSet, id: str) -> Fact | None:
+    async def current(self, owner: str, delta: ChangeSet, id: str) -> Fact | None:
         """What is in use of a fact: itself, what corrected it or what it had corrected; or None."""
         seen: set[str] = set()
-        fact = look.facts.get(id)
+        fact = delta.facts.get(id)
         while fact is not None and fact.id not in seen and len(seen) < _LONGEST_CHAIN:
             if fact.state in {"active", "suggested"}:
                 return fact
             seen.add(fact.id)
             if fact.superseded_by is not None:
-                await self._read_facts(owner, look, [fact.superseded_by])
-                fact = look.facts.get(fact.superseded_by)
+                await self._read_facts(owner, delta, [fact.superseded_by])
+                fact = delta.facts.get(fact.superseded_by)
                 continue
-            await self._read_facts(owner, look, fact.supersedes)
-            old = (look.facts.get(one) for one in fact.supersedes)
+            await self._read_facts(owner, delta, fact.supersedes)
+            old = (delta.facts.get(one) for one in fact.supersedes)
             return next((one for one in old if one is not None and one.state == "active"), None)
         return None
 
@@ -198,35 +198,35 @@ class ChangeReader:
         """The lines with these keys."""
         return [one async for one in items_of(self.store, owner, Scan(LINES, {**where}, limit=_PAGE))]
 
-    async def _first_lines(self, owner: str, look: ChangeSet) -> AsyncGenerator[Versioned[MirrorLine]]:
+    async def _first_lines(self, owner: str, delta: ChangeSet) -> AsyncGenerator[Versioned[MirrorLine]]:
         """All, or those of facts that changed, and those that wait for their owner."""
-        if look.is_whole:
+        if delta.is_whole:
             async for one in items_of(self.store, owner, Scan(LINES, limit=_PAGE)):
                 yield one
             return
-        wheres = [{"fact": id} for id in dict.fromkeys(look.touched)]
+        wheres = [{"fact": id} for id in dict.fromkeys(delta.touched)]
         wheres += [{"state": "held"}, {"state": "conflict"}]
         for one in await self._many(owner, wheres):
             yield one
 
-    async def _look_at(self, owner: str, look: ChangeSet, paths: Collection[str]) -> set[str]:
+    async def _look_at(self, owner: str, delta: ChangeSet, paths: Collection[str]) -> set[str]:
         """Read pages, and know their lines; the paths of other pages that belong to them."""
         ids: set[str] = set()
         for path in sorted(paths):
-            look.pages[path] = seen = await self.page(owner, path)
+            delta.pages[path] = seen = await self.page(owner, path)
             for shown in seen.marked:
-                look.marked[shown.id].append((seen, shown))
+                delta.marked[shown.id].append((seen, shown))
                 ids.add(shown.id)
         found = await self._many(owner, [{"path": path} for path in paths])
-        unknown = sorted(ids - look.lines.keys() - {one.record.id for one in found})
+        unknown = sorted(ids - delta.lines.keys() - {one.record.id for one in found})
         found += [one for one in await self.store.get(LINES, owner, unknown) if one is not None]
-        return self._take(look, found)
+        return self._take(delta, found)
 
-    def _take(self, look: ChangeSet, found: Iterable[Versioned[MirrorLine]]) -> set[str]:
+    def _take(self, delta: ChangeSet, found: Iterable[Versioned[MirrorLine]]) -> set[str]:
         """Know these lines; the paths where they are."""
         paths: set[str] = set()
         for one in found:
-            look.lines.setdefault(one.record.id, one)
+            delta.lines.setdefault(one.record.id, one)
             if one.record.state != "gone":
                 paths.add(one.record.path)
         return paths
@@ -253,15 +253,15 @@ class ChangeReader:
         (page,) = await self.store.scan(owner, Scan(STEPS, order="at", reverse=True, limit=1))
         return page.items[0].record.at if page.items else 0
 
-    async def _active(self, owner: str, look: ChangeSet) -> AsyncGenerator[Fact]:
+    async def _active(self, owner: str, delta: ChangeSet) -> AsyncGenerator[Fact]:
         scan = Scan(FACTS, {"state": "active"}, order="created_at", limit=_PAGE)
         async for fact in records_of(self.store, owner, scan):
-            look.facts[fact.id] = fact
+            delta.facts[fact.id] = fact
             yield fact
 
-    async def _read_facts(self, owner: str, look: ChangeSet, ids: Iterable[str]) -> None:
-        missing = [id for id in dict.fromkeys(ids) if id not in look.facts]
+    async def _read_facts(self, owner: str, delta: ChangeSet, ids: Iterable[str]) -> None:
+        missing = [id for id in dict.fromkeys(ids) if id not in delta.facts]
         for start in range(0, len(missing), _PAGE):
             for one in await self.store.get(FACTS, owner, missing[start : start + _PAGE]):
                 if one is not None:
-                    look.facts[one.record.id] = one.record
+                    delta.facts[one.record.id] = one.record

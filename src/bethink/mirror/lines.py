@@ -1,4 +1,4 @@
-"""Facts as lines of Markdown: `- The content ^fact-abcdefghij`. Pure; `sheets` and `looking` call it.
+"""Facts as lines of Markdown: `- The content ^fact-abcdefghij`. Pure; `page_edits` and `reader` call it.
 
 What would hide a line from whoever reads the page, a comment or a fence of code
 in a fact's words, is broken by a backslash, which reading takes out again.
@@ -255,9 +255,9 @@ def takes_lines(seen: PageSnapshot) -> bool:
     """Whether a line at the end of a page is one: no comment or fence is open there."""
     if seen.odd:
         return False
-    sheet = PageEdit(seen)
-    sheet.add("x", _PROBE)
-    return any(one.id == _PROBE for one in shown_in(sheet.text())[0])
+    page_edit = PageEdit(seen)
+    page_edit.add("x", _PROBE)
+    return any(one.id == _PROBE for one in shown_in(page_edit.text())[0])
 
 
 def _path(stem: str, number: int) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bethink.memory import Fact
     from bethink.mirror.diff import ChangeReader
     from bethink.mirror.fact_changes import FactEditor
-    from bethink.mirror.render import PassState
+    from bethink.mirror.render import LineLedger
 
 _SAME: Final = "Another memory says this already, and has a line of its own: delete one of the two."
 _TAKEN_BACK: Final = "This was taken back before; store it as a memory if it is so after all."
@@ -64,9 +64,9 @@ class Reconciler:
     `placed` gathers facts that need a line again, `arrived` lines that are to be facts of their own.
     """
 
-    looking: ChangeReader
-    facing: FactEditor
-    ledger: PassState
+    reader: ChangeReader
+    editor: FactEditor
+    ledger: LineLedger
     placed: list[tuple[Fact, MirrorLine | None]] = field(
         default_factory=list[tuple["Fact", "MirrorLine | None"]]
     )
@@ -82,7 +82,7 @@ class Reconciler:
             Conflict: facts were changed meanwhile.
             StorageError: they cannot be changed.
         """
-        for id in [*self.ledger.look.lines]:
+        for id in [*self.ledger.delta.lines]:
             line = self.ledger.line(id)
             case = None if line is None else await self._case(line)
             if case is not None:
@@ -91,28 +91,28 @@ class Reconciler:
         await self.ledger.commit()
 
     async def _judge(self, case: LineCase) -> None:
-        is_known = case.line.fact in self.ledger.look.facts
+        is_known = case.line.fact in self.ledger.delta.facts
         verdict = judged(case.line, case.shown, case.note, fact=case.fact, known=is_known)
         if case.shown is not None and FORGOTTEN in case.shown.content and verdict != "nothing":
             # What is left of a line that said something forgotten is nobody's edit.
             verdict = "remove" if case.fact is None else "rewrite"
         await _DOING[verdict](self, case)
         if case.note is not None and case.note_on is not None and not case.keeps_note:
-            self.ledger.sheet(case.note_on).remove(case.note)
+            self.ledger.page_edit(case.note_on).remove(case.note)
 
     async def _case(self, line: MirrorLine) -> LineCase | None:
         """What there is of a line; None where its page cannot be read."""
-        look = self.ledger.look
-        fact = await self.looking.current(self.ledger.owner, look, line.fact)
+        delta = self.ledger.delta
+        fact = await self.reader.current(self.ledger.owner, delta, line.fact)
         if fact is not None and fact.id != line.fact and await self._has_another(fact, line):
             fact = None
-        found = look.marked.pop(line.id, [])
+        found = delta.marked.pop(line.id, [])
         notes = [one for one in found if one[1].is_note]
         mains = [one for one in found if not one[1].is_note]
         mains.sort(key=lambda one: (one[0].path != line.path, said(one[1].content) != line.said))
         note_on, note = notes[0] if notes else (None, None)
         for seen, shown in notes[1:]:
-            self.ledger.sheet(seen).remove(shown)
+            self.ledger.page_edit(seen).remove(shown)
         for seen, shown in mains[1:]:
             # A copy that was changed is a fact of its own; one that says the same is left alone.
             if shown.content != mains[0][1].content and seen.path.startswith(FOLDER):
@@ -121,13 +121,13 @@ class Reconciler:
             if line.why == STRANGE and not mains[0][0].untrusted:
                 line = msgspec.structs.replace(line, refused="", why="")
             return LineCase(line, fact, *mains[0], note, note_on)
-        seen = look.pages.get(line.path) or PageSnapshot(line.path, odd=line.state != "gone")
+        seen = delta.pages.get(line.path) or PageSnapshot(line.path, odd=line.state != "gone")
         return None if seen.odd else LineCase(line, fact, seen, None, note, note_on)
 
     async def _has_another(self, fact: Fact, line: MirrorLine) -> bool:
         """Whether a line of its own shows what the line's fact became, on whichever page."""
         if not self.ledger.shows(fact.id, but=line.id):
-            self.ledger.know(await self.looking.lines_of(self.ledger.owner, [fact.id]))
+            self.ledger.know(await self.reader.lines_of(self.ledger.owner, [fact.id]))
         return self.ledger.shows(fact.id, but=line.id)
 
     # --- what follows from a verdict ------------------------------------------
@@ -146,17 +146,17 @@ class Reconciler:
         """The line was changed: so is its fact."""
         if case.shown is None or case.fact is None:
             return
-        path, text, look = case.seen.path, case.shown.content, self.ledger.look
-        hand = await self.looking.hand(self.ledger.owner, case.seen, look.now.looked)
+        path, text, delta = case.seen.path, case.shown.content, self.ledger.delta
+        hand = await self.reader.hand(self.ledger.owner, case.seen, delta.now.looked)
         if hand == "stranger":
             # Tried again once the owner vouches for the page.
             self.ledger.keep(case.line, path=path, state="kept", refused=said(text), why=STRANGE)
             return
-        told = await self.facing.edit(case.fact, text, path=path, line=case.line.id, hand=hand)
+        told = await self.editor.edit(case.fact, text, path=path, line=case.line.id, hand=hand)
         if isinstance(told, str):
             self.ledger.keep(case.line, path=path, state="kept", refused=said(text), why=told)
             return
-        look.facts[told.id] = told
+        delta.facts[told.id] = told
         case.fact = told
         case.line = self.ledger.keep(agreed(case.line, told, path), said=said(text))
         if told.content != text:
@@ -168,10 +168,10 @@ class Reconciler:
             return
         if case.shown is not None:
             seen = case.seen
-            self.ledger.sheet(seen).say(case.shown, case.fact.content, case.line.id)
+            self.ledger.page_edit(seen).say(case.shown, case.fact.content, case.line.id)
         elif case.note is not None and case.note_on is not None:
             seen, case.keeps_note = case.note_on, True
-            self.ledger.sheet(seen).unnote(case.note, case.fact.content, case.line.id)
+            self.ledger.page_edit(seen).unnote(case.note, case.fact.content, case.line.id)
         else:
             return
         self.ledger.later(seen, agreed(case.line, case.fact, seen.path))
@@ -180,15 +180,15 @@ class Reconciler:
         """Both were changed: the page shows both, and its owner decides by editing it."""
         if case.shown is None or case.fact is None:
             return
-        if self.facing.came_from(case.fact, case.shown.content, line=case.line.id):
+        if self.editor.came_from(case.fact, case.shown.content, line=case.line.id):
             # The edit was taken in, and cut short before that was kept.
             await self.rewrite(case)
             return
         case.keeps_note = True
         if case.note is None or case.note_on is None:
-            self.ledger.sheet(case.seen).note(case.shown, case.fact.content, case.line.id)
+            self.ledger.page_edit(case.seen).note(case.shown, case.fact.content, case.line.id)
         else:
-            self.ledger.sheet(case.note_on).renote(case.note, case.fact.content, case.line.id)
+            self.ledger.page_edit(case.note_on).renote(case.note, case.fact.content, case.line.id)
         both = agreed(case.line, case.fact, case.seen.path)
         self.ledger.later(case.seen, msgspec.structs.replace(both, state="conflict"))
 
@@ -207,16 +207,16 @@ class Reconciler:
         if case.shown is None:
             self.ledger.keep(gone)
             return
-        self.ledger.sheet(case.seen).remove(case.shown)
+        self.ledger.page_edit(case.seen).remove(case.shown)
         self.ledger.later(case.seen, gone)
 
     async def restore(self, case: LineCase) -> None:
         """A line is back that was deleted: so is its fact."""
-        back = await self.facing.restore(case.line.fact)
+        back = await self.editor.restore(case.line.fact)
         if back is None:
             await self.renew(case)
             return
-        self.ledger.look.facts[back.id] = case.fact = back
+        self.ledger.delta.facts[back.id] = case.fact = back
         case.line = self.ledger.keep(agreed(case.line, back, case.seen.path))
         if case.shown is not None and case.shown.content != back.content:
             await self.edit(case)
@@ -241,18 +241,18 @@ class Reconciler:
         for case in asked:
             self.ledger.keep(case.line, state="held")
         for case in rest:
-            if case.fact is not None and not await self.facing.retract(case.fact):
+            if case.fact is not None and not await self.editor.retract(case.fact):
                 self.ledger.is_again = True
                 continue
             if case.shown is not None:
-                self.ledger.sheet(case.seen).remove(case.shown)
+                self.ledger.page_edit(case.seen).remove(case.shown)
             fact = case.line.fact if case.fact is None else case.fact.id
             self.ledger.keep(case.line, fact=fact, state="gone", refused="", why="")
 
     async def _is_too_much(self, losses: Sequence[LineCase]) -> bool:
-        look = self.ledger.look
-        is_over = look.next.looked - look.next.lost_at > WINDOW_US
-        lost = len(losses) + (0 if is_over else look.next.lost)
+        delta = self.ledger.delta
+        is_over = delta.next.looked - delta.next.lost_at > WINDOW_US
+        lost = len(losses) + (0 if is_over else delta.next.lost)
         if lost > MOST_LOST:
             return True
         if len(losses) > _FEW:
@@ -260,10 +260,10 @@ class Reconciler:
             if len(losses) >= kept:
                 return True
             for seen in {case.seen.path: case.seen for case in losses}.values():
-                if await self.looking.is_reverted(self.ledger.owner, seen):
+                if await self.reader.is_reverted(self.ledger.owner, seen):
                     return True
-        begun = look.next.looked if is_over else look.next.lost_at
-        look.next = msgspec.structs.replace(look.next, lost=lost, lost_at=begun)
+        begun = delta.next.looked if is_over else delta.next.lost_at
+        delta.next = msgspec.structs.replace(delta.next, lost=lost, lost_at=begun)
         return False
 
 
@@ -287,9 +287,9 @@ _DOING: Final[dict[Verdict, Callable[[Reconciler, LineCase], Awaitable[None]]]] 
 class NewLines:
     """Has new lines of an owner become facts, through the same gate as anything that is told."""
 
-    looking: ChangeReader
-    facing: FactEditor
-    ledger: PassState
+    reader: ChangeReader
+    editor: FactEditor
+    ledger: LineLedger
 
     async def run(self, arrived: Sequence[Arrival]) -> None:
         """Take in these lines, and those that the pages have beside them.
@@ -301,42 +301,42 @@ class NewLines:
         pages: defaultdict[str, list[Arrival]] = defaultdict(list)
         for one in (*arrived, *self._unknown()):
             pages[one[0].path].append(one)
-        for path, seen in self.ledger.look.pages.items():
+        for path, seen in self.ledger.delta.pages.items():
             pages[path] += [(seen, shown, None) for shown in seen.unmarked]
         for path, news in pages.items():
-            if not self.ledger.look.pages[path].odd:
+            if not self.ledger.delta.pages[path].odd:
                 await self._take(path, news)
         await self.ledger.commit()
 
     def _unknown(self) -> list[Arrival]:
         """Lines with an id that no record has; what forgetting left of one is removed."""
         news: list[Arrival] = []
-        for found in self.ledger.look.marked.values():
+        for found in self.ledger.delta.marked.values():
             for seen, shown in found:
                 if shown.is_note or FORGOTTEN in shown.content or not shown.content:
-                    self.ledger.sheet(seen).remove(shown)
+                    self.ledger.page_edit(seen).remove(shown)
                 else:
                     news.append((seen, shown, None))
-        self.ledger.look.marked.clear()
+        self.ledger.delta.marked.clear()
         return news
 
     async def _take(self, path: str, news: Sequence[Arrival]) -> None:
         owner = self.ledger.owner
-        known = {one.record.id for one in await self.looking.refusals(owner, path)}
+        known = {one.record.id for one in await self.reader.refusals(owner, path)}
         stays = {refusal_id(path, shown.content) for _, shown, _ in news}
         self.ledger.changes += [Delete(REFUSALS, id) for id in sorted(known - stays)]
-        if self.ledger.look.is_anew:
+        if self.ledger.delta.is_anew:
             # What stood against it then may be gone.
             known = set[str]()
         fresh = [one for one in news if refusal_id(path, one[1].content) not in known]
         if not fresh:
             return
-        hand = await self.looking.hand(owner, self.ledger.look.pages[path], self.ledger.look.now.looked)
+        hand = await self.reader.hand(owner, self.ledger.delta.pages[path], self.ledger.delta.now.looked)
         contents = [shown.content for _, shown, _ in fresh]
-        told = await self.facing.add(contents, path=path, category=category_of(path), hand=hand)
+        told = await self.editor.add(contents, path=path, category=category_of(path), hand=hand)
         facts = [fact for fact in told if not isinstance(fact, str)]
-        self.ledger.look.facts |= {fact.id: fact for fact in facts}
-        self.ledger.know(await self.looking.lines_of(owner, [fact.id for fact in facts]))
+        self.ledger.delta.facts |= {fact.id: fact for fact in facts}
+        self.ledger.know(await self.reader.lines_of(owner, [fact.id for fact in facts]))
         marks = dict(zip((fact.id for fact in facts), await self.ledger.marks(facts), strict=True))
         for one, fact in zip(fresh, told, strict=True):
             why = fact if isinstance(fact, str) else self._bound(one, fact, mark=marks[fact.id])
@@ -354,11 +354,11 @@ class NewLines:
         line = (
             line or self.ledger.spare(fact.id) or MirrorLine(id=mark, fact=fact.id, path=seen.path, said="")
         )
-        sheet = self.ledger.sheet(seen)
+        page_edit = self.ledger.page_edit(seen)
         if fact.content != shown.content:
-            sheet.say(shown, fact.content, line.id)
+            page_edit.say(shown, fact.content, line.id)
         elif shown.id != line.id:
-            sheet.mark(shown, line.id)
+            page_edit.mark(shown, line.id)
         self.ledger.later(seen, agreed(line, fact, seen.path))
         return None
 

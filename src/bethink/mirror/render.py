@@ -31,8 +31,8 @@ _MOST_MARKS: Final = 10
 
 
 @dataclass(slots=True)
-class PassState:
-    """One owner's lines in one pass. `sheets` are the pages that change, by their paths.
+class LineLedger:
+    """One owner's lines in one pass. `page_edits` are the pages that change, by their paths.
 
     `is_again` says that something came between, and another pass is to follow. `claimed` facts get
     lines once their pages are written.
@@ -40,11 +40,11 @@ class PassState:
 
     store: Store
     owner: str
-    look: ChangeSet
+    delta: ChangeSet
     unchanged: StableRead
     is_again: bool = False
     trouble: str = ""
-    sheets: dict[str, PageEdit] = field(default_factory=dict[str, PageEdit])
+    page_edits: dict[str, PageEdit] = field(default_factory=dict[str, PageEdit])
     claimed: set[str] = field(default_factory=set[str])
     changes: list[Change] = field(default_factory=list["Change"])
     _kept: dict[str, MirrorLine] = field(default_factory=dict[str, MirrorLine])
@@ -53,14 +53,14 @@ class PassState:
     )
 
     def __post_init__(self) -> None:
-        for one in self.look.lines.values():
+        for one in self.delta.lines.values():
             self._by_fact[one.record.fact].add(one.record.id)
 
     def line(self, id: str) -> MirrorLine | None:
         """A line as this pass leaves it."""
         if id in self._kept:
             return self._kept[id]
-        versioned = self.look.lines.get(id)
+        versioned = self.delta.lines.get(id)
         return versioned and versioned.record
 
     def keep(self, line: MirrorLine, **changes: str) -> MirrorLine:
@@ -73,7 +73,7 @@ class PassState:
     def know(self, found: Iterable[Versioned[MirrorLine]]) -> None:
         """Take in lines that were read."""
         for one in found:
-            self.look.lines.setdefault(one.record.id, one)
+            self.delta.lines.setdefault(one.record.id, one)
             self._by_fact[one.record.fact].add(one.record.id)
 
     def shows(self, fact: str, *, but: str = "") -> bool:
@@ -88,13 +88,13 @@ class PassState:
         lines = (self.line(id) for id in self._by_fact.get(fact, ()))
         return next((one for one in lines if one and one.fact == fact and one.state == "gone"), None)
 
-    def sheet(self, seen: PageSnapshot) -> PageEdit:
+    def page_edit(self, seen: PageSnapshot) -> PageEdit:
         """The page, to be changed."""
-        return self.sheets.setdefault(seen.path, PageEdit(seen))
+        return self.page_edits.setdefault(seen.path, PageEdit(seen))
 
     def later(self, seen: PageSnapshot, line: MirrorLine) -> None:
         """Keep a line so once its page is written; nothing else shows its fact until then."""
-        self.sheet(seen).lines.append(line)
+        self.page_edit(seen).lines.append(line)
         if line.state != "gone":
             self.claimed.add(line.fact)
 
@@ -127,12 +127,12 @@ class PassState:
             batch = changes[start : start + _BATCH]
             await self.store.commit(self.owner, [*batch, *self.unchanged.expected])
         for line in self._kept.values():
-            self.look.lines[line.id] = Versioned(line, self._version(line.id) + 1)
+            self.delta.lines[line.id] = Versioned(line, self._version(line.id) + 1)
         self._kept.clear()
         self.changes.clear()
 
     def _version(self, id: str) -> int:
-        known = self.look.lines.get(id)
+        known = self.delta.lines.get(id)
         return known.version if known else 0
 
 
@@ -148,16 +148,16 @@ class LineWriter:
     """Writes an owner's lines, each page once."""
 
     vault: Vault
-    looking: ChangeReader
-    ledger: PassState
+    reader: ChangeReader
+    ledger: LineLedger
     principal: Principal
     _takes: dict[str, bool] = field(default_factory=dict[str, bool])
     _written: int = 0
 
     def lineless(self) -> list[tuple[Fact, MirrorLine | None]]:
         """The facts in use that have no line and changed."""
-        look = self.ledger.look
-        facts = (look.facts.get(id) for id in look.touched)
+        delta = self.ledger.delta
+        facts = (delta.facts.get(id) for id in delta.touched)
         return [
             (fact, self.ledger.spare(fact.id))
             for fact in facts
@@ -166,23 +166,23 @@ class LineWriter:
 
     async def adopt(self) -> None:
         """Know the lines that were written, and not noted, before something was cut short."""
-        look = self.ledger.look
+        delta = self.ledger.delta
         facts = [fact for fact, line in self.lineless() if line is None]
-        if not look.marked or not facts:
+        if not delta.marked or not facts:
             return
         for fact, mark in zip(facts, await self.ledger.marks(facts), strict=True):
-            on = [seen for seen, shown in look.marked.get(mark, ()) if not shown.is_note]
+            on = [seen for seen, shown in delta.marked.get(mark, ()) if not shown.is_note]
             if on:
                 self.ledger.keep(MirrorLine(id=mark, fact=fact.id, path=on[0].path, said=said(fact.content)))
         await self.ledger.commit()
 
     async def place(self, wanted: Sequence[tuple[Fact, MirrorLine | None]]) -> None:
         """Give facts lines, unless some are held: then nobody knows where the files are."""
-        look = self.ledger.look
-        held = await self.looking.all_lines(self.ledger.owner, state="held")
+        delta = self.ledger.delta
+        held = await self.reader.all_lines(self.ledger.owner, state="held")
         # Facts that came meanwhile are known only where all are looked at once more.
-        is_paused = bool(held) or (look.now.paused and not look.is_whole)
-        look.next = msgspec.structs.replace(look.next, paused=is_paused)
+        is_paused = bool(held) or (delta.now.paused and not delta.is_whole)
+        delta.next = msgspec.structs.replace(delta.next, paused=is_paused)
         if held:
             return
         wanted = [*{fact.id: (fact, line) for fact, line in wanted}.values()]
@@ -200,8 +200,8 @@ class LineWriter:
                 room.close(path)
                 path = room.place(fact.category, fact.content)
             line = line or MirrorLine(id=mark, fact=fact.id, path=path, said="")  # noqa: PLW2901 - a new one
-            self.ledger.sheet(look.pages[path]).add(fact.content, line.id)
-            self.ledger.later(look.pages[path], agreed(line, fact, path))
+            self.ledger.page_edit(delta.pages[path]).add(fact.content, line.id)
+            self.ledger.later(delta.pages[path], agreed(line, fact, path))
 
     async def write(self) -> None:
         """Write the pages, and keep what stands on each then.
@@ -210,34 +210,34 @@ class LineWriter:
             Busy: another program keeps the vault to itself.
             StorageError: the disk refuses.
         """
-        for path, sheet in self.ledger.sheets.items():
-            if sheet.is_changed and not await self._is_written(path):
+        for path, page_edit in self.ledger.page_edits.items():
+            if page_edit.is_changed and not await self._is_written(path):
                 continue
-            for line in sheet.lines:
+            for line in page_edit.lines:
                 self.ledger.keep(line)
             await self.ledger.commit()
 
     async def finish(self) -> None:
         """Keep how far both sides are compared."""
-        look, store, owner = self.ledger.look, self.ledger.store, self.ledger.owner
+        delta, store, owner = self.ledger.delta, self.ledger.store, self.ledger.owner
         await self.ledger.commit()
         if self.ledger.is_again:
             return
         change, _ = await self.vault.changed_since(owner, 2**62)
-        if change == look.next.change + self._written:
+        if change == delta.next.change + self._written:
             # Nobody else changed a page meanwhile: what was written here need not be read again.
-            look.next = msgspec.structs.replace(look.next, change=change)
-        look.next = msgspec.structs.replace(look.next, trouble=self.ledger.trouble)
-        if look.next != look.now:
-            await store.commit(owner, [Put(MIRRORS, look.next, if_version=look.version)])
+            delta.next = msgspec.structs.replace(delta.next, change=change)
+        delta.next = msgspec.structs.replace(delta.next, trouble=self.ledger.trouble)
+        if delta.next != delta.now:
+            await store.commit(owner, [Put(MIRRORS, delta.next, if_version=delta.version)])
 
     async def _is_written(self, path: str) -> bool:
-        sheet = self.ledger.sheets[path]
-        version = sheet.seen.version or ""
+        page_edit = self.ledger.page_edits[path]
+        version = page_edit.seen.version or ""
         # What is forgotten meanwhile must not be written again.
         how = Authorship("mirror", "Facts", holds=self.ledger.unchanged.listen)
         try:
-            await self.vault.put(self.principal, path, sheet.text(), if_version=version, how=how)
+            await self.vault.put(self.principal, path, page_edit.text(), if_version=version, how=how)
         except Conflict:
             self.ledger.is_again = True
         except (Busy, StorageError):
@@ -250,9 +250,9 @@ class LineWriter:
         return False
 
     async def _is_fit(self, path: str) -> bool:
-        pages = self.ledger.look.pages
+        pages = self.ledger.delta.pages
         if path not in self._takes:
             if path not in pages:
-                pages[path] = await self.looking.page(self.ledger.owner, path)
+                pages[path] = await self.reader.page(self.ledger.owner, path)
             self._takes[path] = takes_lines(pages[path])
         return self._takes[path]

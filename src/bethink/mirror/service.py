@@ -21,7 +21,7 @@ from bethink.mirror.diff import ChangeReader
 from bethink.mirror.fact_changes import FactEditor
 from bethink.mirror.reconcile import NewLines, Reconciler
 from bethink.mirror.records import LINES, REFUSALS, MirrorLine
-from bethink.mirror.render import LineWriter, PassState
+from bethink.mirror.render import LineLedger, LineWriter
 from bethink.per_key import PerKey
 from bethink.store import Delete, DeleteAll, Put, Scan
 from bethink.store.reading import owners_of
@@ -93,7 +93,7 @@ class Mirror:
     vault: Vault
     bus: Bus
     acting: OnBehalfOf
-    _looking: ChangeReader = field(init=False, repr=False)
+    _reader: ChangeReader = field(init=False, repr=False)
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
@@ -101,7 +101,7 @@ class Mirror:
     _asked: anyio.Event = field(default_factory=anyio.Event, repr=False)
 
     def __post_init__(self) -> None:
-        self._looking = ChangeReader(self.memory.store, self.vault)
+        self._reader = ChangeReader(self.memory.store, self.vault)
         if self.is_on:
             self.memory.heard.append(self.wake)
             self.vault.context.listeners.append(self._heard)
@@ -148,8 +148,8 @@ class Mirror:
 
     async def report(self, owner: str) -> MirrorReport:
         """How lines and facts stand, as they were compared last."""
-        state = (await self._looking.state(owner)).record
-        lines = [one.record for one in await self._looking.all_lines(owner)]
+        state = (await self._reader.state(owner)).record
+        lines = [one.record for one in await self._reader.all_lines(owner)]
         if any(line.state != "gone" for line in lines) and not await self.vault.exists(owner):
             return MirrorReport(trouble=GONE)
         problems = [found for line in lines if (found := _problem(line)) is not None]
@@ -168,13 +168,13 @@ class Mirror:
             StorageError: facts or files cannot be changed.
         """
         async with self._alone(owner):
-            held = await self._looking.all_lines(owner, state="held")
+            held = await self._reader.all_lines(owner, state="held")
             unchanged = await StableRead.now(self.memory.store, owner)
-            facing = FactEditor(self.memory, self._principal(owner), unchanged)
+            editor = FactEditor(self.memory, self._principal(owner), unchanged)
             for one in held:
-                (fact,) = await self.memory.get(facing.principal, [one.record.fact])
+                (fact,) = await self.memory.get(editor.principal, [one.record.fact])
                 if answer == "retract" and fact is not None:
-                    await facing.retract(fact)
+                    await editor.retract(fact)
                 # One that is gone while its fact is in use is written again.
                 gone = msgspec.structs.replace(one.record, state="gone")
                 await self.memory.store.commit(owner, [Put(LINES, gone, one.version)])
@@ -196,21 +196,21 @@ class Mirror:
     async def _compared(self, owner: str, *, whole: bool) -> bool:
         """Compare once; whether there may be more."""
         principal = self._principal(owner)
-        look = await self._looking.begun(owner, at=self.memory.clock.now_us(), whole=whole)
-        if look.is_idle:
+        delta = await self._reader.begun(owner, at=self.memory.clock.now_us(), whole=whole)
+        if delta.is_idle:
             return False
         unchanged = await StableRead.now(self.memory.store, owner)
-        await self._looking.fill(owner, look)
-        ledger = PassState(self.memory.store, owner, look, unchanged)
-        facing = FactEditor(self.memory, principal, unchanged)
-        placing = LineWriter(self.vault, self._looking, ledger, principal)
-        await placing.adopt()
-        passing = Reconciler(self._looking, facing, ledger)
-        await passing.run()
-        await NewLines(self._looking, facing, ledger).run(passing.arrived)
-        await placing.place([*passing.placed, *placing.lineless()])
-        await placing.write()
-        await placing.finish()
+        await self._reader.fill(owner, delta)
+        ledger = LineLedger(self.memory.store, owner, delta, unchanged)
+        editor = FactEditor(self.memory, principal, unchanged)
+        writer = LineWriter(self.vault, self._reader, ledger, principal)
+        await writer.adopt()
+        reconciler = Reconciler(self._reader, editor, ledger)
+        await reconciler.run()
+        await NewLines(self._reader, editor, ledger).run(reconciler.arrived)
+        await writer.place([*reconciler.placed, *writer.lineless()])
+        await writer.write()
+        await writer.finish()
         return True
 
     def _principal(self, owner: str) -> Principal:

@@ -52,7 +52,7 @@ class OutboundWriter:
 
     conversations: Conversations
     redis: ConversationRedis
-    taking: InboundReader
+    reader: InboundReader
     acting: OnBehalfOf
     files: RedisFiles
 
@@ -150,7 +150,7 @@ class OutboundWriter:
         foreign = None
         if there is not None:
             if shared is None or not await self._is_ours(owner, shared.record, there):
-                await self.taking.take_changes(owner, held, [stored.message for stored in line])
+                await self.reader.take_changes(owner, held, [stored.message for stored in line])
             foreign = read(there)
             await self.files.overwriting()
         value = value_of(record, line, lead=foreign.lead if foreign else ())

@@ -70,8 +70,8 @@ class RedisMirror:
     store: Store
     redis: ConversationRedis
     bus: Bus
-    writing: OutboundWriter
-    taking: InboundReader
+    writer: OutboundWriter
+    reader: InboundReader
     files: RedisFiles
     new_id: Callable[[], str]
     fault: str | None = "Redis has not been reached yet."
@@ -155,7 +155,7 @@ class RedisMirror:
             StorageError: it cannot be reached, or refuses.
         """
         async with self._at_work:
-            await self.taking.look()
+            await self.reader.look()
 
     async def scrub(self) -> tuple[str, ...]:
         """Leave no trace in Redis of what was deleted or overwritten, and have its files written anew.
@@ -272,7 +272,7 @@ class RedisMirror:
             self._verified = False
         self._asked_at = now
         if self._verified:
-            await self.taking.look()
+            await self.reader.look()
 
     async def _home(self) -> str:
         (found,) = await self.store.get(HOMES, NOBODY, ["home"])
@@ -293,8 +293,8 @@ class RedisMirror:
                 is_sure = self.state is not None and self.state.evicts is None and not self.state.evicted
                 deleted = await self.redis.deleted(owner, lost) if is_sure else ()
                 for id in lost:
-                    await (self.taking.withdraw if id in deleted else self._note_whole)(owner, id)
-        await self.taking.look()
+                    await (self.reader.withdraw if id in deleted else self._note_whole)(owner, id)
+        await self.reader.look()
 
     async def _lost(self, owner: str, ids: Sequence[str], listed: Mapping[str, float]) -> list[str]:
         """Those that Redis does not have as they were written."""
@@ -338,7 +338,7 @@ class RedisMirror:
         if root == EVERYTHING:
             await self._note_everything(owner)
         else:
-            await self.writing.write(owner, root, notes)
+            await self.writer.write(owner, root, notes)
         self._since.pop((owner, root), None)
         await self.store.commit(owner, [Delete(OUTGOING, note.id) for note in notes])
 
@@ -438,10 +438,10 @@ def sharing_of(
     if not isinstance(store, OutboxStore) or store.redis is None:
         return None
     redis = store.redis
-    taking = InboundReader(conversations, redis, on_taken)
+    reader = InboundReader(conversations, redis, on_taken)
     files = RedisFiles(store, redis)
-    writing = OutboundWriter(conversations, redis, taking, acting, files)
-    sharing = RedisMirror(store, redis, bus, writing, taking, files, conversations.new_id)
+    writer = OutboundWriter(conversations, redis, reader, acting, files)
+    sharing = RedisMirror(store, redis, bus, writer, reader, files, conversations.new_id)
     store.watched_by(sharing)
     return sharing
 

@@ -1,4 +1,4 @@
-"""Spec 001's JSON of a conversation, written and read. `writing` and `taking` call it.
+"""Spec 001's JSON of a conversation, written and read. `writer` and `reader` call it.
 
 `{"id", "title", "messages": [{"role", "content", …}], "created_at", "updated_at"}`
 with times as ISO 8601 and messages as OpenAI's API has them (spec 001, "Redis
