@@ -1,7 +1,7 @@
 """Exports of ChatGPT, Claude, Notion, Obsidian and Markdown, brought into conversations and the vault.
 
-`service.Importing` is what doors call; a source is a reader in `sources.READERS`
-that yields `items`.
+Doors call `Imports`, the web through `ImportJobs`. A source is one file, whose `read` yields
+`items`, and a row of `job.READERS`.
 """
 
 from __future__ import annotations

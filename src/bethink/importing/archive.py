@@ -3,7 +3,8 @@
 Whatever came over the network is read here, so nothing is believed: names are
 taken apart, what a member unpacks to is counted while it is read, and links,
 encrypted members and members of one name are left where they are and told.
-Nothing is ever written by a member's name.
+Nothing is ever written by a member's name. A zip's directory is measured before it
+is read, since a bomb claims little and unpacks to much.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What an export turns out to hold: conversations, pages, and what of it could not be taken.
 
-Readers of exports yield these; `exported_conversations` and `exported_pages` take them in.
+Readers of exports yield these, and read foreign JSON by the functions at the end, which never raise;
+`conversations` and `pages` take them in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The conversations of a large JSON file, one at a time, without holding the file. `objects` reads so.
+"""The conversations of a large JSON file, one at a time, without holding it. `chatgpt` and `claude` call it.
 
 Bytes that are no UTF-8, raw control characters and NaN are mended on the way, since
 one of them would end the reading of everything behind it. What nests too
@@ -27,7 +27,7 @@ _NOTHING: frozenset[str] = frozenset()
 def objects(
     archive: Archive, name: str, ignored: frozenset[str] = _NOTHING, *, alone: bool = False
 ) -> Iterator[dict[str, object] | UnreadableItem]:
-    """See `streaming.elements`; a member that is damaged ends in a `UnreadableItem`.
+    """`elements` of a member of the archive; one that is damaged ends in an `UnreadableItem`.
 
     Raises:
         TooLarge: the archive unpacks to more than any export would.

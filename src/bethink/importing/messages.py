@@ -1,8 +1,9 @@
-"""A turn of an export as messages of a conversation. `exported_conversations` calls it.
+"""A message of an export as messages of a conversation, with its files. `conversations` calls it.
 
 A call always stands beside its result, as the agent leaves it, so that a model
 can go on from there. What tools and other models said counts as said by
-somebody else; what the owner said is the owner's word.
+somebody else; what the owner said is the owner's word. Files are recorded with the
+messages and written after them: one that is cut short is written by the next import.
 """
 
 from __future__ import annotations

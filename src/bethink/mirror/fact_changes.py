@@ -1,4 +1,4 @@
-"""What the mirror does to facts: through `Memory`, as anybody else. `reconciler` and `arriving` call it."""
+"""What the mirror does to facts: through `Memory`, as anybody else. `reconcile` calls it."""
 
 from __future__ import annotations
 

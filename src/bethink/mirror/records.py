@@ -1,7 +1,7 @@
 """What the mirror keeps: which line shows which fact, and what both said when they last agreed.
 
 Of texts only digests are kept, and those only while the fact itself is: what
-forgets a fact takes its lines' records along (`service.Mirror.forget`).
+forgets a fact takes its lines' records along (`service.MirrorLines`).
 """
 
 from __future__ import annotations

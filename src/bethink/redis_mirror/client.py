@@ -401,7 +401,7 @@ class RedisState:
         return f"{self.server} {kept}"
 
 
-async def state_of(redis: Any) -> RedisState:  # noqa: ANN401 - see `store.redis`
+async def state_of(redis: Any) -> RedisState:  # noqa: ANN401 - see `ConversationRedis`
     """What the server says of itself."""
     info: dict[str, Any] = await redis.info()
     config = await _config(redis)

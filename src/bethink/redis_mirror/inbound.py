@@ -2,7 +2,7 @@
 
 That is what another program wrote, which knows spec 001's keys alone, and
 what Bethink wrote there before its data directory was lost. Called by
-`sharing.service`, and by `writer` before it writes over something.
+`service`, and by `outbound` before it overwrites something.
 """
 
 from __future__ import annotations

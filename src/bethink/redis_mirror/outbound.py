@@ -1,4 +1,8 @@
-"""One conversation, from the store to Redis. `sharing.service` calls it for what the store noted."""
+"""One conversation, from the store to Redis. `service` calls it for what the store noted.
+
+The files of Redis keep what was overwritten until it writes them anew. That this is due is a record of the
+store, made before anything is overwritten: a process that is killed in between leaves it to the next.
+"""
 
 from __future__ import annotations
 
