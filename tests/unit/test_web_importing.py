@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 from bethink.errors import StorageError
-from bethink.importing.jobs import UploadFolder
+from bethink.importing.uploads import UploadFolder
 from bethink.importing.records import Import
 from bethink.importing.service import Imports
 from bethink.memory import NewFact

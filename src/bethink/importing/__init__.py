@@ -6,7 +6,7 @@ Doors call `Imports`, the web through `ImportJobs`. A source is one file, whose 
 
 from __future__ import annotations
 
-from bethink.importing.jobs import ImportJobs, UploadFolder
+from bethink.importing.jobs import ImportJobs
 from bethink.importing.records import (
     SOURCES,
     Import,
@@ -18,6 +18,7 @@ from bethink.importing.records import (
     TopicMethod,
 )
 from bethink.importing.service import ImportOptions, Imports
+from bethink.importing.uploads import UploadFolder
 
 __all__ = [
     "SOURCES",

@@ -19,7 +19,7 @@ import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Protocol
 
 from bethink.errors import BadInput, TooLarge
 from bethink.importing.items import Skipped
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractContextManager
 
-    from bethink.importing.json_stream import Readable
 
 MAX_TOTAL = 20_000_000_000
 """Bytes that an export may unpack to, all readings together."""
@@ -65,6 +64,14 @@ _UNIX = 16
 _JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)")
 _FIRST_YEAR = 1980
 """What zips say that have no date."""
+
+
+class Readable(Protocol):
+    """What bytes come from."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+        ...
 
 
 @dataclass(slots=True)

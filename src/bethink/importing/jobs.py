@@ -7,27 +7,22 @@ is asked to.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import time
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict
-from bethink.files import fit
 from bethink.importing.records import Import, ImportReport
 from bethink.importing.service import ImportOptions
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from pathlib import Path
 
     from anyio.abc import TaskGroup
@@ -36,8 +31,6 @@ if TYPE_CHECKING:
     from bethink.importing.service import Imports
     from bethink.principal import Principal
 
-KEPT_S = 86_400
-"""A day."""
 _AT_ONCE = 2
 """Exports that are worked on at a time, whoever's they are."""
 _GONE = (
@@ -239,49 +232,3 @@ def _so_far(record: Import, report: ImportReport) -> Import:
     if record.state == "reading":
         return msgspec.structs.replace(record, preview=report)
     return msgspec.structs.replace(record, report=report)
-
-
-@dataclass(frozen=True, slots=True)
-class UploadFolder:
-    """Uploads below a folder. Every call looks at the disk: make it in a thread."""
-
-    root: Path
-
-    def create(self, owner: str, id: str, name: str) -> IO[bytes]:
-        """A new file to be filled.
-
-        Raises:
-            OSError: it cannot be made.
-        """
-        folder = self._home(owner) / id
-        for one in (self.root, folder.parent, folder):
-            one.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / fit(name)
-        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
-
-    def path(self, owner: str, id: str) -> Path | None:
-        """The file of an import; None where there is none any more."""
-        folder = self._home(owner) / id
-        return next(iter(folder.iterdir()), None) if folder.is_dir() else None
-
-    def remove(self, owner: str, id: str) -> None:
-        """Remove it."""
-        shutil.rmtree(self._home(owner) / id, ignore_errors=True)
-
-    def remove_all(self, owner: str, but: Collection[str] = ()) -> None:
-        """Remove all of an owner's, but those that are read just now."""
-        home = self._home(owner)
-        for folder in home.iterdir() if home.is_dir() else ():
-            if folder.name not in but:
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def expire(self) -> None:
-        """Remove what has waited for more than a day."""
-        for home in self.root.iterdir() if self.root.is_dir() else ():
-            for folder in home.iterdir() if home.is_dir() else ():
-                if time.time() - folder.stat().st_mtime > KEPT_S:
-                    shutil.rmtree(folder, ignore_errors=True)
-
-    def _home(self, owner: str) -> Path:
-        # An owner's name may be anything; a directory's may not.
-        return self.root / hashlib.sha256(owner.encode()).hexdigest()[:32]

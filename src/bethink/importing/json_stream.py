@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from bethink.errors import BadInput, TooLarge
 from bethink.importing.items import mapping, one_line, text
@@ -18,7 +18,7 @@ from bethink.importing.items import mapping, one_line, text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bethink.importing.archive import Archive
+    from bethink.importing.archive import Archive, Readable
 
 
 _NOTHING: frozenset[str] = frozenset()
@@ -78,14 +78,6 @@ _MAX_QUIET = 32_000_000
 """Bytes in which no value ends: a parser holds them all."""
 
 _Container = dict[str, object] | list[object]
-
-
-class Readable(Protocol):
-    """What bytes come from."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes; none at the end."""
-        ...
 
 
 @dataclass(slots=True)

@@ -22,9 +22,8 @@ from bethink.importing.names import UniquePaths, file_name, snake
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bethink.importing.archive import Archive
+    from bethink.importing.archive import Archive, Readable
     from bethink.importing.items import Item
-    from bethink.importing.json_stream import Readable
 
 _MOST_BYTES = 900_000
 """Of a page's table: a little less than a file of the vault may have."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
-    from bethink.importing.jobs import UploadFolder
     from bethink.importing.records import ImportReport, Into, SourceName, TopicMethod
+    from bethink.importing.uploads import UploadFolder
     from bethink.principal import Principal
     from bethink.redaction import Redaction
     from bethink.store import Change, Store

@@ -19,7 +19,7 @@ from bethink.forgetting.announcements import ended
 from bethink.memory import FACTS, STEPS
 from bethink.memory.draft import REVISION, REVISIONS
 from bethink.memory.facts import MARK
-from bethink.mirror.lines import FOLDER, shown_in
+from bethink.mirror.lines import FOLDER, PageSnapshot, shown_in
 from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, MirrorLine, MirrorState, RefusedLine
 from bethink.store import Scan, Versioned
 from bethink.store.reading import items_of, records_of
@@ -39,22 +39,6 @@ _PAGE: Final = 1_000
 _LONGEST_CHAIN: Final = 100
 """Corrections of corrections that are followed to what a fact became."""
 _LATEST: Final = 20
-
-
-@dataclass(slots=True)
-class PageSnapshot:
-    """A page as its file is now; `version` is None where there is none. One that is `odd` cannot be read.
-
-    `untrusted` says that a model wrote in it what may come from outside.
-    """
-
-    path: str
-    version: str | None = None
-    text: str = ""
-    marked: Sequence[LineItem] = ()
-    unmarked: Sequence[LineItem] = ()
-    odd: bool = False
-    untrusted: bool = False
 
 
 @dataclass(slots=True)

@@ -18,9 +18,8 @@ from bethink.vault.markdown.format import is_running, new_line_of, parse
 from bethink.vault.markdown.lines import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from bethink.mirror.diff import PageSnapshot
     from bethink.mirror.records import MirrorLine
     from bethink.vault.markdown.format import Block, Document
 
@@ -69,6 +68,22 @@ class LineItem:
     text: int
     stop: int
     is_note: bool = False
+
+
+@dataclass(slots=True)
+class PageSnapshot:
+    """A page as its file is now; `version` is None where there is none. One that is `odd` cannot be read.
+
+    `untrusted` says that a model wrote in it what may come from outside.
+    """
+
+    path: str
+    version: str | None = None
+    text: str = ""
+    marked: Sequence[LineItem] = ()
+    unmarked: Sequence[LineItem] = ()
+    odd: bool = False
+    untrusted: bool = False
 
 
 def shown_in(text: str) -> tuple[list[LineItem], list[LineItem]]:

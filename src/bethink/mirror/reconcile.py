@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from bethink.mirror.diff import PageSnapshot
-from bethink.mirror.lines import FOLDER, LineItem, category_of
+from bethink.mirror.lines import FOLDER, LineItem, PageSnapshot, category_of
 from bethink.mirror.records import LINES, REFUSALS, MirrorLine, RefusedLine, refusal_id, said
 from bethink.mirror.render import agreed
 from bethink.redaction import FORGOTTEN

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from bethink.forgetting.announcements import StableRead
     from bethink.memory import Fact
-    from bethink.mirror.diff import ChangeReader, ChangeSet, PageSnapshot
+    from bethink.mirror.diff import ChangeReader, ChangeSet
+    from bethink.mirror.lines import PageSnapshot
     from bethink.principal import Principal
     from bethink.store import Change, Store
     from bethink.vault import Vault
