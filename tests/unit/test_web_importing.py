@@ -13,9 +13,9 @@ import anyio.to_thread
 import pytest
 
 from bethink.errors import StorageError
-from bethink.importing.uploads import UploadFolder
 from bethink.importing.records import Import
 from bethink.importing.service import Imports
+from bethink.importing.uploads import UploadFolder
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.web.security.guard import MAX_BODY_BYTES
