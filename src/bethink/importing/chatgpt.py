@@ -116,7 +116,7 @@ class _MessageTree:
         self.became: dict[str, str] = {}
         """By a node's id the key of the turn that holds it, or that stands before it."""
         self._children: defaultdict[str, list[str]] = defaultdict(list)
-        self._contents: dict[str, MessageContent | None] = {}
+        self._contents: dict[str, MessageText | None] = {}
 
     def turns(self) -> list[ExportedMessage]:
         """The turns, parents first, siblings in the order of the export."""
@@ -170,7 +170,7 @@ class _MessageTree:
         at = moment(mapping(self.nodes[id].get("message")).get("create_time"))
         return ExportedMessage(id, parent, role, pieces, at, files), ""
 
-    def _answer(self, id: str, nodes: list[str]) -> MessageContent | None:
+    def _answer(self, id: str, nodes: list[str]) -> MessageText | None:
         """What a tool says in the one node behind a node; that is added to `nodes`."""
         children = self._children[id]
         content = self._content(children[0]) if len(children) == 1 else None
@@ -179,7 +179,7 @@ class _MessageTree:
         nodes.append(children[0])
         return content
 
-    def _used(self, call: tuple[str, str], nodes: list[str], told: MessageContent | None) -> ToolExchange:
+    def _used(self, call: tuple[str, str], nodes: list[str], told: MessageText | None) -> ToolExchange:
         """A call, a name and its arguments, with all that came of it in however many nodes."""
         if told is None:
             return ToolExchange(*call, None)
@@ -195,7 +195,7 @@ class _MessageTree:
                 told = None
         return ToolExchange(*call, "\n\n".join(filter(None, texts)), failed, tuple(files))
 
-    def _content(self, id: str) -> MessageContent | None:
+    def _content(self, id: str) -> MessageText | None:
         if id not in self._contents:
             message = mapping(self.nodes[id].get("message"))
             content = content_of(message, self.assets) if message else None
@@ -207,7 +207,7 @@ class _MessageTree:
         return self._contents[id]
 
 
-def _arguments(content: MessageContent) -> str:
+def _arguments(content: MessageText) -> str:
     """What a tool was asked, as JSON: as it was written where that is an object, else under `code`."""
     try:
         parsed: object = msgspec.json.decode(content.text)
@@ -261,7 +261,7 @@ def _textdocs(archive: Archive) -> Iterator[Item]:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageContent:
+class MessageText:
     """What a message says. `calls` names the tool that it asks, `name` the one that it comes from."""
 
     role: str
@@ -318,7 +318,7 @@ def _names(archive: Archive) -> dict[str, str]:
     return found
 
 
-def content_of(message: dict[str, object], assets: Assets) -> MessageContent | None:
+def content_of(message: dict[str, object], assets: Assets) -> MessageText | None:
     """What the message says; None for what its people never saw."""
     role = text(mapping(message.get("author")).get("role"))
     metadata, content = mapping(message.get("metadata")), mapping(message.get("content"))
@@ -328,21 +328,21 @@ def content_of(message: dict[str, object], assets: Assets) -> MessageContent | N
     if role not in {"user", "assistant", "tool"}:
         return None
     if kind == "thoughts":
-        return MessageContent(role, thoughts=_thoughts(content)) if role == "assistant" else None
+        return MessageText(role, thoughts=_thoughts(content)) if role == "assistant" else None
     said, files, lost = _parts(content, kind, assets)
     attached, missing = _attachments(metadata, assets, {one.key for one in files})
     files, lost = (*files, *attached), (*lost, *missing)
     if role == "tool":
         name = text(mapping(message.get("author")).get("name")) or "tool"
-        return MessageContent(
+        return MessageText(
             role, said[:_MAX_RESULT], name, failed=kind == "system_error", files=files, lost=lost
         )
     recipient = text(message.get("recipient"))
     if role == "assistant" and recipient not in _TO_ALL and kind in _CALLS:
-        return MessageContent(role, _code(content) or said, calls=recipient, files=files, lost=lost)
+        return MessageText(role, _code(content) or said, calls=recipient, files=files, lost=lost)
     if role == "assistant":
         said = _MARKS.sub("", said)
-    return MessageContent(role, said, files=files, lost=lost)
+    return MessageText(role, said, files=files, lost=lost)
 
 
 def _code(content: dict[str, object]) -> str:

@@ -95,7 +95,7 @@ class ForeignConversation(msgspec.Struct, frozen=True):
     lead: tuple[msgspec.Raw, ...] = ()
 
 
-class _Value(msgspec.Struct):
+class _WireConversation(msgspec.Struct):
     # As they were written: what is understood in part can be written back whole.
     messages: list[msgspec.Raw]
     title: Any = None
@@ -131,7 +131,7 @@ _T = TypeVar("_T")
 def read(text: bytes) -> ForeignConversation | None:
     """What a conversation's string tells; None where it is none."""
     try:
-        value = msgspec.json.decode(text, type=_Value)
+        value = msgspec.json.decode(text, type=_WireConversation)
         said = [(raw, _said_in(raw)) for raw in value.messages]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
