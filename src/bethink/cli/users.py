@@ -102,7 +102,12 @@ def _erasing(session: Session) -> OwnerRemoval:
 
     app = session.app
     return OwnerRemoval(
-        *(app.runs, app.features, app.vault, app.passages, app.ports.interpreters, app.settings.data_dir),
+        app.runs,
+        app.features,
+        app.vault,
+        app.passages,
+        app.ports.interpreters,
+        app.settings.data_dir,
         shares=app.sharing is not None,
     )
 

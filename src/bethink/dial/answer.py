@@ -201,7 +201,8 @@ class DialAnswer:
         goes_on = False
         for call in chosen:
             goes_on = await self.app.runs.decide(
-                *(principal, run),
+                principal,
+                run,
                 call=call.call,
                 choice=ApprovalChoice("approve" if decision.approves else "reject"),
                 brought=self._brought(),
