@@ -165,7 +165,10 @@ def _process(task: Task, content: BinaryIO) -> AbstractAsyncContextManager[Child
     """The process, gone with the block whatever it is doing."""
     return ChildProcess.opened(
         sys.executable,
-        *("-P", "-m", _MODULE, msgspec.json.encode(task).decode()),
+        "-P",
+        "-m",
+        _MODULE,
+        msgspec.json.encode(task).decode(),
         stdin=content,
         stdout=PIPE,
         stderr=DEVNULL,

@@ -54,7 +54,7 @@ _SHARED: Final = "The pages lie in {}: other programs may use them there, and lo
 _FORGOTTEN: Final = "This change cannot be taken back any more: what it held was forgotten, or is too old."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Vault:
     """The pages of all owners. What reads takes an owner, what changes a `Principal`.
 
@@ -70,14 +70,11 @@ class Vault:
     _erasing: PageEraser = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "versions", Versions(self.context))
-        for name, made in (
-            ("_reading", PageReader(self.context)),
-            ("_syncing", FolderSync(self.context)),
-            ("_erasing", PageEraser(self.context)),
-            ("_changing", PageWriter(self.context, self.versions)),
-        ):
-            object.__setattr__(self, name, made)
+        self.versions = Versions(self.context)
+        self._reading = PageReader(self.context)
+        self._syncing = FolderSync(self.context)
+        self._erasing = PageEraser(self.context)
+        self._changing = PageWriter(self.context, self.versions)
 
     @classmethod
     def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Vault:

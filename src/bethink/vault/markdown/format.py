@@ -94,7 +94,13 @@ def parse(text: str) -> Document:
     """A page's text, read. Takes microseconds for a kilobyte."""
     lines = scan(text)
     return Document(
-        *(text, lines, lines.headings, lines.facts, lines.tables, _blocks(lines), links_in(lines)),
+        text,
+        lines,
+        lines.headings,
+        lines.facts,
+        lines.tables,
+        _blocks(lines),
+        links_in(lines),
     )
 
 
@@ -106,7 +112,7 @@ def sections(document: Document) -> list[Section]:
     found: list[Section] = []
     if not headings or headings[0].span[0] > body:
         end = headings[0].span[0] if headings else size
-        found.append(Section(*(0, "", (), document.line_at(body)), *(body, body, end, end)))
+        found.append(Section(0, "", (), document.line_at(body), body, body, end, end))
     path: list[Heading] = []
     trees = _tree_ends(headings, size)
     for heading, end, tree_end in zip(headings, ends, trees, strict=True):
@@ -116,8 +122,14 @@ def sections(document: Document) -> list[Section]:
         start, stop = heading.span
         found.append(
             Section(
-                *(heading.level, heading.title, tuple(above.title for above in path), heading.line),
-                *(start, min(_behind_line(document.text, stop), size), end, tree_end),
+                heading.level,
+                heading.title,
+                tuple(above.title for above in path),
+                heading.line,
+                start,
+                min(_behind_line(document.text, stop), size),
+                end,
+                tree_end,
             )
         )
     return found
@@ -268,7 +280,7 @@ def _first(document: Document) -> Section:
     """The part above all headings, or below the page's title where nothing is above that."""
     first, *more = sections(document)
     if first.level > 1:
-        return Section(*(0, "", (), first.line), *(first.start, first.start, first.start, first.start))
+        return Section(0, "", (), first.line, first.start, first.start, first.start, first.start)
     is_empty = first.level == 0 and not document.text[first.body : first.end].strip(f"{BOM} \t\r\n")
     return more[0] if is_empty and more and more[0].level == 1 else first
 

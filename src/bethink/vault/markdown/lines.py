@@ -196,8 +196,16 @@ def scan(text: str) -> Lines:
     found = _Scanner(plain, text)
     found.run(body)
     return Lines(
-        *(text, plain, found.starts, body, front),
-        *(found.headings, found.facts, found.tables, found.chunks, found.code),
+        text,
+        plain,
+        found.starts,
+        body,
+        front,
+        found.headings,
+        found.facts,
+        found.tables,
+        found.chunks,
+        found.code,
     )
 
 
@@ -441,8 +449,14 @@ class _Scanner:
         at, indent = of_line
         self.facts.append(
             FactLine(
-                *(shown, value, id, len(self.starts)),
-                *((at, self._end), (name_at, name_at + len(shown)), (start, start + len(value)), indent),
+                shown,
+                value,
+                id,
+                len(self.starts),
+                (at, self._end),
+                (name_at, name_at + len(shown)),
+                (start, start + len(value)),
+                indent,
             )
         )
 

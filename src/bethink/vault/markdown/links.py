@@ -154,8 +154,12 @@ class _Chunk:
         label = plain[opening:closing].lstrip("!")[1:]
         start = inner.start(group)
         return Link(
-            *("markdown", unquote(path), *_place(unquote(section) if mark else "")),
-            *(label, (opening, inner.end()), (start, start + len(path))),
+            "markdown",
+            unquote(path),
+            *_place(unquote(section) if mark else ""),
+            label,
+            (opening, inner.end()),
+            (start, start + len(path)),
         )
 
     def _behind_code(self, length: int, at: int) -> int:
@@ -178,8 +182,12 @@ def _wiki(inner: str, span: Span, start: int) -> Link:
     target = path.strip(" \t")
     start += len(path) - len(path.lstrip(" \t"))
     return Link(
-        *(kind, target, *_place(place if mark else "")),
-        *(label.strip(" \t"), span, (start, start + len(target))),
+        kind,
+        target,
+        *_place(place if mark else ""),
+        label.strip(" \t"),
+        span,
+        (start, start + len(target)),
     )
 
 
