@@ -190,3 +190,16 @@ Sides.TestCase.settings = settings(
     phases=[Phase.explicit, Phase.generate],
 )
 test_both_sides_say_the_same = pytest.mark.timeout(120)(Sides.TestCase)
+
+
+def test_a_fact_that_is_retracted_gets_no_line_again_if_the_comparison_is_cut_short() -> None:
+    sides = Sides()
+    sides.begin()
+    sides.store_fact(content="# Bold", category="goals")
+    sides.edit_fact(pick=0, content="100%% sure")
+    sides.die(after=4)
+    sides.write_line(path="memories/general.md", content="100%% sure")
+    sides.delete_line(pick=0)
+    sides.store_fact(content="Works nights", category="general")
+    sides.die(after=4)
+    sides.teardown()

@@ -240,9 +240,13 @@ class Reconciler:
         for case in asked:
             self.ledger.keep(case.line, state="held")
         for case in rest:
-            if case.fact is not None and not await self.editor.retract(case.fact):
-                self.ledger.is_again = True
-                continue
+            if case.fact is not None:
+                if not await self.editor.retract(case.fact):
+                    self.ledger.is_again = True
+                    continue
+                # It gets no line again in this pass.
+                retracted = msgspec.structs.replace(case.fact, state="retracted")
+                self.ledger.delta.facts[retracted.id] = retracted
             if case.shown is not None:
                 self.ledger.page_edit(case.seen).remove(case.shown)
             fact = case.line.fact if case.fact is None else case.fact.id
