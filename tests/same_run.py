@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import anyio
 import msgspec
+from pydantic import BaseModel
 
 from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import NumberedEvent
@@ -41,11 +42,17 @@ class Recorded:
         return self.asked, self.decided
 
 
+class DeletedUser(BaseModel):
+    """What `delete_user` tells a program."""
+
+    deleted: str
+
+
 def tools() -> list[Tool]:
     """What the script calls. They bear names that programs are offered, too."""
     is_drawn = anyio.Event()
 
-    @tool(effect="read", label="Run code: {code}")
+    @tool(effect="read", label="Run code: {code}", family="python")
     async def execute_code(context: ToolContext, code: str) -> ToolOutput:
         """Run code."""
         context.emit(ToolProgress(call=context.call, text="drawing", fraction=0.5))
@@ -56,13 +63,13 @@ def tools() -> list[Tool]:
         is_drawn.set()
         return ToolOutput(f"Ran {code}.", attachments=files)
 
-    @tool(effect="read", label="Search the web: {query}", trust="untrusted")
+    @tool(effect="read", label="Search the web: {query}", trust="untrusted", family="web")
     async def web_search(_context: ToolContext, query: str) -> ToolOutput:
         """Search."""
         await is_drawn.wait()
         return ToolOutput(f"Nobody answers about {query}.", error="unreachable")
 
-    @tool(effect="destructive", label="Delete user {user}")
+    @tool(effect="destructive", label="Delete user {user}", family="people", output=DeletedUser)
     async def delete_user(_context: ToolContext, user: str) -> ToolOutput:
         """Delete a user."""
         return ToolOutput(f"Deleted {user}.", structured={"deleted": user})

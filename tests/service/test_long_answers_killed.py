@@ -23,7 +23,7 @@ WORDS = [f"word{number} " for number in range(6_000)]
 STORY = "".join(WORDS)
 TOLD = "".join(WORDS[:1_500])
 # A journal that is written every two milliseconds grows in seconds as one does in an answer of minutes.
-SERVE_HASTILY = f"from bethink.agent import flushing\nflushing.FLUSH_S = 0.002\n{SERVE}"
+SERVE_HASTILY = f"from bethink.agent import recorder\nrecorder.FLUSH_S = 0.002\n{SERVE}"
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bethink.memory import consolidation as likeness
-from bethink.memory.consolidation import near_pairs
+from bethink.memory import likeness
+from bethink.memory.likeness import near_pairs
 
 Vectors = NDArray[np.float32]
 

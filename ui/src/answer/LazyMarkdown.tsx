@@ -2,7 +2,10 @@
 import { lazy, Suspense } from "react";
 
 const load = () => import("./Markdown");
-const Markdown = lazy(load);
+const AGAIN_MS = 300;
+const loadAgain = () => new Promise((done) => setTimeout(done, AGAIN_MS)).then(load);
+// Who asks while an earlier fetch is failing gets that failure: once more, then.
+const Markdown = lazy(() => load().catch(loadAgain));
 
 /** Fetches the parser before it is needed; what does not arrive is fetched again when it is. */
 export const prepareMarkdown = (): void => void load().catch(() => undefined);
