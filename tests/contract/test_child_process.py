@@ -134,11 +134,11 @@ async def _cancelled(task: asyncio.Task[object], *, after_s: float) -> None:
 
 def _children() -> set[str]:
     """Children of this process; one that nobody waited for is still one."""
-    return {
-        child
-        for task in Path("/proc/self/task").iterdir()
-        for child in (task / "children").read_text().split()
-    }
+    found = set[str]()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended meanwhile
+            found.update((task / "children").read_text().split())
+    return found
 
 
 def _pipes() -> set[str]:
