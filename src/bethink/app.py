@@ -58,7 +58,7 @@ from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
 from bethink.redis_mirror.service import sharing, sharing_of
-from bethink.shared_resources import given_of
+from bethink.shared_resources import shared_resources_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.images import image_tools
@@ -116,10 +116,10 @@ class App:
     extraction: Extraction
     between_turns: PostTurnQueue
     background: Background
-    keeper: SecretBox
+    secret_box: SecretBox
     mcp_servers: Servers
-    finding: MessageSearch
-    given: SharedResources = field(repr=False)
+    message_search: MessageSearch
+    shared: SharedResources = field(repr=False)
 
     @property
     def conversations(self) -> Conversations:
@@ -157,7 +157,7 @@ async def open_app(
 ) -> AsyncGenerator[App]:
     """A wired app; `tools` are offered beside its own, and replace those of the same name.
 
-    Stands on `ports` where they are given, else on those that the settings name. With
+    Stands on `ports` if they are given, else on those that the settings name. With
     an open app `beside` it, it shares that one's tools, tool servers and models.
 
     Raises:
@@ -171,11 +171,11 @@ async def open_app(
         blobs = ports.blobs or await stack.enter_async_context(temporary_blobs())
         background = Background(Vectors(ports.store, ports.index, ports.embeddings), settings.models)
         if beside is None:
-            given = await given_of(settings, ports, blobs, stack=stack)
+            shared = await shared_resources_of(settings, ports, blobs, stack=stack)
         else:
-            given = replace(beside.given, blobs=blobs)
-        given = replace(given, tools=_with(given.tools, tools))
-        app = _wire(settings, ports, background, given=given)
+            shared = replace(beside.shared, blobs=blobs)
+        shared = replace(shared, tools=_with(shared.tools, tools))
+        app = _wire(settings, ports, background, shared=shared)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         supervise = ports.supervisor.supervise
@@ -200,7 +200,7 @@ class _Base:
     settings: Settings
     ports: Ports
     background: Background
-    given: SharedResources
+    shared: SharedResources
     new_id: Ids
     accounts: Accounts
     surroundings: Surroundings
@@ -227,8 +227,8 @@ class _RunsLater:
         return self.runs
 
 
-def _wire(settings: Settings, ports: Ports, background: Background, *, given: SharedResources) -> App:
-    base = _base(settings, ports, background, given=given)
+def _wire(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> App:
+    base = _base(settings, ports, background, shared=shared)
     runs = _RunsLater()
     importing = _importing(base, runs)
     base.features.add(
@@ -243,7 +243,7 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
     return App(
         settings=settings,
         ports=ports,
-        models=given.models,
+        models=shared.models,
         accounts=base.accounts,
         features=base.features,
         visibility=visibility,
@@ -269,19 +269,19 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, given: Sh
         extraction=agent.extraction,
         between_turns=agent.post_turn,
         background=background,
-        keeper=given.keeper,
-        mcp_servers=given.mcp.servers,
-        finding=MessageSearch(
+        secret_box=shared.secret_box,
+        mcp_servers=shared.mcp.servers,
+        message_search=MessageSearch(
             ports.index,
             base.features.of(Conversations),
             visibility.reader_filters,
             base.recall.visible_search,
         ),
-        given=given,
+        shared=shared,
     )
 
 
-def _base(settings: Settings, ports: Ports, background: Background, *, given: SharedResources) -> _Base:
+def _base(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> _Base:
     new_id = Ids(ports.clock)
     accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
     visibility = Visibility.of(settings, ports.store, ports.clock, new_id=new_id)
@@ -299,7 +299,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, given: Sh
         store=ports.store,
         index=ports.index,
         embeddings=ports.embeddings,
-        blobs=given.blobs,
+        blobs=shared.blobs,
         bus=ports.bus,
         clock=ports.clock,
         new_id=new_id,
@@ -319,7 +319,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, given: Sh
         settings=settings,
         ports=ports,
         background=background,
-        given=given,
+        shared=shared,
         new_id=new_id,
         accounts=accounts,
         surroundings=surroundings,
@@ -344,13 +344,13 @@ def _base(settings: Settings, ports: Ports, background: Background, *, given: Sh
 def _importing(base: _Base, runs: _RunsLater) -> Imports:
     return Imports(
         store=base.ports.store,
-        blobs=base.given.blobs,
+        blobs=base.shared.blobs,
         vault=base.features.of(Vault),
         embeddings=base.ports.embeddings,
         clock=base.ports.clock,
         new_id=base.new_id,
         bus=base.ports.bus,
-        digest=base.given.keeper.digest,
+        digest=base.shared.secret_box.digest,
         max_file_bytes=base.settings.max_file_bytes,
         staging=UploadFolder(base.settings.data_dir / "imports"),
         remove=lambda: runs().delete_conversation,
@@ -391,7 +391,7 @@ def _housekeeping(base: _Base, retention: Retention, forgetting: Forgetting, *, 
         bus=base.ports.bus,
         accounts=base.accounts,
         vault=base.features.of(Vault),
-        let_go=TemporaryExpiry(runs, base.given.keeper),
+        let_go=TemporaryExpiry(runs, base.shared.secret_box),
         merges=base.settings.memory_consolidation,
         also=(TOOL_USES,),
     )
@@ -409,15 +409,17 @@ class _Agent:
 
 
 def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
-    settings, ports, given, features = base.settings, base.ports, base.given, base.features
+    settings, ports, shared, features = base.settings, base.ports, base.shared, base.features
     toolbox = _toolbox(base)
-    context = Context.of(settings, features.of(Memory), base.recall, clock=ports.clock, prompts=given.prompts)
+    context = Context.of(
+        settings, features.of(Memory), base.recall, clock=ports.clock, prompts=shared.prompts
+    )
     bounds, metrics = bounds_of(settings), RunMetrics()
     policy = Policy(base.rules, toolbox, settings.tool_policy)
     subagents = SubagentRunner(
         toolbox=toolbox,
         policy=policy,
-        find=given.chosen.find,
+        find=shared.chosen.find,
         files=features.of(Files),
         context=context,
         bounds=bounds,
@@ -432,7 +434,7 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
         ports.llm,
         features.of(Memory),
         features.of(Conversations),
-        prompt=given.prompts.extraction,
+        prompt=shared.prompts.extraction,
         prices=bounds.prices,
         forget=forgetting.forget,
         on_usage=metrics.take,
@@ -440,15 +442,17 @@ def _agent(base: _Base, forgetting: Forgetting) -> _Agent:
     )
     titles = Titles(settings.titles, ports.llm, features.of(Conversations), bounds.prices, metrics.take)
     post_turn = PostTurnQueue(PostTurnJobs((titles, extraction)))
-    summaries = Summaries.of(settings, given.prompts.summarising, prices=bounds.prices, flush=post_turn.flush)
-    loops = LoopFactory(given.models, policy, features.of(Files), context, bounds, summaries)
+    summaries = Summaries.of(
+        settings, shared.prompts.summarising, prices=bounds.prices, flush=post_turn.flush
+    )
+    loops = LoopFactory(shared.models, policy, features.of(Files), context, bounds, summaries)
     commands = Commands(toolbox, forgetting)
     runs = _runs(base, forgetting, loops, commands=commands, post_turn=post_turn, metrics=metrics)
     return _Agent(toolbox, subagents, extraction, post_turn, runs)
 
 
 def _toolbox(base: _Base) -> Toolbox:
-    settings, ports, given = base.settings, base.ports, base.given
+    settings, ports, shared = base.settings, base.ports, base.shared
     of_features = [
         tool
         for feature in FEATURES
@@ -464,20 +468,20 @@ def _toolbox(base: _Base) -> Toolbox:
                 *image_tools(ports.images, settings.images_timeout_s, settings.images_price_usd),
                 search_tool(lambda: toolbox.all),
             ),
-            given.tools,
+            shared.tools,
         ),
         timeout_s=settings.tool_timeout_s,
         concurrency=settings.tool_concurrency,
         max_result_chars=settings.max_tool_result_chars,
         sources=[
-            lambda: given.plugged.tools,
-            given.mcp.source,
+            lambda: shared.plugged.tools,
+            shared.mcp.source,
             code_source(ports.interpreters, settings.code_timeout_s),
             base.vault_tools.source,
         ],
         enabled=settings.tools_enabled,
         most=settings.max_offered_tools,
-        keeper=given.keeper,
+        keeper=shared.secret_box,
         redacting=NumberMask(settings.redaction.tool_results, settings.redaction.exceptions),
         filter_for=base.visibility.filter_for,
     )

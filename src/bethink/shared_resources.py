@@ -34,13 +34,13 @@ class SharedResources:
     prompts: Prompts
     tools: Sequence[Tool]
     plugged: LoadedPlugins
-    keeper: SecretBox
+    secret_box: SecretBox
     mcp: McpTools
     models: OfferedModels
     chosen: SubagentModels
 
 
-async def given_of(
+async def shared_resources_of(
     settings: Settings, ports: Ports, blobs: Blobs, *, stack: AsyncExitStack
 ) -> SharedResources:
     """What the settings name, opened; it is closed with the stack.
@@ -51,14 +51,14 @@ async def given_of(
     prompts = await anyio.to_thread.run_sync(read_prompts)
     folder = settings.data_dir / FOLDER if settings.user_tools else None
     plugged = await anyio.to_thread.run_sync(load_plugins, settings.plugins, folder)
-    keeper = SecretBox(settings.data_dir, plain(settings.master_key))
+    secret_box = SecretBox(settings.data_dir, plain(settings.master_key))
     mcp = await stack.enter_async_context(
         open_mcp(
             settings,
             ports.store,
             ports.bus,
             clock=ports.clock,
-            keeper=keeper,
+            keeper=secret_box,
             supervise=ports.supervisor.supervise,
         )
     )
@@ -68,4 +68,4 @@ async def given_of(
         settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None)
     )
     stack.push_async_callback(chosen.close)
-    return SharedResources(blobs, prompts, (), plugged, keeper, mcp, models, chosen)
+    return SharedResources(blobs, prompts, (), plugged, secret_box, mcp, models, chosen)

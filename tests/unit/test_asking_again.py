@@ -168,7 +168,7 @@ async def test_what_was_asked_is_still_found_when_it_is_asked_for() -> None:
         await house.say("Which tyres does my unicycle need?")
         hits = await found(house, "What did I ask you about my unicycle?")
         assert hits[0].text == "Which tyres does my unicycle need?"
-        page = await house.app.finding.search(house.me, "unicycle")
+        page = await house.app.message_search.search(house.me, "unicycle")
         assert [item.stored.message.content for item in page.items] == ["Which tyres does my unicycle need?"]
 
 

@@ -85,7 +85,7 @@ async def test_everything_of_one_owner_goes_and_of_another_nothing(tmp_path: Pat
         assert erased.left == ()
         assert not await anyio.Path(house.app.vault.root(ann.owner)).exists()
         assert await anyio.Path(house.app.vault.root("bob")).exists()
-        blobs = house.app.given.blobs
+        blobs = house.app.shared.blobs
         assert (len(await blobs.ids(ann.owner)), len(await blobs.ids("bob"))) == (0, 1)
         assert await house.app.recall.search(ann, "tea") == []
         assert (await house.app.conversations.get(bob, kept)).record.title == "Tea"

@@ -47,9 +47,9 @@ async def test_nobody_without_the_key_can_test_a_guess_of_what_was_said() -> Non
         written = msgspec.json.encode(await kept(client.door.house)).decode()
         guess = said_by([ClientMessage("user", ZEBRA)])
         assert guess not in written
-        assert await client.door.house.app.keeper.digest(guess) in written
+        assert await client.door.house.app.secret_box.digest(guess) in written
     async with client_of(ScriptedLlm(["One."]), master_key="another key than that") as other:
-        assert await other.door.house.app.keeper.digest(guess) not in written
+        assert await other.door.house.app.secret_box.digest(guess) not in written
 
 
 async def test_forgetting_takes_the_digests_of_what_was_said_and_leaves_the_answers() -> None:
@@ -77,7 +77,7 @@ async def test_what_is_said_while_something_is_forgotten_leaves_no_digest() -> N
     async with client_of(ScriptedLlm(["One.", "Two."])) as client:
         house = client.door.house
         heard = await house.app.runs.announcements.announced(house.me.owner)
-        threads = HistoryMatch(house.app.conversations, house.app.keeper)
+        threads = HistoryMatch(house.app.conversations, house.app.secret_box)
         place = await threads.place(house.me, (), ConversationStart())
         run = await house.app.runs.start(house.me, place, ZEBRA)
         await house.events(run)

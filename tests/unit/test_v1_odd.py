@@ -205,7 +205,7 @@ async def test_a_format_of_a_schema_needs_the_schema() -> None:
 async def test_a_key_whose_request_never_began_is_free_after_ten_minutes_and_none_is_kept_for_long() -> None:
     async with client_of(ScriptedLlm(["One."])) as client:
         house = client.door.house
-        threads = HistoryMatch(house.app.conversations, house.app.keeper)
+        threads = HistoryMatch(house.app.conversations, house.app.secret_box)
         assert await threads.reserve(house.me, "abc", "request") is None
         with pytest.raises(Busy, match="only just begun"):
             await threads.reserve(house.me, "abc", "request")

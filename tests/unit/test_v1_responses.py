@@ -333,7 +333,7 @@ async def test_a_response_that_is_none_is_not_found() -> None:
 async def test_a_key_of_a_request_that_died_is_free_after_a_while_and_let_go_after_a_day() -> None:
     async with client_of(ScriptedLlm(["One."])) as client:
         house = client.door.house
-        threads = HistoryMatch(house.app.conversations, house.app.keeper)
+        threads = HistoryMatch(house.app.conversations, house.app.secret_box)
         assert await threads.reserve(house.me, "abc", "digest") is None
         with pytest.raises(Busy):
             await threads.reserve(house.me, "abc", "digest")

@@ -62,7 +62,7 @@ async def test_a_search_keeps_to_one_conversation_and_one_owner() -> None:
         url = "/conversations/search"
         found = (await door.http.get(url, params={"query": "budget", "conversation": second})).json()
         app = door.house.app
-        theirs = await app.finding.search(Principal("stranger"), "budget")
+        theirs = await app.message_search.search(Principal("stranger"), "budget")
         assert [item["conversation"] for item in found["items"]] == [second]
         assert theirs.items == ()
         assert (await door.http.get(url, params={"query": "of the"})).status_code == 422

@@ -62,7 +62,7 @@ def _search(session: Session, options: Namespace) -> None:
     from bethink.recall.message_search import marked
 
     page = session.mine(
-        session.app.finding.search,
+        session.app.message_search.search,
         " ".join(options.query),
         conversation=options.conversation,
         project=options.project,

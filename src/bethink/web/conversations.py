@@ -280,7 +280,7 @@ async def search_messages(
     Tools' results are not searched, nor what was said in temporary conversations.
     At most the best 1,000 messages are reached.
     """
-    page = await app.finding.search(
+    page = await app.message_search.search(
         caller, query, conversation=conversation, project=project, limit=limit, cursor=cursor
     )
     return FoundMessages(items=[_found(found) for found in page.items], cursor=page.cursor)

@@ -310,7 +310,7 @@ def _memory_agent(app: App) -> PartHealth:
     settings = app.settings.vault
     if not settings.enabled:
         return PartHealth(status="off", message=OFF)
-    chosen = app.given.chosen
+    chosen = app.shared.chosen
     has_model = app.ports.llm is not None or settings.agent_model not in {AUTO, ""} or chosen.probing.found
     return PartHealth(status="ok" if has_model else "off", message=chosen.told(settings.agent_model))
 

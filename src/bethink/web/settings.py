@@ -46,7 +46,7 @@ class SettingsShown(ResponseModel):
 @router.get("/settings")
 async def get_settings(app: Served, _: Caller) -> SettingsShown:
     """The settings in force, without keys. Where no model is set, one on this machine is looked for."""
-    settings, chosen = app.settings, app.given.chosen
+    settings, chosen = app.settings, app.shared.chosen
     found = None if app.ports.llm else await chosen.probing.find()
     help_text = MODEL_HELP if found is None else f"{found.offer} {MODEL_HELP}"
     return SettingsShown.of(

@@ -62,7 +62,7 @@ class Dispatch:
         Raises:
             BethinkError: whatever `Runs.start` and `HistoryMatch` raise.
         """
-        threads = HistoryMatch(self.app.conversations, self.app.keeper)
+        threads = HistoryMatch(self.app.conversations, self.app.secret_box)
         key = self.request.headers.get(_KEY)
         if key is None:
             return await self._begin(threads, asked, conversation)
