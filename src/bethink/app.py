@@ -44,10 +44,8 @@ from bethink.forgetting.selection import Selector
 from bethink.forgetting.service import Forgetting
 from bethink.importing import Imports, UploadFolder
 from bethink.maintenance.background import Background, Vectors
-from bethink.maintenance.health import Health
-from bethink.maintenance.housekeeping import Housekeeping
-from bethink.maintenance.retention import Retention, RetentionPeriods
-from bethink.maintenance.statistics import Statistics
+from bethink.maintenance.health import Health, Statistics
+from bethink.maintenance.housekeeping import Housekeeping, Retention, RetentionPeriods
 from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines

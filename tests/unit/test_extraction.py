@@ -13,7 +13,7 @@ from bethink.events import Event, RunDone, Usage
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import Answer, ScriptedLlm
 from bethink.memory import Fact
-from bethink.memory.provenance import is_said
+from bethink.memory.compare import is_said
 from tests.house import House, open_house
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from bethink.forgetting.receipt import OUTSIDE
 from bethink.forgetting.selection import ForgetRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import FACTS, NewFact
-from bethink.memory.steps import STEPS
+from bethink.memory.facts import STEPS
 from bethink.messages import AssistantMessage
 from bethink.store import Collection, Put, Scan
 from tests.house import House, open_house

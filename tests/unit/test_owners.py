@@ -9,7 +9,7 @@ from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.memory import NewFact
-from bethink.memory.steps import STEPS, LogStep
+from bethink.memory.facts import STEPS, LogStep
 from bethink.principal import Principal
 from bethink.store import Put, Scan
 from bethink.store.reading import owners_of

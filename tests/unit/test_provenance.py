@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bethink.events import MemoryChanged, ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.memory.provenance import origin_of
+from bethink.memory.compare import origin_of
 from bethink.tool import Evidence, ToolContext, tool
 from tests.facts import active
 from tests.house import open_house

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bethink.recall.question import ParsedQuestion, read_question
+from bethink.recall.ranking import ParsedQuestion, read_question
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

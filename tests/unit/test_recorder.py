@@ -16,7 +16,7 @@ from bethink.conversations import Conversation
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.events import RunDone, TextDelta
-from bethink.forgetting.barrier import ForgetBarrier
+from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Change, Scan
 from tests.house import House, open_house, ports_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bethink.errors import HoldsSecret
 from bethink.memory import NewFact
-from bethink.memory.secrets import secret_in
+from bethink.memory.facts import secret_in
 from tests.facts import TEA, active
 from tests.house import open_house
 

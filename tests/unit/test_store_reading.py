@@ -6,7 +6,7 @@ import pytest
 
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
-from bethink.memory.steps import STEPS, LogStep
+from bethink.memory.facts import STEPS, LogStep
 from bethink.store import Delete, Put, Scan
 from bethink.store.reading import items_of, pages_of, records_of
 

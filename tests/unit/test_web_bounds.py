@@ -14,8 +14,8 @@ import pytest
 from bethink.agent.answer import Citations, Labels
 from bethink.agent.policy import _links  # pyright: ignore[reportPrivateUsage]
 from bethink.llm.markup import calls_in
-from bethink.memory.provenance import is_stated
-from bethink.memory.secrets import secret_in
+from bethink.memory.compare import is_stated
+from bethink.memory.facts import secret_in
 from bethink.redaction import redaction_of
 from bethink.web.security.guard import MAX_TURN_VALUES, MAX_VALUES, STRANGER_BYTES
 from tests.door import called, open_door, open_server

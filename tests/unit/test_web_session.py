@@ -9,10 +9,9 @@ import anyio.lowlevel
 import httpx2
 import pytest
 
-from bethink.accounts.limits import Buckets, Queue
+from bethink.accounts.records import SCOPES
 from bethink.accounts.register import Register
-from bethink.accounts.rights import SCOPES
-from bethink.accounts.sign_ins import Passwords
+from bethink.accounts.sign_ins import Buckets, Passwords, Queue
 from bethink.errors import BadInput, TooManyRequests
 from tests.door import called
 from tests.house import House, open_house

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from bethink.accounts import OWNER
-from bethink.accounts.rights import USUAL
+from bethink.accounts.records import USUAL
 from bethink.engines.memory.index import MemoryIndex
 from bethink.engines.memory.store import MemoryStore
 from bethink.errors import CorruptDatabase

@@ -8,10 +8,8 @@ network shows a key or a sign-in; whoever can read the data directory is the ope
 
 from __future__ import annotations
 
-from bethink.accounts.addresses import is_loopback
-from bethink.accounts.records import OWNER, Key, User
+from bethink.accounts.records import ADMIN, CHAT, OWNER, READ, SCOPES, WRITE, Key, User, is_loopback
 from bethink.accounts.register import NewKey, Register
-from bethink.accounts.rights import ADMIN, CHAT, READ, SCOPES, WRITE
 from bethink.accounts.service import Accounts, accounts_for
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What is kept of users, keys and sign-ins: all under one owner that no user can be.
+"""What is kept of users, keys and sign-ins, and what a key may do: under one owner that no user can be.
 
 A key and a sign-in are kept as digests. Both are 256 random bits, so that a plain
 SHA-256 cannot be searched backwards; what a person thinks up is hashed by scrypt.
@@ -7,11 +7,17 @@ SHA-256 cannot be searched backwards; what a person thinks up is hashed by scryp
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import re
 import secrets
+from typing import TYPE_CHECKING
 
 from bethink.errors import BadInput
 from bethink.store import Collection, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 OWNER = "~accounts"
 """Whose records these are. A tilde begins no user's id."""
@@ -133,3 +139,61 @@ def checked_label(name: str) -> str:
         message = f"A key's name has 1 to {MAX_LABEL} characters; it says what the key is for."
         raise BadInput(message)
     return line
+
+
+_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address can only mean this machine."""
+    name = host.strip("[]").lower().rstrip(".")
+    if name in _LOCAL_NAMES or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    # A dual-stack socket names an IPv4 peer so; older Pythons call none of them loopback.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def is_address(host: str) -> bool:
+    """Whether this is an address and no name: no other site can be given it by DNS."""
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+READ, WRITE, CHAT, ADMIN = "read", "write", "chat", "admin"
+
+SCOPES = {
+    READ: "read and search memories, conversations, documents and what else there is",
+    WRITE: "change them, also by the tools of an answer, and approve what waits",
+    CHAT: "talk: begin conversations, send messages and files, stop an answer",
+    ADMIN: "manage users and everybody's keys, read metrics, tend MCP servers",
+}
+"""Every scope that a key can have, and what it lets do."""
+USUAL = (READ, WRITE, CHAT)
+"""What a key has where nobody says."""
+
+
+def checked_scopes(scopes: Iterable[str], *, is_admin: bool) -> tuple[str, ...]:
+    """The scopes in our order, each once.
+
+    Raises:
+        BadInput: there is none, one is unknown, or `admin` is given to who is none.
+    """
+    given = set(scopes)
+    if unknown := given - set(SCOPES):
+        message = f"There is no scope {', '.join(sorted(unknown))}: there are {', '.join(SCOPES)}."
+        raise BadInput(message)
+    if not given:
+        message = f"A key has at least one scope: {', '.join(SCOPES)}."
+        raise BadInput(message)
+    if ADMIN in given and not is_admin:
+        message = "Only an administrator's key can have the scope admin."
+        raise BadInput(message)
+    return tuple(scope for scope in SCOPES if scope in given)

@@ -23,17 +23,18 @@ from bethink.accounts.records import (
     STATE,
     STATES,
     USERS,
+    USUAL,
     AccountsState,
     Key,
     SignIn,
     User,
     checked_label,
     checked_name,
+    checked_scopes,
     digest_of,
     hint_of,
     new_secret,
 )
-from bethink.accounts.rights import USUAL, checked_scopes
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Delete, DeleteAll, Put, Scan

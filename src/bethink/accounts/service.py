@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from bethink.accounts.addresses import is_loopback
-from bethink.accounts.limits import Buckets
 from bethink.accounts.records import (
+    ADMIN,
     KEY_PREFIX,
     KEY_USES,
     OWNER,
+    SCOPES,
     KeyUse,
     digest_of,
     is_credential,
+    is_loopback,
 )
 from bethink.accounts.register import FRESH_S, TOPIC
-from bethink.accounts.rights import ADMIN, SCOPES
-from bethink.accounts.sign_ins import BrowserSignIns
+from bethink.accounts.sign_ins import BrowserSignIns, Buckets
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, StorageError, TooManyRequests
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.store import Put

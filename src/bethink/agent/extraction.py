@@ -23,7 +23,7 @@ from bethink.conversations import CONVERSATIONS, MESSAGES, ChangedRef, charged, 
 from bethink.errors import BadInput, InvalidResponse, Refused
 from bethink.llm import LlmRequest
 from bethink.memory import CATEGORIES, NewFact, Source
-from bethink.memory.provenance import is_said, is_stated
+from bethink.memory.compare import is_said, is_stated
 from bethink.messages import UserMessage
 from bethink.store import Put
 from bethink.store.retry import retry_conflicts

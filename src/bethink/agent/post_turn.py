@@ -24,7 +24,7 @@ from bethink.conversations import CONVERSATIONS, MESSAGES, charged, checked_titl
 from bethink.errors import BadInput, BethinkError, InvalidResponse, StorageError
 from bethink.llm import LlmRequest
 from bethink.messages import AssistantMessage, UserMessage
-from bethink.recall.question import MARK, SENTENCE, only_asks
+from bethink.recall.ranking import MARK, SENTENCE, only_asks
 from bethink.search.analysis import Analyzer
 from bethink.store import Put
 from bethink.store.retry import retry_conflicts

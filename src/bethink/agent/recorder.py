@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.conversations import Conversations
-    from bethink.forgetting.barrier import ForgetBarrier
+    from bethink.forgetting.announcements import ForgetBarrier
     from bethink.principal import Principal
     from bethink.store import Change
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bethink.events import Event, Recalled
-    from bethink.forgetting.barrier import ForgetBarrier
+    from bethink.forgetting.announcements import ForgetBarrier
     from bethink.messages import Message, ToolCall
     from bethink.principal import Principal
     from bethink.redaction import Redaction

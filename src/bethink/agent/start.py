@@ -18,7 +18,7 @@ from bethink.agent.run_options import NO_RESOURCES
 from bethink.agent.summaries import SummaryWriter
 from bethink.errors import Conflict
 from bethink.events import Place, RunStarted
-from bethink.forgetting.barrier import ForgetBarrier
+from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
 from bethink.store.retry import retry_conflicts

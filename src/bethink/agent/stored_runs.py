@@ -23,7 +23,7 @@ from bethink.conversations import MESSAGES, SUMMARIES, line, removal
 from bethink.errors import Busy, Conflict, UnknownId
 from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
-from bethink.forgetting.barrier import ForgetBarrier
+from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import AssistantMessage, ToolMessage, tokens_of
 from bethink.store import DeleteAll, Put, Scan
 from bethink.store.reading import items_of, owners_of, pages_of, records_of

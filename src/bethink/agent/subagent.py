@@ -34,7 +34,7 @@ from bethink.events import (
     Usage,
     Warned,
 )
-from bethink.forgetting.barrier import ForgetBarrier
+from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import Message, UserMessage
 from bethink.tool import Call, SubagentResult
 from bethink.tools.memory_agent import sources

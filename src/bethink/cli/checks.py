@@ -29,7 +29,7 @@ from bethink.agent.commands import MODEL_HELP
 from bethink.app import open_app
 from bethink.cli.session import opened, settings_of
 from bethink.cli.terminal import counted
-from bethink.documents.kinds import missing_readers
+from bethink.documents.messages import missing_readers
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.embeddings.minilm import MiniLmEmbeddings
 from bethink.embeddings.minilm_build import fetch_model

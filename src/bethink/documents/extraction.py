@@ -18,8 +18,8 @@ import anyio.to_thread
 import msgspec
 
 from bethink.child_process import ChildProcess
-from bethink.documents.kinds import HEAD, kind_of, why_not
 from bethink.documents.messages import (
+    HEAD,
     MAX_CHARS,
     MAX_PAGES,
     Ended,
@@ -29,6 +29,8 @@ from bethink.documents.messages import (
     PageRead,
     Task,
     Told,
+    kind_of,
+    why_not,
 )
 from bethink.errors import DocumentError
 from bethink.sandbox import Limits

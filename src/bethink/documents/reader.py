@@ -17,8 +17,17 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.documents.docx import UnfitError, docx_blocks
-from bethink.documents.kinds import HEAD, bare_utf16
-from bethink.documents.messages import FOREIGN, MAX_CHARS, Ended, Failed, Opened, PageRead, Task
+from bethink.documents.messages import (
+    FOREIGN,
+    HEAD,
+    MAX_CHARS,
+    Ended,
+    Failed,
+    Opened,
+    PageRead,
+    Task,
+    bare_utf16,
+)
 from bethink.documents.pdf import read_pdf
 from bethink.documents.tables import csv_pages, paged, paragraphs
 from bethink.internet.decoding import decoded, visible

@@ -15,8 +15,8 @@ import msgspec
 from bethink.document_fields import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput
 from bethink.memory import Fact, NewFact, Source
-from bethink.memory.dates import check_span
 from bethink.memory.facts import EarlierShape
+from bethink.memory.wording import check_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,12 +3,15 @@
 A run may live in another process than the one that forgets, and what was
 forgotten is written nowhere. So a forgetting is announced before anything of it
 goes: whoever keeps a run expects the announcements' version in its own commits,
-and one that is refused reads here what it must not keep, while it can be read.
+and one that is refused reads here what it must not keep, while it can be read
+(`ForgetBarrier`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
 import anyio.to_thread
@@ -16,18 +19,20 @@ import anyio.to_thread
 from bethink.conversations import MESSAGES
 from bethink.errors import Conflict
 from bethink.forgettable import TextPlace
-from bethink.forgetting.occurrences import MessageCut, names_of, texts_of
+from bethink.forgetting.occurrences import MessageCut, names_of, redacted, texts_of
 from bethink.forgetting.pages import PageCut, cut_out
-from bethink.redaction import redaction_of
+from bethink.redaction import redaction_of, redaction_of_everything
 from bethink.store import Collection, Expect, Put, Record, Versioned
 from bethink.store.retry import retry_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from bethink.conversations import StoredMessage
     from bethink.forgetting.occurrences import OccurrenceFinder
     from bethink.redaction import Redaction
     from bethink.store import Change, Store
+
 
 _ONE = "forgettings"
 
@@ -166,3 +171,71 @@ async def ended(store: Store, owner: str) -> int:
 def expecting(announced: Versioned[AnnouncementState]) -> Expect[AnnouncementState]:
     """Refuses a commit if something was announced, or has ended, since this was read."""
     return Expect(ANNOUNCED, _ONE, announced.version)
+
+
+@dataclass(slots=True)
+class ForgetBarrier:
+    """What a run of the owner has heard of forgettings."""
+
+    owner: str
+    announcements: Announcements
+    gone: tuple[Redaction, ...] = ()
+    _known: Versioned[AnnouncementState] | None = None
+    _tell: Callable[[Redaction], None] = lambda _gone: None
+    _heard: set[str] = field(default_factory=set[str])
+    _listening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+
+    @classmethod
+    async def listening(cls, owner: str, announcements: Announcements) -> ForgetBarrier:
+        """One that has listened: made before anything is read for the run."""
+        barrier = cls(owner, announcements)
+        await barrier.listen()
+        return barrier
+
+    async def listen(self) -> None:
+        """Hear what was announced since the last time.
+
+        What had ended before it was heard, nobody can tell any more. Then
+        nothing at all that the run says is kept.
+        """
+        async with self._listening:
+            known, now = self._known, await self.announcements.announced(self.owner)
+            if known is not None and known.version == now.version:
+                return
+            under_way = set(now.record.under_way)
+            for intent in under_way - self._heard:
+                gone = await self.announcements.redaction(self.owner, intent)
+                if gone is not None or known is not None:
+                    self._take(gone or redaction_of_everything())
+            ended = self._heard - under_way
+            if known is not None and now.record.ended - known.record.ended > len(ended):
+                self._take(redaction_of_everything())
+            self._heard = under_way
+            self._known = now
+
+    def tell(self, forget: Callable[[Redaction], None]) -> None:
+        """Have `forget` called with each redaction, those heard so far too."""
+        self._tell = forget
+        for gone in self.gone:
+            forget(gone)
+
+    @property
+    def expected(self) -> list[Change]:
+        """What refuses a commit if there is something that was not heard."""
+        return [] if self._known is None else [expecting(self._known)]
+
+    def said(self, message: StoredMessage) -> StoredMessage:
+        """The message without what was forgotten while the run lived."""
+        return reduce(lambda said, gone: redacted(said, gone, close=True)[0], self.gone, message)
+
+    def says(self, text: str) -> bool:
+        """Whether the text says what was forgotten while the run lived."""
+        return any(gone.spans(text, close=True) for gone in self.gone)
+
+    def title(self, title: str) -> str:
+        """A conversation's title, or its system prompt, without it."""
+        return reduce(lambda title, gone: gone.cut(title, close=True)[0], self.gone, title)
+
+    def _take(self, gone: Redaction) -> None:
+        self.gone = (*self.gone, gone)
+        self._tell(gone)

@@ -8,11 +8,20 @@ taken back, and only `forget` removes for good.
 from __future__ import annotations
 
 from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, ConsolidationReport, Merge
-from bethink.memory.facts import CATEGORIES, FACTS, Doubt, Fact, FactChange, NewFact, Source
-from bethink.memory.feature import FEATURE
-from bethink.memory.secrets import secret_in
-from bethink.memory.service import Find, Memory
-from bethink.memory.steps import STEPS, LogStep, import_token
+from bethink.memory.facts import (
+    CATEGORIES,
+    FACTS,
+    STEPS,
+    Doubt,
+    Fact,
+    FactChange,
+    LogStep,
+    NewFact,
+    Source,
+    import_token,
+    secret_in,
+)
+from bethink.memory.service import FEATURE, Find, Memory
 from bethink.memory.writer import KIND, PAST_KIND
 
 __all__ = [

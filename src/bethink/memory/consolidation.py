@@ -19,16 +19,14 @@ import msgspec
 
 from bethink.errors import BadInput
 from bethink.memory.compare import FactReading, compared, reading
-from bethink.memory.facts import FACTS, MAX_TOPICS, Fact, anew, holds, said_at
-from bethink.memory.steps import STEPS
+from bethink.memory.facts import FACTS, MAX_TOPICS, STEPS, Fact, anew, holds, said_at
 from bethink.store import Scan
 from bethink.store.reading import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bethink.memory.draft import Draft
-    from bethink.memory.writer import FactWriter, Vector
+    from bethink.memory.writer import Draft, FactWriter, Vector
     from bethink.principal import Principal
     from bethink.store import Versioned
 

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bethink.index import Candidates
-    from bethink.memory.draft import Draft
-    from bethink.memory.writer import FactWriter, Vector
+    from bethink.memory.writer import Draft, FactWriter, Vector
 
 _CANDIDATES = 6
 _SEARCHED_CHARS = 500

@@ -1,6 +1,7 @@
 """The facts of all owners, as doors, tools and the command line read and change them.
 
-Each change is one atomic commit, and comes with a token that takes it back.
+Each change is one atomic commit, and comes with a token that takes it back. `FEATURE` is
+what recall and the other rooms see of them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,25 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from bethink.errors import JustForgotten, UnknownId
+from bethink.feature import Feature, OpenFeature, Recallable, RecallKind
 from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidation, ConsolidationReport
-from bethink.memory.dates import dated
-from bethink.memory.draft import Draft, FactFilterOf, sees_all
-from bethink.memory.facts import FACTS, Fact, FactChange, NewFact, digest, weight
+from bethink.memory.facts import (
+    FACTS,
+    STEPS,
+    Fact,
+    FactChange,
+    LogStep,
+    NewFact,
+    StepKind,
+    digest,
+    doubt_of,
+    import_token,
+    weight,
+)
 from bethink.memory.gate import Gate
-from bethink.memory.steps import STEPS, LogStep, StepKind, import_token
 from bethink.memory.undo import FactUndo, Reversal, takes_back_many
-from bethink.memory.writer import FactWriter, text_of
+from bethink.memory.wording import dated
+from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
 from bethink.store import Page, Scan
 from bethink.store.reading import pages_of
 
@@ -29,6 +41,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock, Ids
     from bethink.embeddings import Embeddings
+    from bethink.feature import Source, Surroundings
     from bethink.index import Index
     from bethink.memory.writer import Vector
     from bethink.principal import Principal
@@ -462,3 +475,65 @@ async def _is_said(
 def _is_like(known: Fact, fact: Fact) -> bool:
     """Whether they are the same but for the slot, which follows from what is said."""
     return known == msgspec.structs.replace(fact, slot=known.slot)
+
+
+_RECALLED = ("active", "superseded")
+
+
+def _open(at: Surroundings) -> OpenFeature:
+    async def find(principal: Principal, query: str, k: int) -> Sequence[tuple[Fact, float]]:
+        scores = dict(await at.search.find(principal, query, k, kind=KIND))
+        facts = [fact for fact in await memory.get(principal, [*scores]) if fact is not None]
+        reader_filter = await at.filter_for(principal)
+        if reader_filter is not None:
+            facts = [seen for fact in facts if (seen := reader_filter.fact(fact)) is not None]
+        return [(fact, scores[fact.id]) for fact in facts]
+
+    async def important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+        return [(KIND, fact.id) for fact in await memory.profile(principal, k)]
+
+    async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        return [fact and recallable_of(fact) for fact in await memory.get(principal, ids)]
+
+    memory = Memory(at.store, at.index, at.embeddings, at.clock, at.new_id, find, at.filter_for)
+    return OpenFeature(
+        service=memory,
+        recall=[RecallKind(name=KIND, resolve=resolve, past=PAST_KIND)],
+        important=important,
+    )
+
+
+FEATURE = Feature(
+    name="memory",
+    open=_open,
+    collections=(FACTS, STEPS),
+    counted={"memories": ("memory", FACTS)},
+    tools="bethink.tools.memory",
+    mcp_summary=(
+        "Long-term memory of the user: search it before you answer questions about them, store what is "
+        "worth knowing later. What cannot be undone shows first what would go, and needs their agreement."
+    ),
+)
+
+
+def recallable_of(fact: Fact) -> Recallable | None:
+    """What recall shows of a fact; None for one that is not in use."""
+    if fact.state not in _RECALLED:
+        return None
+    return Recallable(
+        text=fact.content,
+        at=fact.created_at,
+        importance=fact.importance,
+        source=_named(fact.sources[0]) if fact.sources else None,
+        valid_from=fact.valid_from,
+        valid_until=fact.valid_until,
+        doubt=doubt_of(fact),
+        superseded_by=fact.superseded_by,
+        untrusted=fact.trust == "untrusted",
+        said_by=fact.sources,
+    )
+
+
+def _named(source: Source) -> str:
+    place = ":".join(part for part in (source.kind, source.id) if part)
+    return f"{place}#{source.message}" if source.message else place

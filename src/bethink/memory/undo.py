@@ -15,9 +15,21 @@ import msgspec
 
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.memory.compare import reading
-from bethink.memory.facts import Fact, FactChange, NewFact, Source, State, anew, corrected, digest, has_source
+from bethink.memory.facts import (
+    STEPS,
+    Fact,
+    FactChange,
+    FactStep,
+    LogStep,
+    NewFact,
+    Source,
+    State,
+    anew,
+    corrected,
+    digest,
+    has_source,
+)
 from bethink.memory.gate import Gate, GateOutcome, GateRequest, changed, merge_token, supersede
-from bethink.memory.steps import STEPS, FactStep, LogStep
 from bethink.memory.writer import text_of
 from bethink.store import Scan
 from bethink.store.reading import records_of
@@ -25,8 +37,7 @@ from bethink.store.reading import records_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.memory.draft import Draft
-    from bethink.memory.writer import FactWriter
+    from bethink.memory.writer import Draft, FactWriter
     from bethink.principal import Principal
 
 

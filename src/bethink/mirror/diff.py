@@ -17,8 +17,8 @@ import msgspec
 from bethink.errors import BadInput, NoSuchPage, TooLarge
 from bethink.forgetting.announcements import ended
 from bethink.memory import FACTS, STEPS
-from bethink.memory.draft import REVISION, REVISIONS
 from bethink.memory.facts import MARK
+from bethink.memory.writer import REVISION, REVISIONS
 from bethink.mirror.lines import FOLDER, PageSnapshot, shown_in
 from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, MirrorLine, MirrorState, RefusedLine
 from bethink.store import Scan, Versioned

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bethink.errors import BadInput, BethinkError, Conflict, StorageError, UnknownId
 from bethink.memory import NewFact, Source
-from bethink.memory.dates import dated
+from bethink.memory.wording import dated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,18 @@ Tools, the web door and the service of its own (`bethink people serve`) call
 from __future__ import annotations
 
 from bethink.people.feature import FEATURE
-from bethink.people.fields import GENDERS, MAX_ABOUT_CHARS, MAX_LINE_CHARS
-from bethink.people.records import EMAILS, PEOPLE, Address, Card, Email, Person, shown
+from bethink.people.records import (
+    EMAILS,
+    GENDERS,
+    MAX_ABOUT_CHARS,
+    MAX_LINE_CHARS,
+    PEOPLE,
+    Address,
+    Card,
+    Email,
+    Person,
+    shown,
+)
 from bethink.people.service import People, PeopleFound, PersonQuery
 
 __all__ = [

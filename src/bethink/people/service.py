@@ -9,8 +9,7 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
-from bethink.people.fields import checked
-from bethink.people.records import EMAILS, PEOPLE, Email, Person, email_id
+from bethink.people.records import EMAILS, PEOPLE, Email, Person, checked, email_id
 from bethink.store import Delete, Put, Scan
 from bethink.store.reading import records_of
 from bethink.store.retry import retry_conflicts

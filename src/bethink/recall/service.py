@@ -19,8 +19,14 @@ from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
-from bethink.recall.question import read_question, without_cues
-from bethink.recall.ranking import RankedCandidate, asks_the_same, ranked, weighed
+from bethink.recall.ranking import (
+    RankedCandidate,
+    asks_the_same,
+    ranked,
+    read_question,
+    weighed,
+    without_cues,
+)
 from bethink.visibility.search import VisibleSearch
 
 if TYPE_CHECKING:
@@ -35,8 +41,7 @@ if TYPE_CHECKING:
     from bethink.feature import Recallable, RecallKind, Resolve
     from bethink.index import Candidates, Index
     from bethink.principal import Principal
-    from bethink.recall.question import ParsedQuestion
-    from bethink.recall.ranking import WeightedCandidate
+    from bethink.recall.ranking import ParsedQuestion, WeightedCandidate
 
 _CANDIDATES = 100
 """Of each leg. Of what answers, conversations hold one part in twelve beyond the best 50 of both."""

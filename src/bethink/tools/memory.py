@@ -14,7 +14,7 @@ from bethink.conversations import KIND as TURN
 from bethink.events import MemoryChanged
 from bethink.memory import KIND as FACT
 from bethink.memory import Memory, NewFact, Source
-from bethink.memory.provenance import origin_of
+from bethink.memory.compare import origin_of
 from bethink.recall.service import Recall
 from bethink.tool import ToolContext, ToolOutput, tool
 from bethink.vault import KIND as PAGE

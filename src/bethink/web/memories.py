@@ -12,7 +12,7 @@ from bethink.clock import to_us
 from bethink.errors import BadInput, UnknownId
 from bethink.maintenance.health import Trouble
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
-from bethink.memory.steps import StepKind
+from bethink.memory.facts import StepKind
 from bethink.vault.filters.patterns import HIDDEN
 from bethink.web.deps import (
     SEES_ALL,

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, model_validator
 
 from bethink.accounts import ADMIN, Key, User
-from bethink.accounts.rights import USUAL
+from bethink.accounts.records import USUAL
 from bethink.accounts.sign_ins import BROWSER_DAYS
 from bethink.clock import to_us
 from bethink.errors import BadInput, NotAllowed
