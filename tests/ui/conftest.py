@@ -5,16 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Generator
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import pytest
 from blockbuster import BlockBuster
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect, sync_playwright
 
 from benchmarks.stand_ins.scripted_process import scripted_process
 from tests.ui.running import FLAGS, SCRIPT, Served, bethink, chromium
 from tests.ui.vaulted import Vaulted
 
 NewPage = Callable[..., Page]
+_OWNER: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Paris"}
 _PATIENCE_MS = 60_000
 """How long a page may take to show what a test waits for, on a machine that does much else."""
 
@@ -63,29 +65,74 @@ def emptied(served: Served) -> None:
                 served.delete(f"/conversations/{conversation['id']}")
 
 
+@pytest.fixture(scope="session")
+def shared(browser: Browser) -> Generator[BrowserContext]:
+    """One context for the pages without wishes of their own: they find compiled what earlier ones ran.
+
+    Its first page stays, and with it the process that draws them.
+    """
+    context = browser.new_context(**_OWNER, viewport={"width": 1360, "height": 860})
+    context.set_default_timeout(_PATIENCE_MS)
+    first = context.new_page()
+    first.route("**", lambda route: route.fulfill(body="This one stays."))
+    first.goto("http://127.0.0.1:1/")
+    yield context
+    context.close()
+
+
+def _forget(context: BrowserContext, servers: set[str]) -> None:
+    """Close its pages but the first, and have nothing left of what they kept of these servers."""
+    first, *pages = context.pages
+    for page in pages:
+        assert page.evaluate("!('__pwClock' in globalThis)"), "a clock is its context's: new_page(own=True)"
+        page.close()
+    asking = context.new_cdp_session(first)
+    for server in servers:
+        asking.send("Storage.clearDataForOrigin", {"origin": server, "storageTypes": "all"})
+    asking.detach()
+    context.clear_cookies()
+    context.clear_permissions()
+    context.unroute_all()
+
+
 @pytest.fixture
-def new_page(browser: Browser) -> Generator[NewPage]:
-    """Makes pages; what a page logs as an error, and what its policy refuses, fails the test."""
+def new_page(browser: Browser, shared: BrowserContext) -> Generator[NewPage]:
+    """Makes pages; what a page logs as an error, and what its policy refuses, fails the test.
+
+    The first is one of the shared context unless it is to be its `own` or has options; others are as if in
+    other browsers.
+    """
     faults: list[str] = []
     contexts: list[BrowserContext] = []
+    servers: set[str] = set()
 
-    def make(*, width: int = 1360, height: int = 860, **options: str | bool) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            locale="en-GB",
-            timezone_id="Europe/Paris",
-            **cast("dict[str, Any]", options),
-        )
-        context.set_default_timeout(_PATIENCE_MS)
+    def visited(frame: Frame) -> None:
+        address = urlsplit(frame.url)
+        if address.scheme == "http":
+            servers.add(f"http://{address.netloc}")
+
+    def make(*, width: int = 1360, height: int = 860, own: bool = False, **options: str | bool) -> Page:
+        if own or options or shared in contexts:
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, **_OWNER, **cast("dict[str, Any]", options)
+            )
+            context.set_default_timeout(_PATIENCE_MS)
+        else:
+            context = shared
         contexts.append(context)
         page = context.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.on("framenavigated", visited)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
         return page
 
     yield make
     for context in contexts:
-        context.close()
+        if context is shared:
+            _forget(context, servers)
+        else:
+            context.close()
     # A refused request is a test's own matter: the browser logs each.
     assert [fault for fault in faults if not fault.startswith("Failed to load resource")] == []
 

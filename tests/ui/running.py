@@ -28,6 +28,8 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Pages of one context share a process, and what it has compiled.
+    "--renderer-process-limit=1",
 )
 COMMAND = "import sys\nfrom bethink.cli import main\nsys.exit(main())"
 _START_S = 120

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Error, Page, Route, expect
 
 from tests.ui.acts import answered, drawn, kept, say
+from tests.ui.conftest import NewPage
 from tests.ui.running import Served, imported
 from tests.ui.vaulted import Vaulted
 
@@ -264,7 +265,10 @@ def test_a_memory_is_brought_back_into_the_list_that_is_shown_now(served: Served
     expect(bicycle).to_be_visible()
 
 
-def test_what_is_slow_to_be_told_is_waited_for_and_not_asked_for_again(served: Served, page: Page) -> None:
+def test_what_is_slow_to_be_told_is_waited_for_and_not_asked_for_again(
+    served: Served, new_page: NewPage
+) -> None:
+    page = new_page(own=True)
     working = {
         "at": SINCE,
         "error": None,

@@ -60,7 +60,8 @@ def test_pages_are_found_as_one_types(vault: Vaulted, page: Page) -> None:
     expect(row(page, "jane_doe")).to_be_visible()
 
 
-def test_what_is_typed_is_marked_and_saved_by_key_and_by_itself(vault: Vaulted, page: Page) -> None:
+def test_what_is_typed_is_marked_and_saved_by_key_and_by_itself(vault: Vaulted, new_page: NewPage) -> None:
+    page = new_page(own=True)
     page.clock.install()
     vault.open(page, "user.md")
     expect(saved(page)).to_be_visible()
@@ -124,7 +125,8 @@ def test_where_two_wrote_both_texts_are_offered(vault: Vaulted, page: Page, choi
     assert vault.text("user.md") == f"# About me\n{kept}\n"
 
 
-def test_a_page_deleted_underneath_keeps_what_was_typed(vault: Vaulted, page: Page) -> None:
+def test_a_page_deleted_underneath_keeps_what_was_typed(vault: Vaulted, new_page: NewPage) -> None:
+    page = new_page(own=True)
     vault.file("a.md", "one\n")
     page.clock.install()
     vault.open(page, "a.md")
