@@ -14,7 +14,7 @@ from time import perf_counter
 from bethink.sandbox import Limits
 from bethink.sandbox.choice import choose
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 
 _TIMES = 7
 

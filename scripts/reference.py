@@ -20,7 +20,7 @@ from pydantic import BaseModel, SecretStr
 from bethink import errors, events
 from bethink.documents import Extraction
 from bethink.images.exchange import Exchange
-from bethink.images.openai_images import OpenAiImages
+from bethink.images.factory import OpenAiImages
 from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
 from bethink.recall.passages import Passages
@@ -32,8 +32,7 @@ from bethink.tools.images import image_tools
 from bethink.tools.memory import memory_tools
 from bethink.tools.memory_agent import agent_tool
 from bethink.tools.people import people_tools
-from bethink.tools.vault import code_tool, vault_tools
-from bethink.tools.vault_search import backlinks_tool, search_tool
+from bethink.tools.vault import backlinks_tool, code_tool, search_tool, vault_tools
 from bethink.tools.web import web_tools
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from bethink.llm import LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.messages import ToolMessage
-from bethink.per_key import Recent
-from bethink.principal import Principal
+from bethink.principal import Principal, Recent
 from bethink.tool import Rate, tool
 from tests.house import House, open_house
 

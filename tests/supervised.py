@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import anyio
 import anyio.lowlevel
 
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 
 
 class InjectedError(Exception):

@@ -17,7 +17,7 @@ from bethink.clock import SystemClock
 from bethink.mcp_client import CallResult, Keeping, ServerConfig, Text
 from bethink.mcp_client.sdk import SdkConnector
 from bethink.mcp_client.servers import Servers
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from tests.fake_mcp import MemoryKeeping
 
 ROOT = Path(__file__).parent.parent

@@ -46,11 +46,11 @@ from bethink.importing import Imports, UploadFolder
 from bethink.maintenance.background import Background, Vectors
 from bethink.maintenance.health import Health, Statistics
 from bethink.maintenance.housekeeping import Housekeeping, Retention, RetentionPeriods
+from bethink.masking import NumberMask
 from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
-from bethink.personal_numbers import NumberMask
 from bethink.ports import Ports, open_ports
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
@@ -60,7 +60,7 @@ from bethink.shared_resources import shared_resources_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.images import image_tools
-from bethink.tools.vault_toolset import VaultTools
+from bethink.tools.vault import VaultTools
 from bethink.tools.web import web_tools
 from bethink.vault import Vault
 from bethink.vault.watch import FolderWatcher

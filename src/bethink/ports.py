@@ -19,7 +19,7 @@ from bethink.llm.capabilities import FILE, Learnt
 from bethink.llm.factory import connect_models
 from bethink.redis_mirror.service import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -12,7 +12,7 @@ from bethink.llm.factory import plain
 from bethink.llm.models import OfferedModels, SubagentModels
 from bethink.llm.probing import Probing
 from bethink.secrets_at_rest import SecretBox
-from bethink.tools.mcp_setup import open_mcp
+from bethink.tools.mcp import open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Protocol, Ty
 from pydantic import ValidationError
 
 from bethink.errors import BadInput, NotAllowed
-from bethink.masking import has_secrets
-from bethink.tool_schema import arguments_of
+from bethink.tool_schema import arguments_of, has_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

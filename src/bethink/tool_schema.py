@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from bethink.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pydantic import BaseModel
 
@@ -194,3 +195,25 @@ def leaves(arguments: dict[str, Any]) -> Sequence[str]:
         elif value is not None and not isinstance(value, bool):
             found.append(str(value))
     return found[::-1]
+
+
+Schema = Mapping[str, Any]
+
+
+def has_secrets(schema: Schema) -> bool:
+    """Whether some property of the arguments is secret."""
+    match schema:
+        case {"writeOnly": True}:
+            return True
+        case _:
+            return any(_holds(value) for value in schema.values())
+
+
+def _holds(value: object) -> bool:
+    match value:
+        case dict():
+            return has_secrets(value)  # pyright: ignore[reportUnknownArgumentType] - JSON
+        case list():
+            return any(_holds(part) for part in value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - JSON
+        case _:
+            return False

@@ -12,10 +12,8 @@ from typing import NoReturn
 import pytest
 
 from bethink.sandbox import MIB, Limits, Sandbox, Session
-from bethink.sandbox.bubblewrap import Bubblewrap
 from bethink.sandbox.choice import LinuxSandbox
-from bethink.sandbox.confinement import Confinement
-from bethink.sandbox.landlock import Landlock
+from bethink.sandbox.confinement import Bubblewrap, Confinement, Landlock
 
 CONFINEMENTS: dict[str, Confinement] = {
     "bubblewrap": Bubblewrap(),

@@ -19,7 +19,7 @@ from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from tests.contract.sandboxes import EVERY, needs_kernel, sandbox_named
 from tests.door import called
 from tests.house import House, open_house, ports_of

@@ -18,7 +18,7 @@ import pytest
 from bethink.errors import SandboxUnavailable
 from bethink.events import ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
-from bethink.sandbox.confinement import Command, Job
+from bethink.sandbox.confinement import Command, Job, Landlock
 from bethink.sandbox.interpreters import (
     NOT_INSTALLED,
     SWITCHED_OFF,
@@ -29,8 +29,7 @@ from bethink.sandbox.interpreters import (
     Workplaces,
 )
 from bethink.sandbox.kernel import Content, Message, Parent, Shown
-from bethink.sandbox.landlock import Landlock
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from bethink.tool import NewFile
 from bethink.tools.code import code_source
 from tests.contract.sandboxes import EVERY, SMALL, needs_kernel, sandbox_named
@@ -46,7 +45,7 @@ from pathlib import Path
 from bethink.sandbox.interpreters import Interpreters, Options
 from bethink.sandbox.kernel import Shown
 from bethink.sandbox.interpreters import Workplaces
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 
 async def main():
     root = Path(sys.argv[1])

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from bethink.agent.toolbox import Limits
-from bethink.per_key import PerKey, Recent
+from bethink.principal import PerKey, Recent
 from bethink.tool import Rate, tool
 from tests import warm
 

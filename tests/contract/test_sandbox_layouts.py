@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bethink.sandbox.bubblewrap import Bubblewrap
+from bethink.sandbox.confinement import Bubblewrap
 from bethink.sandbox.places import interpreter
 from tests.contract.sandboxes import EVERY, lacking, needs_kernel, sandbox_named
 

@@ -13,8 +13,7 @@ import pytest
 
 from bethink.errors import RateLimited, WebError
 from bethink.internet import Found, Search
-from bethink.internet.ddgs_search import DdgsSearch
-from bethink.internet.searxng import SearxngSearch
+from bethink.internet.connect import DdgsSearch, SearxngSearch
 from tests.fake_search import FakeSearch
 from tests.pages import Web, asked_query, page, searxng, served
 

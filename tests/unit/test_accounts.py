@@ -17,7 +17,7 @@ from bethink.engines.memory.store import MemoryStore
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, UnknownId
 from bethink.principal import Principal
 from bethink.store import Store
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from bethink.mcp_client import CallResult, File, Progress, RemoteTool, ServerCon
 from bethink.mcp_client.servers import Servers
 from bethink.messages import Attachment
 from bethink.principal import Principal
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from bethink.tool import NewFile, ToolContext, ToolOutput
 from bethink.tools.mcp import McpTools
 from tests.fake_mcp import Answer, FakeConnector, FakeServer, MemoryKeeping

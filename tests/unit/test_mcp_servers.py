@@ -12,7 +12,7 @@ from bethink.clock import FakeClock
 from bethink.errors import McpUnreachable, UnknownId
 from bethink.mcp_client import CallResult, Pinned, RemoteTool, ServerConfig
 from bethink.mcp_client.servers import Servers
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from tests.fake_mcp import FakeConnector, FakeServer, MemoryKeeping
 from tests.tool_servers import called, states, until
 

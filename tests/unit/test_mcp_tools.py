@@ -25,8 +25,7 @@ from bethink.settings import load_settings
 from bethink.settings_shapes import McpServer
 from bethink.tool import Tool, foreign_tool
 from bethink.tool_schema import checker
-from bethink.tools.mcp import MAX_NAME, listed, public_name
-from bethink.tools.mcp_setup import configured
+from bethink.tools.mcp import MAX_NAME, configured, listed, public_name
 from tests.door import called, open_door
 from tests.house import House, open_house
 from tests.tool_servers import hostile, until

@@ -21,7 +21,7 @@ from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage, UserMessage
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from bethink.tools.memory_agent import JOB, sources
 from bethink.vault.filters.rules import Rule
 from tests.door import called, frames

@@ -16,8 +16,8 @@ from mcp import Client
 from bethink.errors import BadInput
 from bethink.events import ToolFinished
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
+from bethink.masking import NumberMask, redacted, redacted_value
 from bethink.mcp_server.server import Door
-from bethink.personal_numbers import NumberMask, redacted, redacted_value
 from bethink.settings import Settings, load_settings
 from bethink.settings_shapes import Redacted
 from bethink.tool import ToolContext, ToolOutput, tool

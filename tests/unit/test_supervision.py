@@ -23,7 +23,7 @@ from bethink.llm.scripted import ScriptedLlm
 from bethink.settings import Settings
 from bethink.settings_shapes import DialDoor
 from bethink.store import Change, Put
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from tests.door import DONE, Door, open_door
 from tests.house import ports_of
 from tests.supervised import InjectedError, Trial, broken

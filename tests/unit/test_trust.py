@@ -18,7 +18,7 @@ from bethink.internet.pages import Pages
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from bethink.vault import Authorship
 from tests.fake_search import FakeSearch
 from tests.house import House, open_house, ports_of

@@ -24,7 +24,7 @@ from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.memory import NewFact
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from bethink.tool import ToolContext
 from bethink.tools.vault_access import VaultAccess
 from bethink.tools.vault_code import VaultCode

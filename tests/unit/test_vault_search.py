@@ -16,7 +16,7 @@ from bethink.errors import BadInput, NoSuchPage
 from bethink.memory import NewFact
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.tool import ToolContext, ToolOutput
-from bethink.tools.vault_search import search_tool
+from bethink.tools.vault import search_tool
 from bethink.vault.filters.rules import Rule
 from bethink.vault.search.catalogue import Catalogue, PageContent
 from bethink.vault.search.excerpts import excerpts

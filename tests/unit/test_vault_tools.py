@@ -13,7 +13,7 @@ import pytest
 from bethink.errors import BethinkError
 from bethink.events import Event, MemoryChanged
 from bethink.sandbox.interpreters import Interpreters, Options, Workplaces
-from bethink.supervision import Supervisor
+from bethink.telemetry import Supervisor
 from bethink.tool import Foretold, ToolContext, ToolOutput
 from bethink.tools.vault import code_tool, vault_tools
 from bethink.tools.vault_access import VaultAccess

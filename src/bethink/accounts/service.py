@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bethink.accounts.records import User
     from bethink.accounts.register import AccountsSnapshot, Register
     from bethink.settings import Settings
-    from bethink.supervision import Supervise
+    from bethink.telemetry import Supervise
 
 _ALL = frozenset(SCOPES)
 _WRITE_USES_S = 30

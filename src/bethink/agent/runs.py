@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
     from bethink.principal import Principal
-    from bethink.supervision import Supervise
+    from bethink.telemetry import Supervise
     from bethink.visibility.service import Visibility
 
 

@@ -35,10 +35,9 @@ from bethink.agent.tool_selection import (
 )
 from bethink.errors import BadInput, BethinkError, RateLimited, StorageError
 from bethink.events import ApprovalNeeded, ToolFinished, ToolProgress
-from bethink.masking import masked
+from bethink.masking import NumberMask, masked
 from bethink.messages import ToolCall, ToolMessage
-from bethink.per_key import PerKey, Recent
-from bethink.personal_numbers import NumberMask
+from bethink.principal import PerKey, Recent
 from bethink.telemetry import log
 from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
 from bethink.visibility.history import filter_output, sees_everything

@@ -22,7 +22,7 @@ from bethink.dial.ephemeral_app import open_ephemeral_app
 from bethink.dial.history import HistorySeal, unpack
 from bethink.dial.sessions import DialSessions
 from bethink.errors import BadInput
-from bethink.images.dial_images import dial_images
+from bethink.images.factory import dial_images
 from bethink.llm.factory import limits_of, sees
 from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.markup import MarkupLlm

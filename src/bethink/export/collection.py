@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from bethink.document_fields import time_of
+from bethink.clock import time_of
 from bethink.errors import BadInput, TooLarge
 from bethink.export.records import BadLine, KeptFact
 from bethink.memory import Fact, NewFact, Source

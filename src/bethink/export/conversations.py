@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bethink.clock import checked_id, rfc3339, time_of, with_times
 from bethink.conversations import (
     CONVERSATIONS,
     MAX_BRANCHES,
@@ -26,7 +27,6 @@ from bethink.conversations import (
     switched,
     turn_of,
 )
-from bethink.document_fields import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput, UnknownId
 from bethink.export.records import BadLine, KeptConversation, KeptMessage, checked_project
 from bethink.store import Put, Scan

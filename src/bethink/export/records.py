@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
-from bethink.document_fields import checked_id, rfc3339, time_of, with_times
+from bethink.clock import checked_id, rfc3339, time_of, with_times
 from bethink.errors import BadInput
 from bethink.memory import Fact, NewFact, Source
 from bethink.memory.facts import EarlierShape

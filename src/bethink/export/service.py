@@ -11,8 +11,8 @@ import anyio.to_thread
 import msgspec
 
 from bethink import __version__
+from bethink.clock import rfc3339
 from bethink.conversations import CONVERSATIONS
-from bethink.document_fields import rfc3339
 from bethink.errors import BadInput
 from bethink.export import jsonl
 from bethink.export.conversations import ConversationRestore, documents

@@ -1,4 +1,4 @@
-"""Port: what makes pictures from words. `tools/images` asks; `settled` and the DIAL door choose one."""
+"""Port: what makes pictures from words. `tools/images` asks; `factory` chooses one."""
 
 from __future__ import annotations
 

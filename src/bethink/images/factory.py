@@ -1,19 +1,173 @@
-"""The model of pictures that the settings name. `app` connects here."""
+"""The model of pictures that the settings name, and the adapters. `ports` and the DIAL door connect here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
-from bethink.errors import BadInput
-from bethink.images.dial_images import dial_images
-from bethink.images.exchange import Exchange
-from bethink.images.openai_images import OpenAiImages
+import msgspec
+
+from bethink.errors import BadInput, InvalidResponse
+from bethink.images import Picture
+from bethink.images.exchange import Exchange, decoded, media_type_of, sizes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import SecretStr
 
     from bethink.images import Images
     from bethink.settings import Settings
+
+
+class _Attachment(msgspec.Struct, frozen=True):
+    type: str | None = None
+    data: str | None = None
+    url: str | None = None
+
+
+class _Custom(msgspec.Struct, frozen=True):
+    attachments: list[_Attachment] = []
+
+
+class _Message(msgspec.Struct, frozen=True):
+    content: str | None = None
+    custom_content: _Custom | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    message: _Message
+
+
+class _Tokens(msgspec.Struct, frozen=True):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    choices: list[_Choice] = []
+    usage: _Tokens | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DialImages:
+    """Adapter: a deployment of DIAL Core that makes pictures, asked by a chat completion.
+
+    It answers with attachments, in which the picture stands as base64 or as the address of a file in
+    Core's storage. The key in `exchange` is Core's own, or that of one request to the DIAL door.
+    """
+
+    exchange: Exchange
+    deployment: str
+
+    @property
+    def name(self) -> str:
+        """`provider:name` of the model."""
+        return f"dial:{self.deployment}"
+
+    @property
+    def sizes(self) -> Sequence[str]:
+        """The sizes of a deployment that is named as its model."""
+        return sizes_of(self.deployment)
+
+    async def generate(self, prompt: str, size: str) -> Picture:
+        """One picture."""
+        body = {
+            "messages": [{"role": "user", "content": prompt}],
+            "stream": False,
+            "custom_fields": {"configuration": {"size": size}},
+        }
+        path = f"openai/deployments/{quote(self.deployment, safe='')}/chat/completions"
+        answer = await self.exchange.post(path, body)
+        try:
+            told = msgspec.json.decode(answer, type=_Answer)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise InvalidResponse("The deployment did not answer with a chat completion.") from error
+        content = await self._picture(told)
+        used = told.usage or _Tokens()
+        return Picture(media_type_of(content), content, used.prompt_tokens, used.completion_tokens)
+
+    async def _picture(self, told: _Answer) -> bytes:
+        message = told.choices[0].message if told.choices else _Message()
+        given = message.custom_content.attachments if message.custom_content else []
+        for one in given:
+            if one.type and not one.type.startswith("image/"):
+                continue
+            if one.data:
+                return decoded(one.data)
+            if one.url:
+                return await self.exchange.get(f"v1/{one.url}" if one.url.startswith("files/") else one.url)
+        said = " ".join((message.content or "nothing").split())[:200]
+        raise InvalidResponse(f"The deployment {self.deployment} made no picture; it said: {said}")
+
+
+def dial_images(base_url: str, key: str, deployment: str, *, timeout_s: float = 120) -> DialImages:
+    """A deployment of the Core at `base_url`, asked with this key."""
+    return DialImages(Exchange(base_url, {"Api-Key": key}, timeout_s), deployment)
+
+
+class _Datum(msgspec.Struct, frozen=True):
+    b64_json: str | None = None
+    url: str | None = None
+
+
+class _Used(msgspec.Struct, frozen=True):
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _Made(msgspec.Struct, frozen=True):
+    data: list[_Datum] = []
+    usage: _Used | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiImages:
+    """Adapter: OpenAI's images API (`POST /v1/images/generations`), and whatever speaks it.
+
+    With `api_version` it is an Azure deployment.
+    """
+
+    exchange: Exchange
+    model: str
+    provider: str = "openai"
+    api_version: str = ""
+
+    @property
+    def name(self) -> str:
+        """`provider:name` of the model."""
+        return f"{self.provider}:{self.model}"
+
+    @property
+    def sizes(self) -> Sequence[str]:
+        """The sizes of a model whose name is known."""
+        return sizes_of(self.model)
+
+    async def generate(self, prompt: str, size: str) -> Picture:
+        """One picture."""
+        body: dict[str, Any] = {"model": self.model, "prompt": prompt, "n": 1, "size": size}
+        if "dall-e" in self.model:
+            # Newer models give nothing else, and refuse the word.
+            body["response_format"] = "b64_json"
+        path, params = "images/generations", None
+        if self.api_version:
+            path, params = f"openai/deployments/{self.model}/{path}", {"api-version": self.api_version}
+        answer = await self.exchange.post(path, body, params)
+        try:
+            made = msgspec.json.decode(answer, type=_Made)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise InvalidResponse("The provider of pictures did not answer in OpenAI's format.") from error
+        match made.data:
+            case [_Datum(b64_json=str(text)), *_]:
+                content = decoded(text)
+            case [_Datum(url=str(url)), *_]:
+                content = await self.exchange.get(url)
+            case _:
+                raise InvalidResponse("The provider of pictures sent none.")
+        used = made.usage or _Used()
+        return Picture(media_type_of(content), content, used.input_tokens, used.output_tokens)
+
 
 _OPENAI: Final = "https://api.openai.com/v1"
 _PROVIDERS: Final = ("openai", "azure", "dial")

@@ -1,6 +1,6 @@
 """Port: what the web holds. `tools/web` searches and reads through an `Internet`.
 
-`Search` has one adapter a file. Pages are read by `pages`, which has no second
+The adapters of `Search` are in `connect`. Pages are read by `pages`, which has no second
 implementation: what it guards against is the same for everybody.
 """
 

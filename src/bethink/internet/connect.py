@@ -1,19 +1,182 @@
-"""The internet that the settings name. `app` asks for it once."""
+"""The internet that the settings name, with its providers of search. `ports` asks for it once."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bethink.internet import Internet
+import anyio
+import anyio.to_thread
+import msgspec
+
+from bethink.errors import RateLimited, WebError
+from bethink.internet import Found, Internet
 from bethink.internet.addresses import Gate, exceptions
-from bethink.internet.ddgs_search import DdgsSearch
+from bethink.internet.http_get import ready, user_agent
 from bethink.internet.pages import Pages
 from bethink.internet.robots import RobotsCache
-from bethink.internet.searxng import SearxngSearch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import httpx2
+
     from bethink.settings import Settings
+
+
+_DDGS_SAFE = {"off": "off", "moderate": "moderate", "strict": "on"}
+_AT_ONCE = 4
+"""Searches that run at once; each takes threads of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class DdgsSearch:
+    """Adapter: search without a key. The `ddgs` library asks several engines and merges what they find.
+
+    It speaks HTTP by itself, in threads; it is imported on first use. `engines` are its backends,
+    comma-separated; `region` is as in `us-en`, "" for its default.
+    """
+
+    engines: str = "auto"
+    safe: str = "moderate"
+    region: str = ""
+    timeout_s: float = 15
+    _limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_AT_ONCE))
+
+    @property
+    def name(self) -> str:
+        """The engines' names."""
+        return "search engines (ddgs)" if self.engines == "auto" else self.engines
+
+    async def search(self, query: str, max_results: int) -> list[Found]:
+        """What the engines found, the most often found first."""
+        with anyio.move_on_after(self.timeout_s):
+            results = await anyio.to_thread.run_sync(
+                self._searched, query, max_results, abandon_on_cancel=True, limiter=self._limiter
+            )
+            return [found for result in results if (found := _of_ddgs(result)).url][:max_results]
+        raise WebError(f"The search took longer than {self.timeout_s:g} s.")
+
+    def _searched(self, query: str, max_results: int) -> list[dict[str, Any]]:
+        from ddgs import DDGS  # pyright: ignore[reportUnknownVariableType] - it has no types
+        from ddgs.exceptions import DDGSException, RatelimitException
+
+        region = {"region": self.region} if self.region else {}
+        try:
+            return DDGS(timeout=max(1, int(self.timeout_s / 2))).text(
+                query,
+                safesearch=_DDGS_SAFE[self.safe],
+                max_results=max_results,
+                backend=self.engines,
+                **region,
+            )
+        except RatelimitException as error:
+            raise RateLimited("The search engines want fewer queries; try again later.") from error
+        except DDGSException as error:
+            if "No results found" in str(error):
+                return []
+            raise WebError("No search engine answered. Try again later, or other words.") from error
+
+
+def _of_ddgs(result: dict[str, Any]) -> Found:
+    """A result as ddgs gives it: `title`, `href`, `body` (its README, "text()")."""
+    title, url, snippet = (str(result.get(key) or "") for key in ("title", "href", "body"))
+    return Found(title or url, url, snippet)
+
+
+_MAX_BYTES = 5_000_000
+_SEARXNG_SAFE = {"off": "0", "moderate": "1", "strict": "2"}
+_OK, _FORBIDDEN, _TOO_MANY = 200, 403, 429
+
+
+class _Result(msgspec.Struct, frozen=True):
+    """What of a result is read."""
+
+    url: str | None = None
+    title: str | None = None
+    content: str | None = None
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What of an answer is read."""
+
+    results: list[_Result] = []
+
+
+@dataclass(frozen=True, slots=True)
+class SearxngSearch:
+    """Adapter: a SearXNG, or what answers in its JSON format (SearXNG's documents, "Search API").
+
+    Its address is the operator's own choice, so it may be on this machine. The instance at `url` must have
+    `json` among its `search.formats`; `/search` is added if the address has no path.
+    """
+
+    url: str
+    safe: str = "moderate"
+    region: str = ""
+    timeout_s: float = 15
+
+    @property
+    def name(self) -> str:
+        """The instance's address."""
+        return self.url
+
+    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+        """The first page of what it finds."""
+        await ready()
+        content = await self._asked(query)
+        try:
+            answer = msgspec.json.decode(content, type=_Answer)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise WebError(f"{self.url} did not answer in SearXNG's JSON format.") from error
+        return [
+            Found(result.title or result.url, result.url, result.content or "")
+            for result in answer.results
+            if result.url
+        ][:max_results]
+
+    async def _asked(self, query: str) -> bytes:
+        import httpx2
+
+        language = {"language": self.region} if self.region else {}
+        url = httpx2.URL(self.url)
+        url = url if url.path.strip("/") else url.copy_with(path="/search")
+        url = url.copy_merge_params(
+            {"q": query, "format": "json", "safesearch": _SEARXNG_SAFE[self.safe]} | language
+        )
+        context = await asyncio.to_thread(httpx2.create_ssl_context, trust_env=False)
+        try:
+            async with (
+                asyncio.timeout(self.timeout_s),
+                httpx2.AsyncClient(verify=context, trust_env=False, timeout=self.timeout_s) as client,
+                client.stream("GET", url, headers={"User-Agent": user_agent()}) as response,
+            ):
+                self._check(response.status_code)
+                return await _bounded(response)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise WebError(f"The search at {self.url} cannot be reached.") from error
+        except TimeoutError as error:
+            raise WebError(f"The search at {self.url} took longer than {self.timeout_s:g} s.") from error
+
+    def _check(self, status: int) -> None:
+        if status == _TOO_MANY:
+            raise RateLimited(f"The search at {self.url} wants fewer queries; try again later.")
+        if status == _FORBIDDEN:
+            raise WebError(f"The search at {self.url} refuses: it needs `json` in its search.formats.")
+        if status != _OK:
+            raise WebError(f"The search at {self.url} answered with HTTP {status}.")
+
+
+async def _bounded(response: httpx2.Response) -> bytes:
+    content = bytearray()
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > _MAX_BYTES:
+            raise WebError("The search answered with more than can be read.")
+    return bytes(content)
+
 
 MISSING = 'Searching and reading the web needs more packages: pip install "bethink[web]"'
 _NEEDED = ("ddgs", "trafilatura", "pypdf")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock
     from bethink.mcp_client import CallResult, Connector, Keeping, Progress, RemoteTool, ServerConfig
-    from bethink.supervision import Supervise
+    from bethink.telemetry import Supervise
 
 _CLOSE_S = 10
 _SHOWN_CHARS = 1024

@@ -27,7 +27,7 @@ from bethink.memory.facts import (
     digest,
     weight,
 )
-from bethink.per_key import PerKey, Recent
+from bethink.principal import PerKey, Recent
 from bethink.store import Collection, Put, Record, Scan
 from bethink.store.reading import pages_of
 from bethink.store.retry import retry_conflicts

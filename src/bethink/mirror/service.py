@@ -22,7 +22,7 @@ from bethink.mirror.fact_changes import FactEditor
 from bethink.mirror.reconcile import NewLines, Reconciler
 from bethink.mirror.records import LINES, REFUSALS, MirrorLine
 from bethink.mirror.render import LineLedger, LineWriter
-from bethink.per_key import PerKey
+from bethink.principal import PerKey
 from bethink.store import Delete, DeleteAll, Put, Scan
 from bethink.store.reading import owners_of
 from bethink.telemetry import log
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.memory import Memory
     from bethink.principal import OnBehalfOf, Principal
     from bethink.store import Change, Store
-    from bethink.supervision import Supervise
+    from bethink.telemetry import Supervise
     from bethink.vault import Change as PageChange
     from bethink.vault import Vault
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.clock import to_datetime
-from bethink.document_fields import checked_id, rfc3339, time_of, with_times
+from bethink.clock import checked_id, rfc3339, time_of, to_datetime, with_times
 from bethink.errors import BadInput
 from bethink.feature import DocumentForm, Feature, OpenFeature
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, checked, email_id

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bethink.redis_mirror.client import RedisState
     from bethink.settings import Settings
     from bethink.store import Store
-    from bethink.supervision import Supervise
+    from bethink.telemetry import Supervise
 
 FOLLOWED = {CONVERSATIONS.name: "id", MESSAGES.name: "conversation"}
 _MOST_KEPT_NOTES = 1_000

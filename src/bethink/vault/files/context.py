@@ -20,8 +20,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import Busy, NoSuchPage, NotAllowed
-from bethink.per_key import PerKey
-from bethink.principal import LOCAL_OWNER
+from bethink.principal import LOCAL_OWNER, PerKey
 from bethink.vault.files.draft import Draft
 from bethink.vault.files.folder import NO_FOLDER, Folder
 from bethink.vault.files.page_table import PageTable, PageTables

@@ -1,7 +1,7 @@
 """What a filter's pattern finds in a text, and what may be said in its place.
 
 `filters` asks. What is found is rather too much than too little: a filter that overlooks
-an address is none. `personal_numbers` masks what tools return, the other way about: there a price
+an address is none. `masking` masks what tools return, the other way about: there a price
 must never be taken for a card. All of it takes time that grows with the text alone.
 """
 

@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 
 from bethink.errors import BadInput
-from bethink.per_key import PerKey
+from bethink.principal import PerKey
 from bethink.vault.files.folder import version_of
 from bethink.vault.markdown.page_info import name_of
 from bethink.vault.regex import Regex, literals
