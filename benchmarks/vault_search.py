@@ -30,7 +30,7 @@ _WORD: Final = "quillfeather"
 
 async def measure_vault_search(vault: Vault) -> list[dict[str, Any]]:
     """Rows for an owner's pages as they are."""
-    searching = VaultSearch(vault, Visibility.over(vault).views)
+    searching = VaultSearch(Visibility.over(vault).views)
     rows = [await _made(searching)]
     paths = sorted(await vault.pages(LOCAL_OWNER))
     rows.append(await _edited(searching, paths))

@@ -282,13 +282,13 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
 def _base(settings: Settings, ports: Ports, background: Background, *, shared: SharedResources) -> _Base:
     new_id = Ids(ports.clock)
     accounts = accounts_for(settings, Register(ports.store, ports.clock, ports.bus, new_id))
-    visibility = Visibility.of(settings, ports.store, ports.clock, new_id=new_id)
+    visibility = Visibility.over(Vault.of(settings, ports.store, ports.clock, new_id=new_id))
     features = Features()
     recall = Recall(
         ports.index,
         ports.embeddings,
         ports.clock,
-        sees_all=visibility.pages.sees_all,
+        sees_all=visibility.sees_all,
         important=features.important,
         on_missing=background.ask_vectors,
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput, NotAllowed
-from bethink.vault.filters.page_filter import Around, View, still_hides, view
+from bethink.vault.filters.page_filter import HiddenPages, View, ViewContext, still_hides, view
 from bethink.vault.filters.patterns import HIDDEN
 from bethink.vault.filters.rules import Rule, RuleSet, is_under
 
@@ -232,20 +232,14 @@ def test_a_change_that_would_bring_the_hidden_to_light_can_be_told() -> None:
         assert ("planted" in after.text) is not still_hides(seen, after)
 
 
-class _Hidden:
-    def is_hidden(self, target: str) -> bool:
-        return "bob" in target
-
-    def is_name(self, word: str) -> bool:
-        return word == "private/bob.md"
-
-
 def test_links_to_hidden_pages_go_with_their_words() -> None:
     text = (
         "- friend: [[private/bob|Bobby]]\n- [x](private/bob.md)\n- ![[bob]]\n"
         "See `[[bob]]` in private/bob.md, [[ann]].\n"
     )
-    seen = view(text, "jane.md", [], around=Around(_Hidden()))
+    paths = ["ann.md", "jane.md", "private/bob.md"]
+    hidden = HiddenPages((Rule(id="f1", path="private/bob.md"),), paths, {})
+    seen = view(text, "jane.md", [], context=ViewContext(hidden.links_of("jane.md")))
     assert seen.text == "- friend: \nSee `` in , [[ann]].\n"
 
 
@@ -277,8 +271,8 @@ def test_a_rule_is_for_those_that_it_names_and_for_all_others_agents_too() -> No
     assert not claude.is_for("web")
     told = msgspec.structs.replace(page, rules=(everybody, Rule(id="t", text="be discreet")))
     assert told.on("rest") == (everybody,)
-    assert told.told("rest") == ("be discreet",)
-    assert told.told("web") == ()
+    assert told.instructions("rest") == ("be discreet",)
+    assert told.instructions("web") == ()
 
 
 @pytest.mark.parametrize(

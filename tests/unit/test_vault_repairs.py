@@ -15,12 +15,19 @@ from bethink.engines.memory.store import MemoryStore
 from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.checks.check import VaultCheck
-from bethink.vault.checks.merge import merged
-from bethink.vault.checks.repair_plan import RepairOption, RepairResult
-from bethink.vault.checks.split import contents, snake, split
-from bethink.vault.checks.unreadable import DAMAGED, as_text, detected, mended, read_as
-from bethink.vault.files.folder import Folder
-from bethink.vault.files.tree import Stat
+from bethink.vault.checks.repair import RepairOption, RepairResult
+from bethink.vault.checks.rewrites import (
+    DAMAGED,
+    as_text,
+    contents,
+    detected,
+    mended,
+    merged,
+    read_as,
+    snake,
+    split,
+)
+from bethink.vault.files.folder import Folder, Stat
 from bethink.vault.markdown.format import parse
 from bethink.vault.markdown.frontmatter import front_matter
 from bethink.vault.markdown.links import Resolver, unlinked
@@ -70,7 +77,7 @@ def mender(
     kept = kept_in(directory, store=store, max_file_bytes=max_file_bytes)
     for path, text in pages.items():
         kept.file(path, text)
-    return Mender(kept, VaultCheck(VaultSearch(kept.vault, Visibility.over(kept.vault).views)))
+    return Mender(kept, VaultCheck(VaultSearch(Visibility.over(kept.vault).views)))
 
 
 LINKED = {

@@ -19,9 +19,9 @@ from bethink.tool import ToolContext, ToolOutput
 from bethink.tools.vault import search_tool
 from bethink.vault.filters.rules import Rule
 from bethink.vault.search.catalogue import Catalogue, PageContent
-from bethink.vault.search.excerpts import excerpts
 from bethink.vault.search.graph import Graphs
 from bethink.vault.search.query import Search
+from bethink.vault.search.ranking import excerpts
 from bethink.vault.search.search import VaultSearch, required
 from bethink.visibility.service import Visibility
 from tests.command_line import CommandLine, masked
@@ -43,7 +43,7 @@ class Room:
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
         self.visibility = Visibility.over(kept.vault)
-        self.searching = VaultSearch(kept.vault, self.visibility.views)
+        self.searching = VaultSearch(self.visibility.views)
 
     async def paths(self, query: str, *filters: str, regex: bool = False, case: bool = False) -> list[str]:
         """The paths that a search finds, the best first."""
@@ -399,6 +399,6 @@ async def test_what_changes_while_the_catalogue_is_brought_up_to_date_is_told_th
     tmp_path: Path,
 ) -> None:
     here = await room(tmp_path, early="# Early")
-    searching = Overtaken(here.kept.vault, here.visibility.views)
+    searching = Overtaken(here.visibility.views)
     assert [page.path for page in await searching.told(LOCAL_OWNER)] == ["early.md"]
     assert [page.path for page in await searching.told(LOCAL_OWNER)] == ["early.md", "late.md"]

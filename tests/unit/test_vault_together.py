@@ -16,9 +16,8 @@ from bethink.store import Page as StorePage
 from bethink.store import R, Scan
 from bethink.vault import Authorship
 from bethink.vault.files import folder
-from bethink.vault.files.folder import Folder
+from bethink.vault.files.folder import Folder, Stat
 from bethink.vault.files.records import ONE, PAGES, VAULTS
-from bethink.vault.files.tree import Stat
 from tests.vaults import ME, kept_in
 
 pytestmark = pytest.mark.anyio

@@ -31,7 +31,6 @@ from bethink.messages import AssistantMessage, ToolCall
 from bethink.tool import ToolContext
 from bethink.tools.forgetting import forgotten
 from bethink.tools.memory import SEARCH, STORE
-from bethink.visibility.events import filter_event
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -107,7 +106,7 @@ class Commands:
         reader_filter = await self.toolbox.filter_for(reader) if command.name == "forget" else None
         async with aclosing(answer) as events:
             async for told in events:
-                event = told if reader_filter is None else filter_event(told, reader_filter)
+                event = told if reader_filter is None else reader_filter.event(told)
                 if isinstance(event, TextDelta):
                     said.append(event.text)
                 yield event

@@ -22,7 +22,6 @@ from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Versioned
 from bethink.store.retry import retry_conflicts
-from bethink.visibility.history import filter_history
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -202,7 +201,7 @@ class RunStarter:
         earlier = await self.stored.history(principal, held.record, tokens=room)
         if reader_filter is None or not (earlier.messages or earlier.summary):
             return _History(earlier)
-        messages, summary = await filter_history(earlier.messages, earlier.summary, reader_filter)
+        messages, summary = await reader_filter.history(earlier.messages, earlier.summary)
         told = replace(earlier, messages=messages, summary=summary)
         return _History(told, is_filtered=told != earlier)
 

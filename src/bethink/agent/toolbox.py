@@ -40,7 +40,7 @@ from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import PerKey, Recent
 from bethink.telemetry import log
 from bethink.tool import Foretold, NewFile, Tool, ToolContext, ToolOutput, no_subagent
-from bethink.visibility.history import filter_output, sees_everything
+from bethink.visibility.reader_filter import sees_everything
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -342,7 +342,9 @@ class Toolbox:
             queue.put_nowait(Postponed(replace(prepared, arguments=output.arguments), output.text))
             return
         output, masked_kinds = self.redacting.output(prepared.tool.name, output)
-        output = await filter_output(output, prepared.tool, await self.filter_for(context.principal))
+        reader_filter = await self.filter_for(context.principal)
+        if reader_filter is not None:
+            output = await reader_filter.tool_output(output, prepared.tool)
         output = await self._bounded(output, own)
         finish(
             queue.put_nowait,

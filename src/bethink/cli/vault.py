@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bethink.mirror import MirrorReport
     from bethink.vault import Change, Entry, PageVersion
     from bethink.vault.checks.check import CheckReport, Defect
-    from bethink.vault.checks.repair_plan import RepairOption
+    from bethink.vault.checks.repair import RepairOption
     from bethink.vault.search.graph import Graph
     from bethink.vault.search.ranking import SearchResult
 

@@ -334,7 +334,7 @@ class Forgetting:
 
     async def _check_sees_all(self, principal: Principal) -> None:
         """What is forgotten is told by counts and sentences, of what is hidden, too; the owner decides."""
-        if principal.door not in OWN_EYES and await self.views.rules(principal):
+        if principal.door not in OWN_EYES and await self.views.filters.rules_for(principal):
             raise NotAllowed(_NOT_WHOLE)
 
     async def _begin(self, owner: str, chosen: Selection) -> Receipt:

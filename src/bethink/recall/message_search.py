@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from bethink.index import Candidate, Index
     from bethink.principal import Principal
-    from bethink.visibility.reader_filter import ReaderFilter, ReaderFilters
+    from bethink.visibility.reader_filter import ReaderFilter
     from bethink.visibility.search import VisibleSearch
+    from bethink.visibility.service import ReaderFilters
 
 MAX_QUERY_CHARS: Final = 500
 MOST: Final = 1_000

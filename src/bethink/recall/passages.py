@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from bethink.search.entry import Entry
     from bethink.settings import Settings
     from bethink.tool import HeldFile
-    from bethink.visibility.reader_filter import ReaderFilter, ReaderFilters
+    from bethink.visibility.reader_filter import ReaderFilter
+    from bethink.visibility.service import ReaderFilters
 
 KIND: Final = "passage"
 _KEPT_S: Final = 3_600

@@ -458,7 +458,7 @@ class VaultTools:
     @classmethod
     def of(cls, settings: Settings, views: VaultViews, interpreters: Interpreters | None) -> VaultTools:
         """As the settings want it."""
-        desk, searching = VaultAccess(views), VaultSearch(views.vault, views)
+        desk, searching = VaultAccess(views), VaultSearch(views)
         agent = MemoryAgent(desk, settings.vault)
         timeout_s = settings.code_timeout_s
         code = reading_code = None

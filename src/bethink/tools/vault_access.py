@@ -75,7 +75,7 @@ class VaultAccess:
 
     async def told(self, principal: Principal) -> Sequence[str]:
         """What the owner said in words must not be told: for the model, and never relied on."""
-        return await self.views.told(principal)
+        return await self.views.filters.instructions_for(principal)
 
     async def write(
         self,

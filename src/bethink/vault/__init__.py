@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bethink.vault.files.bulk import BulkResult, PageToDelete, PageToWrite
 from bethink.vault.files.erasure import Erase
-from bethink.vault.files.page_writer import Authorship
+from bethink.vault.files.page_writer import Authorship, BulkResult, PageToDelete, PageToWrite
 from bethink.vault.files.parts import Items, Part, title_of
 from bethink.vault.files.records import (
     KIND,

@@ -15,13 +15,12 @@ import anyio.to_thread
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
-from bethink.vault.files.bulk import Bulk, PageToDelete
 from bethink.vault.files.context import VaultContext
 from bethink.vault.files.draft import UNDO
 from bethink.vault.files.erasure import PageEraser
 from bethink.vault.files.folder import brought_back, kept_beside
 from bethink.vault.files.page_reader import PageReader
-from bethink.vault.files.page_writer import Authorship, PageWriter, encoded
+from bethink.vault.files.page_writer import Authorship, Bulk, PageToDelete, PageWriter, encoded
 from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new
 from bethink.vault.files.records import ASIDE, Change
 from bethink.vault.files.sync import FolderSync
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
     from bethink.settings_shapes import VaultSettings
     from bethink.store import Store
-    from bethink.vault.files.bulk import BulkResult, PageToWrite
     from bethink.vault.files.context import News
     from bethink.vault.files.erasure import Erase, Erased, PageText, Rename
     from bethink.vault.files.page_reader import FoundPart, VaultState
+    from bethink.vault.files.page_writer import BulkResult, PageToWrite
     from bethink.vault.files.records import By, Entry, Page, PageRecord, PageVersion
     from bethink.vault.files.sync import SyncReport
 

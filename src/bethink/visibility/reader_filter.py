@@ -1,46 +1,60 @@
-"""What of other kinds of memory a filter hides: facts and turns that say what it hides in the vault.
+"""What one reader is not told: applied to texts, facts, messages, tool results and events.
 
-Recall, the memory and the doors ask. A pattern is looked for in every text; of a
-field, what names it and what repeats its values; of a page or section, sentences
-that say what stands there, as forgetting finds them; and the facts whose lines stand in any of it.
+`service` makes a reader's filter once per request; recall, memory, the agent and the doors apply it
+where text leaves. A pattern is searched in every text; of a field, what names it and what repeats its
+values; of a page or section, sentences that say what stands there, as forgetting finds them; and the
+facts whose lines stand in any of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio.to_thread
 import msgspec
 
-from bethink.errors import BethinkError
+from bethink.events import (
+    ApprovalDecided,
+    ApprovalNeeded,
+    ClaimUnbacked,
+    MemoryChanged,
+    MemoryRecalled,
+    ReasoningDelta,
+    RunFailed,
+    TextDelta,
+    TextSoFar,
+    ToolFinished,
+    ToolProgress,
+    ToolRequested,
+    Warned,
+)
 from bethink.memory.facts import mark_of
+from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.redaction import redaction_of
-from bethink.vault.filters.fields import names
-from bethink.vault.filters.normalize import folded
 from bethink.vault.filters.page_filter import Mark, View, merged, view
-from bethink.vault.filters.patterns import HIDDEN, numbers
+from bethink.vault.filters.patterns import HIDDEN, folded, numbers
+from bethink.vault.filters.structure import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bethink.feature import Recallable, Resolve
+    from bethink.events import Event
+    from bethink.feature import Recallable
     from bethink.memory import Fact
     from bethink.memory.facts import Source
+    from bethink.messages import Attachment, Message, ToolCall
     from bethink.principal import Principal
     from bethink.redaction import Redaction
-    from bethink.tool import ToolOutput
-    from bethink.vault import Vault
-    from bethink.vault.filters.rules import FilterStore, Rule
+    from bethink.tool import Tool, ToolOutput
+    from bethink.vault.filters.rules import Rule
 
-_KEPT: Final = 16
 _KEPT_TEXTS: Final = 20_000
 """Texts of which a filter still knows what is hidden: a history comes again each turn, and a search looks
 through hundreds of facts. A text takes about 150 bytes."""
-_ANY: Final = 2**62
 _FACT: Final = re.compile(r"\^(fact-[a-z2-7]{10})")
 _SENTENCE: Final = re.compile(r"[^\n.!?]*(?:[.!?](?!\s)[^\n.!?]*)*[.!?]*")
 _MARK_CHARS: Final = 15
@@ -48,45 +62,34 @@ _WORD: Final = re.compile(r"\w+")
 _LEAST: Final = 3
 _LONG_NUMBER: Final = 4
 _MOST_SAID: Final = 300_000
-"""Characters of hidden pages whose sentences are looked for elsewhere."""
+"""Characters of hidden pages whose sentences are searched elsewhere."""
 _COMMON: Final = frozenset({"yes", "no", "none", "true", "false", "unknown", "the", "and", "not", "n/a"})
 _ID: Final = re.compile(
     r"(?:[a-z]+[:_])?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\S{0,60}|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)"
 )
 """Ids, tokens and times: they tell nothing, and are needed as they are."""
-_TELLING: Final = ("content", "text", "snippet", "name")
+_TEXT_FIELDS: Final = ("content", "text", "snippet", "name")
+"""The fields of a JSON object that say what it is about."""
 
 
-@dataclass(slots=True)
-class _Hidden:
-    """What the vault's pages hide from a reader."""
-
-    values: set[str] = field(default_factory=set[str])
-    said: list[str] = field(default_factory=list[str])
-    facts: set[str] = field(default_factory=set[str])
-
-    def take(self, rule: Rule, pieces: Iterable[str]) -> None:
-        for piece in pieces:
-            self.facts.update(_FACT.findall(piece))
-            if rule.field or rule.pattern:
-                self.values.update(line.strip(" \t-*_`|\"'") for line in piece.splitlines())
-            else:
-                self.said.append(piece)
+async def sees_everything(principal: Principal) -> None:
+    """For tools of owners without a vault."""
+    del principal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReaderFilter:
-    """What one reader is not told by anything, the `audience`.
+    """What one reader, the `audience`, is not told by anything.
 
-    What they wrote themselves while these filters held is told them whatever it repeats:
-    would it be hidden where it says what is hidden, each word of theirs would be a guess answered.
+    What they wrote themselves under these filters is told them whatever it repeats: if it were
+    hidden when it says what is hidden, each word of theirs would be a guess answered.
     """
 
     audience: str
     rules: tuple[Rule, ...]
-    facts: frozenset[str]
-    values: dict[str, tuple[str, ...]]
-    numbers: frozenset[str]
+    facts: frozenset[str] = frozenset()
+    values: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    numbers: frozenset[str] = frozenset()
     said: Redaction | None = field(default=None, compare=False)
     """Finds sentences of `hidden`, the text of what is hidden whole."""
     hidden: str = field(default="", repr=False)
@@ -94,69 +97,43 @@ class ReaderFilter:
         default_factory=dict[bytes, tuple[Mark, ...]], compare=False, repr=False
     )
     _own: set[str] = field(default_factory=set[str], compare=False, repr=False)
-    """Ids of what was told lately that the reader wrote: what tells it is looked through by `plain`."""
-    _plain: list[ReaderFilter] = field(default_factory=list["ReaderFilter"], compare=False, repr=False)
+    """Ids of what was told lately that the reader wrote: `plain` filters what tells of it."""
 
-    def text(self, text: str) -> str:
-        """A text without what is hidden."""
-        return self.view(text).text if any(map(str.isalnum, text)) else text
+    @classmethod
+    def of(cls, audience: str, rules: tuple[Rule, ...], hidden: Iterable[tuple[Rule, str]]) -> ReaderFilter:
+        """The filter of these rules; `hidden` are the parts of pages that they hide, each with its rule."""
+        facts: set[str] = set()
+        lines: set[str] = set()
+        whole: list[str] = []
+        for rule, piece in hidden:
+            facts.update(_FACT.findall(piece))
+            if rule.field or rule.pattern:
+                lines.update(line.strip(" \t-*_`|\"'") for line in piece.splitlines())
+            else:
+                whole.append(piece)
+        values: dict[str, tuple[str, ...]] = {}
+        for value in sorted(map(str.lower, lines)):
+            word = _WORD.search(value)
+            if word is None or sum(map(str.isalnum, value)) < _LEAST or value in _COMMON:
+                continue
+            values[word.group()] = (*values.get(word.group(), ()), value[word.start() :])
+        digits = {_digits(line[start:end]) for line in lines for start, end in numbers(line)}
+        said = "\n".join(whole)[:_MOST_SAID]
+        return cls(
+            audience,
+            rules,
+            frozenset(facts),
+            values,
+            frozenset(number for number in digits if len(number) >= _LONG_NUMBER),
+            # No single word gives a sentence away here: most of a hidden one must stand in it.
+            replace(redaction_of([said]), marks=frozenset()) if said.strip() else None,
+            said,
+        )
 
-    def view(self, text: str) -> View:
-        """The same, with marks of what is hidden. What was looked through lately is not so again."""
-        key = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
-        marks = self._marks.get(key)
-        if marks is None:
-            marks = self._looked_through(text)
-            if len(self._marks) >= _KEPT_TEXTS:
-                self._marks.clear()
-            self._marks[key] = marks
-        return View(text, marks)
-
-    def _looked_through(self, text: str) -> tuple[Mark, ...]:
-        patterns = [rule for rule in self.rules if rule.pattern and not rule.field and rule.is_everywhere]
-        marks = [*view(text, "", patterns).marks, *self._named(text), *self._repeated(text)]
-        if (read := folded(text)) is not None:
-            for mark in (*self._named(read.text), *self._repeated(read.text)):
-                spans = read.spans([(mark.start, mark.end)])
-                marks += [replace(mark, start=start, end=end) for start, end in spans]
-        if self.said is not None:
-            marks += [
-                Mark(start, end, "mask", HIDDEN, "") for start, end in self.said.spans(text, close=True)
-            ]
-        return tuple(merged(marks))
-
-    def hides(self, id: object) -> bool:
-        """Whether the fact of this id stands in what is hidden."""
-        return bool(self.facts) and isinstance(id, str) and mark_of(id)[:_MARK_CHARS] in self.facts
-
-    def fact(self, fact: Fact) -> Fact | None:
-        """A fact as it is seen; None where it is hidden."""
-        if self.is_own(fact.id, fact.sources):
-            return self.plain.fact(fact)
-        if self.hides(fact.id):
-            return None
-        seen = self.view(fact.content)
-        if any(mark.action == "hide" for mark in seen.marks) or not _tells(seen.text):
-            return None
-        topics = tuple(topic for topic in fact.topics if self.text(topic) == topic)
-        category = fact.category if self.text(fact.category) == fact.category else "general"
-        return msgspec.structs.replace(fact, content=seen.text, category=category, topics=topics)
-
-    def is_own(self, id: str, sources: Sequence[Source]) -> bool:
-        """Whether the reader wrote all of a fact, under the filters that hold."""
-        if not (self.has_secrets and sources and all(map(self._is_by_reader, sources))):
-            return False
-        if len(self._own) >= _KEPT_TEXTS:
-            self._own.clear()
-        self._own.add(id)
-        return True
-
-    def _is_by_reader(self, source: Source) -> bool:
-        return source.under >= self.newest and f"{source.by}/".startswith(f"{self.audience}/")
-
-    def signed(self, source: Source) -> Source:
-        """A source that says whose words it has, and under which filters."""
-        return msgspec.structs.replace(source, by=self.audience, under=self.newest)
+    @cached_property
+    def plain(self) -> ReaderFilter:
+        """What is hidden whatever the vault says: what patterns find, and sentences that name a field."""
+        return ReaderFilter(self.audience, self.rules)
 
     @property
     def newest(self) -> int:
@@ -168,72 +145,33 @@ class ReaderFilter:
         """Whether it hides what the vault says, and not only what its filters say themselves."""
         return bool(self.facts or self.values or self.numbers or self.said)
 
-    @property
-    def plain(self) -> ReaderFilter:
-        """What is hidden whatever the vault says: what patterns find, and sentences that name a field."""
-        if not self._plain:
-            self._plain.append(ReaderFilter(self.audience, self.rules, frozenset(), {}, frozenset()))
-        return self._plain[0]
+    def text(self, text: str) -> str:
+        """A text without what is hidden."""
+        return self.view(text).text if any(map(str.isalnum, text)) else text
 
-    def value(self, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """A JSON value without what is hidden; of a list, what tells nothing any more is left out."""
-        match value:
-            case str():
-                return value if _ID.fullmatch(value) else self.text(value)
-            case dict():
-                return self._object(value)  # pyright: ignore[reportUnknownArgumentType] - JSON
-            case list():
-                return self._list(value)  # pyright: ignore[reportUnknownArgumentType] - JSON
-            case _:
-                return value
+    def view(self, text: str) -> View:
+        """The same, with marks of what is hidden; those of recent texts are kept."""
+        key = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+        marks = self._marks.get(key)
+        if marks is None:
+            marks = self._found(text)
+            if len(self._marks) >= _KEPT_TEXTS:
+                self._marks.clear()
+            self._marks[key] = marks
+        return View(text, marks)
 
-    def output(self, output: ToolOutput) -> ToolOutput:
-        """What a tool answers, without what is hidden."""
-        structured = self.value(output.structured) if output.structured else output.structured
-        return replace(output, text=self.document(output.text) or "", structured=structured)
-
-    def document(self, text: str) -> str | None:
-        """The same of a text, or of JSON in one document or one a line; None where nothing is left."""
-        if not text.lstrip().startswith(("{", "[")):
-            return self.text(text)
-        try:
-            value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            return "".join(filter(None, map(self._line, text.splitlines(keepends=True))))
-        now = self.value(value)
-        if now == value:
-            return text
-        return None if self._is_gone(value, now) else msgspec.json.encode(now).decode()
-
-    def _line(self, line: str) -> str | None:
-        try:
-            was = msgspec.json.decode(line)
-        except msgspec.DecodeError:
-            return self.text(line)
-        now = self.value(was)
-        if now == was:
-            return line
-        return None if self._is_gone(was, now) else f"{msgspec.json.encode(now).decode()}\n"
-
-    def _list(self, value: list[Any]) -> list[Any]:
-        parts = [(part, self.value(part)) for part in value]
-        return [now for was, now in parts if not self._is_gone(was, now)]
-
-    def _object(self, value: dict[str, Any]) -> dict[str, Any]:
-        if value.get("id") in self._own:
-            return self.plain.value(value)
-        now = {name: self.value(part) for name, part in value.items()}
-        if self.hides(value.get("id")):
-            now |= {name: HIDDEN for name in _TELLING if isinstance(value.get(name), str)}
-        return now
-
-    def _is_gone(self, was: Any, now: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
-        """Whether nothing is left of what an object told."""
-        if not isinstance(was, dict):
-            return False
-        given = cast("dict[str, Any]", was)
-        told = [name for name in _TELLING if isinstance(given.get(name), str)]
-        return any(given[name] != now[name] and not _tells(now[name]) for name in told)
+    def _found(self, text: str) -> tuple[Mark, ...]:
+        patterns = [rule for rule in self.rules if rule.pattern and not rule.field and rule.is_everywhere]
+        marks = [*view(text, "", patterns).marks, *self._named(text), *self._repeated(text)]
+        if (read := folded(text)) is not None:
+            for mark in (*self._named(read.text), *self._repeated(read.text)):
+                spans = read.spans([(mark.start, mark.end)])
+                marks += [replace(mark, start=start, end=end) for start, end in spans]
+        if self.said is not None:
+            marks += [
+                Mark(start, end, "mask", HIDDEN, "") for start, end in self.said.spans(text, close=True)
+            ]
+        return tuple(merged(marks))
 
     def _named(self, text: str) -> Iterator[Mark]:
         """Sentences that name a field which is hidden wherever it stands."""
@@ -258,114 +196,191 @@ class ReaderFilter:
                 if _digits(text[start:end]) in self.numbers:
                     yield Mark(start, end, "mask", HIDDEN, "")
 
+    def hides(self, id: object) -> bool:
+        """Whether the fact of this id stands in what is hidden."""
+        return bool(self.facts) and isinstance(id, str) and mark_of(id)[:_MARK_CHARS] in self.facts
 
-@dataclass(frozen=True, slots=True)
-class ReaderFilters:
-    """What is hidden from each reader."""
-
-    vault: Vault
-    filters: FilterStore
-    _kept: OrderedDict[tuple[str, str], tuple[int, ReaderFilter]] = field(
-        default_factory=OrderedDict[tuple[str, str], "tuple[int, ReaderFilter]"], repr=False
-    )
-
-    async def of(self, principal: Principal) -> ReaderFilter | None:
-        """What a reader is not told; None for who is restrained by no filter."""
-        rules = (await self.filters.for_reader(principal)).on(principal.audience)
-        if not rules:
-            return None
-        key = principal.owner, principal.audience
-        change, _ = await self.vault.changed_since(principal.owner, _ANY)
-        kept = self._kept.get(key)
-        if kept is None or kept[0] != change or kept[1].rules != rules:
-            reader_filter = await self._made(principal, rules)
-            # What changed in the vault may bear on nothing hidden: what was looked through stays so.
-            kept = self._kept[key] = (
-                change,
-                kept[1] if kept is not None and kept[1] == reader_filter else reader_filter,
+    def is_own(self, id: str, sources: Sequence[Source]) -> bool:
+        """Whether the reader wrote all of a fact, under the filters that hold."""
+        is_own = (
+            self.has_secrets
+            and bool(sources)
+            and all(
+                source.under >= self.newest and f"{source.by}/".startswith(f"{self.audience}/")
+                for source in sources
             )
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return kept[1]
-
-    async def facts(self, principal: Principal, facts: Sequence[Fact]) -> list[Fact]:
-        """Facts as a reader sees them, in order, without those that are hidden."""
-        reader_filter = await self.of(principal)
-        return (
-            [*facts]
-            if reader_filter is None
-            else [seen for fact in facts if (seen := reader_filter.fact(fact)) is not None]
         )
+        if is_own:
+            if len(self._own) >= _KEPT_TEXTS:
+                self._own.clear()
+            self._own.add(id)
+        return is_own
 
-    async def _made(self, principal: Principal, rules: tuple[Rule, ...]) -> ReaderFilter:
-        hidden = _Hidden()
-        looked = [rule for rule in rules if rule.path or rule.section or rule.field]
-        for path in await self.vault.pages(principal.owner) if looked else ():
-            here = [rule for rule in looked if rule.is_at(path)]
-            if not here:
-                continue
-            try:
-                text = (await self.vault.read(principal.owner, path)).text
-            except BethinkError:
-                continue
-            for rule in here:
-                if not rule.field or names(rule.field).search(text):
-                    hidden.take(rule, view(text, path, [rule]).hidden)
-        return await anyio.to_thread.run_sync(_filter_of, principal.audience, rules, hidden)
+    def signed(self, source: Source) -> Source:
+        """A source that says whose words it has, and under which filters."""
+        return msgspec.structs.replace(source, by=self.audience, under=self.newest)
+
+    def fact(self, fact: Fact) -> Fact | None:
+        """A fact as it is seen; None if it is hidden."""
+        if self.is_own(fact.id, fact.sources):
+            return self.plain.fact(fact)
+        if self.hides(fact.id):
+            return None
+        shown = self.view(fact.content)
+        if any(mark.action == "hide" for mark in shown.marks) or not _tells(shown.text):
+            return None
+        topics = tuple(topic for topic in fact.topics if self.text(topic) == topic)
+        category = fact.category if self.text(fact.category) == fact.category else "general"
+        return msgspec.structs.replace(fact, content=shown.text, category=category, topics=topics)
+
+    def recallable(self, id: str, recallable: Recallable) -> Recallable | None:
+        """What recall found, as it is seen; None if it is hidden."""
+        if self.is_own(id, recallable.said_by):
+            shown = self.plain.view(recallable.text)
+        elif self.hides(id):
+            return None
+        else:
+            shown = self.view(recallable.text)
+        if shown.is_whole:
+            return recallable
+        is_hidden = recallable.speaker is None and any(mark.action == "hide" for mark in shown.marks)
+        return None if is_hidden or not _tells(shown.text) else recallable.saying(shown.text)
+
+    def value(self, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """A JSON value without what is hidden; objects of a list that tell nothing any more are left out."""
+        match value:
+            case str():
+                return value if _ID.fullmatch(value) else self.text(value)
+            case dict():
+                return self._object(cast("dict[str, Any]", value))
+            case list():
+                parts = [(part, self.value(part)) for part in cast("list[Any]", value)]
+                return [now for was, now in parts if not _is_emptied(was, now)]
+            case _:
+                return value
+
+    def _object(self, value: dict[str, Any]) -> dict[str, Any]:
+        if value.get("id") in self._own:
+            return self.plain.value(value)
+        now = {name: self.value(part) for name, part in value.items()}
+        if self.hides(value.get("id")):
+            now |= {name: HIDDEN for name in _TEXT_FIELDS if isinstance(value.get(name), str)}
+        return now
+
+    def document(self, text: str) -> str | None:
+        """The same of a text, or of JSON in one document or one a line; None if nothing is left."""
+        if not text.lstrip().startswith(("{", "[")):
+            return self.text(text)
+        try:
+            was = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return "".join(filter(None, map(self._line, text.splitlines(keepends=True))))
+        now = self.value(was)
+        if now == was:
+            return text
+        return None if _is_emptied(was, now) else msgspec.json.encode(now).decode()
+
+    def _line(self, line: str) -> str | None:
+        try:
+            was = msgspec.json.decode(line)
+        except msgspec.DecodeError:
+            return self.text(line)
+        now = self.value(was)
+        if now == was:
+            return line
+        return None if _is_emptied(was, now) else f"{msgspec.json.encode(now).decode()}\n"
+
+    async def tool_output(self, output: ToolOutput, tool: Tool) -> ToolOutput:
+        """What a tool answers, without what is hidden; what is fetched from the net is not the owner's."""
+        if tool.filters_itself or (tool.effect == "egress" and not tool.source):
+            return output
+        is_echo = tool.echoes_arguments and not tool.source
+        return await anyio.to_thread.run_sync((self.plain if is_echo else self).output, output)
+
+    def output(self, output: ToolOutput) -> ToolOutput:
+        """What any tool answers, without what is hidden."""
+        structured = self.value(output.structured) if output.structured else output.structured
+        return replace(output, text=self.document(output.text) or "", structured=structured)
+
+    async def history(self, messages: Sequence[Message], summary: str) -> tuple[list[Message], str]:
+        """The same messages in the same places and the summary, without what is hidden.
+
+        Each text is filtered once per run and comes out the same every time, so that prompt caches
+        keep fitting. The stored conversation stays whole.
+        """
+
+        def filtered() -> tuple[list[Message], str]:
+            return [self._message(message) for message in messages], summary and self.text(summary)
+
+        return await anyio.to_thread.run_sync(filtered)
+
+    def _message(self, message: Message) -> Message:
+        match message:
+            case UserMessage(content=content, attachments=files):
+                return UserMessage(self.text(content), self._files(files))
+            case AssistantMessage(content=content, tool_calls=calls, reasoning=reasoning):
+                shown = msgspec.structs.replace(
+                    message,
+                    content=self.text(content),
+                    tool_calls=tuple(map(self._call, calls)),
+                    reasoning=self.text(reasoning),
+                )
+                is_whole = shown == message and self.value(message.extra) == message.extra
+                return message if is_whole else shown.without_extra()
+            case ToolMessage(content=content, attachments=files, addresses=addresses):
+                return msgspec.structs.replace(
+                    message,
+                    content=self.document(content) or HIDDEN,
+                    attachments=self._files(files),
+                    addresses=tuple(address for address in addresses if self.text(address) == address),
+                )
+
+    def _call(self, call: ToolCall) -> ToolCall:
+        try:
+            was = msgspec.json.decode(call.arguments)
+        except msgspec.DecodeError:
+            return msgspec.structs.replace(call, arguments=self.text(call.arguments))
+        now = self.value(was)
+        if now == was:
+            return call
+        return msgspec.structs.replace(call, arguments=msgspec.json.encode(now).decode())
+
+    def _files(self, files: Sequence[Attachment]) -> tuple[Attachment, ...]:
+        return tuple(msgspec.structs.replace(file, name=self.text(file.name)) for file in files)
+
+    def event(self, event: Event) -> Event:
+        """An event of a run without what is hidden."""
+        replace = msgspec.structs.replace
+        match event:
+            case TextDelta() | ReasoningDelta() | ToolProgress() | MemoryChanged() | ClaimUnbacked():
+                return replace(event, text=self.text(event.text))
+            case TextSoFar():
+                return replace(event, text=self.text(event.text), reasoning=self.text(event.reasoning))
+            case MemoryRecalled(items=items):
+                kept = [item for item in items if not self.hides(item.id)]
+                return replace(event, items=tuple(replace(item, text=self.text(item.text)) for item in kept))
+            case ToolRequested() | ApprovalNeeded() | ApprovalDecided():
+                changes = {"arguments": self.document(event.arguments) or "{}"}
+                for name in ("label", "reason"):
+                    if isinstance(text := getattr(event, name, None), str):
+                        changes[name] = self.text(text)
+                return replace(event, **changes)
+            case ToolFinished():
+                text = self.document(event.text) or ""
+                return replace(event, text=text, attachments=self._files(event.attachments))
+            case Warned() | RunFailed():
+                return replace(event, message=self.text(event.message))
+            case _:
+                return event
 
 
-@dataclass(frozen=True, slots=True)
-class FilteredResolve:
-    """A resolver whose recallables say no more than their reader may be told."""
-
-    resolve: Resolve
-    reader_filters: ReaderFilters
-
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
-        """The recallables of these ids, in order; None for what is gone or hidden."""
-        found = await self.resolve(principal, ids)
-        reader_filter = await self.reader_filters.of(principal)
-        if reader_filter is None:
-            return found
-        return [
-            None if recallable is None else _filtered_recallable(id, recallable, reader_filter)
-            for id, recallable in zip(ids, found, strict=True)
-        ]
-
-
-def _filtered_recallable(id: str, recallable: Recallable, reader_filter: ReaderFilter) -> Recallable | None:
-    if reader_filter.is_own(id, recallable.said_by):
-        reader_filter = reader_filter.plain
-    elif reader_filter.hides(id):
-        return None
-    seen = reader_filter.view(recallable.text)
-    if seen.is_whole:
-        return recallable
-    is_hidden = recallable.speaker is None and any(mark.action == "hide" for mark in seen.marks)
-    return None if is_hidden or not _tells(seen.text) else recallable.saying(seen.text)
-
-
-def _filter_of(audience: str, rules: tuple[Rule, ...], hidden: _Hidden) -> ReaderFilter:
-    values: dict[str, tuple[str, ...]] = {}
-    for value in sorted(hidden.values):
-        known = value.lower()
-        word = _WORD.search(known)
-        if word is None or sum(map(str.isalnum, known)) < _LEAST or known in _COMMON:
-            continue
-        values[word.group()] = (*values.get(word.group(), ()), known[word.start() :])
-    long = {_digits(value[start:end]) for value in hidden.values for start, end in numbers(value)}
-    said = "\n".join(hidden.said)[:_MOST_SAID]
-    return ReaderFilter(
-        audience,
-        rules,
-        frozenset(hidden.facts),
-        values,
-        frozenset(number for number in long if len(number) >= _LONG_NUMBER),
-        # No single word gives a sentence away here: most of a hidden one must stand in it.
-        replace(redaction_of([said]), marks=frozenset()) if said.strip() else None,
-        said,
-    )
+def _is_emptied(was: Any, now: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+    """Whether nothing is left of what an object told."""
+    if not isinstance(was, dict):
+        return False
+    before = cast("dict[str, Any]", was)
+    told = [name for name in _TEXT_FIELDS if isinstance(before.get(name), str)]
+    return any(before[name] != now[name] and not _tells(now[name]) for name in told)
 
 
 def _digits(text: str) -> str:

@@ -1,101 +1,187 @@
-"""The vault behind its filters: views, what is searched of it, what recall finds. `app` wires it."""
+"""The vault behind its filters, and what each reader may see of all kinds of memory. `app` wires it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.to_thread
+import msgspec
 
+from bethink.errors import BethinkError
 from bethink.feature import OpenFeature, Recallable, RecallKind
+from bethink.store import Put
+from bethink.store.reading import owners_of
+from bethink.telemetry import log
 from bethink.vault import KIND, OWN_KIND, Vault
-from bethink.vault.files.parts import digest_of, title_of
-from bethink.vault.filters.index_items import IndexItems
-from bethink.vault.filters.rules import FilterStore
+from bethink.vault.files.parts import digest_of, plain_items, said_in, title_of
+from bethink.vault.filters.page_filter import HiddenPages, View, ViewContext, view
+from bethink.vault.filters.rules import RULE_SETS, FilterStore
+from bethink.vault.filters.structure import names
 from bethink.vault.filters.views import VaultViews
-from bethink.visibility.reader_filter import FilteredResolve, ReaderFilters
+from bethink.visibility.reader_filter import ReaderFilter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bethink.clock import Clock, Ids
+    from bethink.memory import Fact
     from bethink.principal import Principal
-    from bethink.settings import Settings
-    from bethink.store import Store
     from bethink.vault.files.page_reader import FoundPart
-    from bethink.vault.files.parts import Items
-    from bethink.vault.filters.page_filter import SectionCut
-    from bethink.visibility.reader_filter import ReaderFilter
+    from bethink.vault.files.parts import Items, Part
+    from bethink.vault.filters.rules import Rule, RuleSet
 
-
-_IMPORTANCE = 0.5
+_KEPT: Final = 16
+_ANY: Final = 2**62
+_IMPORTANCE: Final = 0.5
 """As much as a fact of which nobody said how much it matters."""
+_INDEXED: Final = "indexed"
+"""The id of the filters by which pages were indexed last."""
+_log = log("filters")
 
 
 @dataclass(frozen=True, slots=True)
-class PageResolver:
-    """The recallables of parts of pages."""
+class ReaderFilters:
+    """What is hidden from each reader."""
 
-    views: VaultViews
-    indexing: IndexItems
-
-    async def __call__(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
-        """The recallables of these parts, in order; None for what is gone, and for what is not to be found.
-
-        A part of which something is hidden has two items. Who sees all of it has it by its own one; who
-        does not, by the other, and only if that was made by the filters that hold now.
-        """
-        found = await self.views.vault.parts(principal.owner, ids)
-        if await self.sees_all(principal):
-            return [
-                None if part is None or (OWN_KIND in part.kinds and not part.is_own) else _of_part(part)
-                for part in found
-            ]
-        items = await self.indexing.items_of(principal.owner)
-        right = await anyio.to_thread.run_sync(_right, found, items)
-        texts = await self.views.parts(principal, right)
-        reader_filter = await self.views.shade(principal)
-        return [
-            None if part is None or text is None else _of_part(_below(part, reader_filter), text)
-            for part, text in zip(right, texts, strict=True)
-        ]
-
-    async def sees_all(self, principal: Principal) -> bool:
-        """Whether nothing of the vault is hidden from this reader."""
-        return not await self.views.rules(principal)
-
-
-def _right(found: Sequence[FoundPart | None], items: Items) -> list[FoundPart | None]:
-    """The parts of which everybody may know, and that are searched as they are to be now."""
-    return [
-        None
-        if part is None or part.is_own or part.digest != digest_of(items(part.path, part.text, part.part))
-        else part
-        for part in found
-    ]
-
-
-def _below(found: FoundPart, reader_filter: SectionCut | None) -> FoundPart:
-    """A part below headings that say no more than their reader may know."""
-    if reader_filter is None:
-        return found
-    return replace(found, headings=tuple(reader_filter.view(heading).text for heading in found.headings))
-
-
-def _of_part(found: FoundPart, text: str | None = None) -> Recallable:
-    return Recallable(
-        text=found.text[found.start : found.end].strip() if text is None else text,
-        at=found.changed,
-        importance=_IMPORTANCE,
-        source=source_of(found.path, found.headings),
-        untrusted=found.untrusted,
-        below=" ".join((title_of(found.path), *found.headings)),
+    vault: Vault
+    filters: FilterStore
+    _kept: OrderedDict[tuple[str, str], tuple[int, ReaderFilter]] = field(
+        default_factory=OrderedDict[tuple[str, str], "tuple[int, ReaderFilter]"], repr=False
     )
 
+    async def of(self, principal: Principal) -> ReaderFilter | None:
+        """What a reader is not told; None if no filter restrains them."""
+        rules = await self.filters.rules_for(principal)
+        if not rules:
+            return None
+        key = principal.owner, principal.audience
+        change, _ = await self.vault.changed_since(principal.owner, _ANY)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] != change or kept[1].rules != rules:
+            made = await self._made(principal, rules)
+            # What changed in the vault may bear on nothing hidden: then the texts filtered so far stay known.
+            kept = self._kept[key] = change, kept[1] if kept is not None and kept[1] == made else made
+        self._kept.move_to_end(key)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return kept[1]
 
-def source_of(path: str, headings: Sequence[str]) -> str:
-    """Where a part stands: the page's path and, behind `#`, the headings above the part."""
-    return f"vault:{path}" + "".join(f"#{heading}" for heading in headings)
+    async def facts(self, principal: Principal, facts: Sequence[Fact]) -> list[Fact]:
+        """Facts as a reader sees them, in order, without those that are hidden."""
+        reader_filter = await self.of(principal)
+        if reader_filter is None:
+            return [*facts]
+        return [shown for fact in facts if (shown := reader_filter.fact(fact)) is not None]
+
+    async def _made(self, principal: Principal, rules: tuple[Rule, ...]) -> ReaderFilter:
+        hidden: list[tuple[Rule, str]] = []
+        of_pages = [rule for rule in rules if rule.path or rule.section or rule.field]
+        for path in await self.vault.pages(principal.owner) if of_pages else ():
+            here = [rule for rule in of_pages if rule.is_at(path)]
+            if not here:
+                continue
+            try:
+                text = (await self.vault.read(principal.owner, path)).text
+            except BethinkError:
+                continue
+            for rule in here:
+                if not rule.field or names(rule.field).search(text):
+                    hidden += [(rule, piece) for piece in view(text, path, [rule]).hidden]
+        return await anyio.to_thread.run_sync(ReaderFilter.of, principal.audience, rules, hidden)
+
+
+@dataclass(slots=True)
+class StrictestView:
+    """What is searched of the parts of pages, if anything is hidden from anybody."""
+
+    rules: tuple[Rule, ...]
+    hidden_pages: HiddenPages
+    _last: tuple[str, str, View] | None = None
+
+    def __call__(self, path: str, text: str, part: Part) -> Sequence[tuple[str, str]]:
+        """The items of a part: one if nothing is hidden, else what all may see, and all for the owner."""
+        if self._last is None or self._last[:2] != (path, text):
+            links = self.hidden_pages.links_of(path) if self.hidden_pages.matters else None
+            self._last = path, text, view(text, path, self.rules, context=ViewContext(links))
+        said = said_in(self._last[2].shown(part.start, part.end))
+        above, _, whole = part.text.partition("\n")
+        patterns = [rule for rule in self.rules if rule.pattern and not (rule.field or rule.section)]
+        above_shown = view(above, path, patterns).text
+        if (above_shown, said) == (above, whole):
+            return [(KIND, part.text)]
+        own = (OWN_KIND, part.text)
+        return [(KIND, f"{above_shown}\n{said}"), own] if any(map(str.isalnum, said)) else [own]
+
+
+@dataclass(slots=True)
+class IndexItems:
+    """The items of all owners' pages by their filters.
+
+    After a change of filters the pages concerned are indexed anew in the background: until that is
+    done, readers who are restrained do not find them.
+    """
+
+    vault: Vault
+    filters: FilterStore
+    _asked: set[str] = field(default_factory=set[str])
+    _has_asked: anyio.Event = field(default_factory=anyio.Event)
+    _alone: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def items_of(self, owner: str) -> Items:
+        """What makes the items of an owner's parts now."""
+        rules = (await self.filters.of(owner)).enforced
+        if not rules:
+            return plain_items
+        paths, aliases = [*await self.vault.pages(owner)], await self.vault.aliases(owner)
+        return StrictestView(rules, HiddenPages(rules, paths, aliases))
+
+    def on_change(self, owner: str, was: RuleSet, now: RuleSet) -> None:
+        """Have the pages concerned indexed anew, soon."""
+        if was.enforced != now.enforced:
+            self._ask(owner)
+
+    async def keep_up(self) -> None:
+        """Work off what was asked for, and first what another process left undone; for ever."""
+        with suppress(BethinkError):
+            async for owner in owners_of(self.vault.context.store, RULE_SETS):
+                self._ask(owner)
+        while True:
+            await self._has_asked.wait()
+            self._has_asked = anyio.Event()
+            while self._asked:
+                owner = self._asked.pop()
+                try:
+                    count = await self.catch_up(owner)
+                except BethinkError as error:
+                    _log.warning("pages are not searched by the filters that hold now: %s", error)
+                else:
+                    if count:
+                        _log.info("indexed %d pages by the filters that hold now", count)
+
+    async def catch_up(self, owner: str) -> int:
+        """Index anew what the filters that changed since the last time are about; how many pages."""
+        async with self._alone:
+            now = await self.filters.of(owner)
+            (found,) = await self.vault.context.store.get(RULE_SETS, owner, [_INDEXED])
+            was: tuple[Rule, ...] = () if found is None else found.record.enforced
+            changed = [*set(was).symmetric_difference(now.enforced)]
+            if not changed:
+                return 0
+            pages = [*await self.vault.pages(owner)]
+            # A page that is hidden, or not any more, may be linked from anywhere.
+            leads = any(rule.is_of_pages or rule.section or rule.pattern for rule in changed)
+            paths = [path for path in pages if leads or any(rule.is_at(path) for rule in changed)]
+            await self.vault.reindex(owner, paths)
+            done = msgspec.structs.replace(now, id=_INDEXED)
+            await self.vault.context.store.commit(owner, [Put(RULE_SETS, done)])
+            return len(paths)
+
+    def _ask(self, owner: str) -> None:
+        self._asked.add(owner)
+        self._has_asked.set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +192,18 @@ class Visibility:
     filters: FilterStore
     views: VaultViews
     indexing: IndexItems
-    pages: PageResolver
     reader_filters: ReaderFilters
 
     @classmethod
-    def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Visibility:
-        """The guard of the vaults that the settings want."""
-        return cls.over(Vault.of(settings, store, clock, new_id=new_id))
+    def over(cls, vault: Vault) -> Visibility:
+        """The guard of a vault; from now on its parts are searched by the filters."""
+        filters = FilterStore(vault.context.store)
+        reader_filters = ReaderFilters(vault, filters)
+        views = VaultViews(vault, filters, reader_filters.of)
+        indexing = IndexItems(vault, filters)
+        vault.context.items_of = indexing.items_of
+        filters.on_change.append(indexing.on_change)
+        return cls(vault, filters, views, indexing, reader_filters)
 
     async def for_request(self, principal: Principal) -> Principal:
         """Who asks, with the filters that hold for this request or run: they are read once."""
@@ -124,18 +215,33 @@ class Visibility:
 
     async def instructions_for(self, principal: Principal) -> Sequence[str]:
         """What a model that reads for them is asked not to tell, in the owner's words."""
-        return await self.views.told(principal)
+        return await self.filters.instructions_for(principal)
+
+    async def sees_all(self, principal: Principal) -> bool:
+        """Whether nothing of the vault is hidden from this reader."""
+        return not await self.filters.rules_for(principal)
 
     def filtered(self, kind: RecallKind) -> RecallKind:
         """The same kind, showing no more than its reader may see."""
         if kind.filters_itself:
             return kind
-        return replace(kind, resolve=FilteredResolve(kind.resolve, self.reader_filters))
+
+        async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+            found = await kind.resolve(principal, ids)
+            reader_filter = await self.reader_filters.of(principal)
+            if reader_filter is None:
+                return found
+            return [
+                recallable and reader_filter.recallable(id, recallable)
+                for id, recallable in zip(ids, found, strict=True)
+            ]
+
+        return replace(kind, resolve=resolve)
 
     @property
     def opened(self) -> OpenFeature:
         """The vault as a feature: it is read through its filters alone."""
-        pages = RecallKind(name=KIND, resolve=self.pages, own=OWN_KIND, filters_itself=True)
+        pages = RecallKind(name=KIND, resolve=self.resolve_pages, own=OWN_KIND, filters_itself=True)
         return OpenFeature(
             service=self.vault,
             recall=[pages],
@@ -143,13 +249,43 @@ class Visibility:
             clean=self.vault.purge,
         )
 
-    @classmethod
-    def over(cls, vault: Vault) -> Visibility:
-        """The guard of a vault; from now on its parts are searched by the filters."""
-        filters = FilterStore(vault.context.store)
-        reader_filters = ReaderFilters(vault, filters)
-        views = VaultViews(vault, filters, reader_filters.of)
-        indexing = IndexItems(vault, filters)
-        vault.context.items_of = indexing.items_of
-        filters.on_change.append(indexing.heard)
-        return cls(vault, filters, views, indexing, PageResolver(views, indexing), reader_filters)
+    async def resolve_pages(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        """The recallables of these parts of pages, in order; None for what is gone or not to be found.
+
+        A part of which something is hidden has two items. Who sees all of it has it by its own one; who
+        does not, by the other, and only if that was made by the filters that hold now.
+        """
+        found = await self.vault.parts(principal.owner, ids)
+        reader_filter = await self.filter_for(principal)
+        if reader_filter is None:
+            return [
+                None if part is None or (OWN_KIND in part.kinds and not part.is_own) else _recallable(part)
+                for part in found
+            ]
+        items = await self.indexing.items_of(principal.owner)
+
+        def is_current(part: FoundPart) -> bool:
+            return not part.is_own and part.digest == digest_of(items(part.path, part.text, part.part))
+
+        def current() -> list[FoundPart | None]:
+            return [part if part is not None and is_current(part) else None for part in found]
+
+        parts = await anyio.to_thread.run_sync(current)
+        texts = await self.views.parts(principal, parts)
+        return [
+            None
+            if part is None or text is None
+            else _recallable(replace(part, headings=tuple(map(reader_filter.text, part.headings))), text)
+            for part, text in zip(parts, texts, strict=True)
+        ]
+
+
+def _recallable(part: FoundPart, text: str | None = None) -> Recallable:
+    return Recallable(
+        text=part.text[part.start : part.end].strip() if text is None else text,
+        at=part.changed,
+        importance=_IMPORTANCE,
+        source=f"vault:{part.path}" + "".join(f"#{heading}" for heading in part.headings),
+        untrusted=part.untrusted,
+        below=" ".join((title_of(part.path), *part.headings)),
+    )

@@ -339,7 +339,7 @@ async def _vault_of(app: App, caller: Principal) -> VaultPart:
     state = await app.vault.state(caller.owner)
     fault = app.watching.fault
     watched = app.watching.watches(caller.owner) and fault is None
-    if await app.visibility.views.rules(caller):
+    if await app.visibility.views.filters.rules_for(caller):
         # By sizes and counts what is hidden could be measured.
         return VaultPart(status="degraded" if fault else "ok", message=fault, watched=watched)
     told = [f"{path}: {why}" for path, why in state.troubles[:_MOST_TOLD]]

@@ -298,7 +298,7 @@ async def discard_import(import_id: str, caller: Caller, desk: Desked) -> None:
 async def _seen(app: App, caller: Principal, held: importing.Import) -> ImportShown:
     """An import as this reader may see it: who sees less of the vault is told no names and topics of it."""
     shown = ImportShown.of(held)
-    if not await app.visibility.views.rules(caller):
+    if not await app.visibility.views.filters.rules_for(caller):
         return shown
     return shown.model_copy(
         update={"preview": _told_less(shown.preview), "report": _told_less(shown.report)},

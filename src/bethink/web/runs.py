@@ -18,7 +18,6 @@ from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import NumberedEvent
 from bethink.errors import NotAllowed
 from bethink.events import Place, ReasoningDelta, TextDelta
-from bethink.visibility.events import filter_event
 from bethink.web.deps import Body, Caller, Served
 from bethink.web.problems import documented
 from bethink.web.sse import EventStream, event_stream
@@ -157,7 +156,7 @@ async def _over(
 
 
 def _filtered(events: Iterable[NumberedEvent], reader_filter: ReaderFilter) -> Sequence[NumberedEvent]:
-    return [NumberedEvent(one.place, filter_event(one.event, reader_filter)) for one in _joined(events)]
+    return [NumberedEvent(one.place, reader_filter.event(one.event)) for one in _joined(events)]
 
 
 def _joined(events: Iterable[NumberedEvent]) -> list[NumberedEvent]:

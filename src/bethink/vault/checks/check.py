@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import anyio.to_thread
 
 from bethink.errors import BadInput, BethinkError
-from bethink.vault.checks.repair import VaultRepair
-from bethink.vault.checks.repair_plan import RepairOption
-from bethink.vault.checks.split import snake
-from bethink.vault.checks.unreadable import detected, mended, read_as
+from bethink.vault.checks.repair import RepairOption, VaultRepair
+from bethink.vault.checks.rewrites import detected, mended, read_as, snake
 from bethink.vault.files.paths import checked_new
 from bethink.vault.markdown.links import SUFFIX, Resolver, key_of
 from bethink.vault.search.graph import graph_of

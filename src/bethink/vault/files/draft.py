@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from bethink.store import Change as StoreChange
     from bethink.store import Store
     from bethink.vault.files.folder import Content as FileContent
+    from bethink.vault.files.folder import Stat
     from bethink.vault.files.page_table import PageTable
     from bethink.vault.files.parts import Items, Part
     from bethink.vault.files.records import By, Meant, Trouble, VaultRecord, What
-    from bethink.vault.files.tree import Stat
 
 UNDO: Final = "page:"
 """How the tokens begin that take back a change of a page."""

@@ -20,10 +20,9 @@ from bethink.store import Delete, Put, Scan
 from bethink.store.reading import pages_of, records_of
 from bethink.vault.files.draft import PageFile, seen
 from bethink.vault.files.folder import Content as FileContent
-from bethink.vault.files.folder import version_of
+from bethink.vault.files.folder import FileTree, version_of
 from bethink.vault.files.records import CONTENTS, VERSIONS, Content
 from bethink.vault.files.sync import FolderSync, changed_among
-from bethink.vault.files.tree import FileTree
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bethink.vault.files.context import VaultContext
-    from bethink.vault.files.folder import Folder
+    from bethink.vault.files.folder import FileTree, Folder
     from bethink.vault.files.page_table import PageTable
     from bethink.vault.files.records import PageRecord, Place
-    from bethink.vault.files.tree import FileTree
 
 _PAGE = 500
 _NOT_TEXT = "{path} is no UTF-8 text: save it as UTF-8, and it is read."

@@ -16,9 +16,9 @@ import msgspec
 from bethink.errors import BadInput, StorageError, TooLarge
 from bethink.store import Put
 from bethink.vault.files.draft import LATELY_US, PageFile, seen
+from bethink.vault.files.folder import FileTree, Stat
 from bethink.vault.files.paths import fault_of
 from bethink.vault.files.records import VAULTS
-from bethink.vault.files.tree import FileTree, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -1,32 +1,139 @@
 """What of a page an audience may see: its text without what filters hide. Pure; `views` asks.
 
-A view knows where each of its characters stands in the page itself, so that what is
-changed in the view can be changed in the page, and what touches something hidden is refused.
+A view knows where each of its characters stands in the page itself, so that what is changed in the view
+can be changed in the page, and what touches something hidden is refused. Neither links nor names lead to
+a page that is hidden.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
+import posixpath
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import unquote
 
 from bethink.errors import BadInput, NotAllowed
 from bethink.vault.files.parts import FACT_LINE
-from bethink.vault.filters.fields import FieldValue, told
-from bethink.vault.filters.normalize import folded, plainly
-from bethink.vault.filters.patterns import HIDDEN, dates, emails, finder_of, general, general_age
+from bethink.vault.filters.patterns import (
+    HIDDEN,
+    dates,
+    emails,
+    finder_of,
+    folded,
+    general,
+    general_age,
+    plainly,
+)
 from bethink.vault.filters.rules import fits
-from bethink.vault.filters.shape import sections
+from bethink.vault.filters.structure import FieldValue, sections, told
+from bethink.vault.markdown.links import Resolver, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from bethink.vault.filters.rules import Action, Rule
     from bethink.vault.regex import Span
+
+
+_ENDING: Final = ".md"
+_TELLING: Final = frozenset("_-/0123456789")
+"""A file's name with one of these is no common word: it stands in a text for the page."""
+
+
+@dataclass(frozen=True)
+class HiddenPages:
+    """The pages of a vault that these rules hide. `aliases` are other names of pages, with their paths."""
+
+    rules: tuple[Rule, ...]
+    paths: Collection[str]
+    aliases: Mapping[str, str]
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """Their paths."""
+        telling = [rule for rule in self.rules if not (rule.section or rule.field)]
+        return frozenset(path for path in self.paths if any(hides_page(rule, path) for rule in telling))
+
+    @cached_property
+    def matters(self) -> bool:
+        """Whether a link may lead to something hidden."""
+        return bool(self.hidden or self.sections or any(rule.is_of_pages for rule in self.rules))
+
+    def links_of(self, path: str) -> PageLinks:
+        """The links of a page, judged."""
+        return PageLinks(self, path)
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether a page of this path is hidden, whether it is there or not."""
+        return path in self.hidden or any(hides_page(rule, path) for rule in self.rules)
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """What a link means."""
+        return Resolver(self.paths, self.aliases)
+
+    @cached_property
+    def visible(self) -> Resolver:
+        """What a link means to those who see no more."""
+        seen = [path for path in self.paths if path not in self.hidden]
+        aliases = {alias: path for alias, path in self.aliases.items() if path not in self.hidden}
+        return Resolver(seen, aliases)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The hidden pages' names as their files have them, and as a text may have them."""
+        found: set[str] = set()
+        for path in self.hidden:
+            key, name = path.casefold(), path.casefold().rpartition("/")[2]
+            stem = name.removesuffix(_ENDING)
+            found |= {key, name}
+            found |= {word for word in (key.removesuffix(_ENDING), stem) if not _TELLING.isdisjoint(word)}
+        return frozenset(found)
+
+    @cached_property
+    def sections(self) -> tuple[Rule, ...]:
+        """The rules that hide sections."""
+        return tuple(rule for rule in self.rules if rule.section and rule.action == "hide" and not rule.field)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The links on one page."""
+
+    hidden_pages: HiddenPages
+    path: str
+
+    def is_hidden(self, target: str) -> bool:
+        """Whether a link leads to a hidden page or section, or would if there were one of its name."""
+        said = unquote(target).partition("|")[0].rstrip("\\").strip()
+        name, _, place = said.partition("#")
+        hidden_pages = self.hidden_pages
+        found = hidden_pages.resolver.resolve(name, self.path)
+        if found is not None and found != self.path and found in hidden_pages.hidden:
+            return True
+        if place and any(
+            fits(place.rpartition("#")[2].casefold(), rule.section.casefold())
+            for rule in hidden_pages.sections
+        ):
+            return True
+        if found is not None or not name or "://" in name:
+            return False
+        folder = posixpath.dirname(self.path)
+        forms = (name.lstrip("/"), posixpath.normpath(posixpath.join(folder, name)))
+        return any(
+            hidden_pages.is_hidden(form if form.endswith(_ENDING) else f"{form}{_ENDING}") for form in forms
+        )
+
+    def is_name(self, word: str) -> bool:
+        """Whether a word is a hidden page's name."""
+        known = key_of(word) if not word.casefold().endswith(_ENDING) else word.casefold()
+        names = self.hidden_pages.names
+        return word.casefold().rstrip(".") in names or known in names
 
 
 _MOST_LINES: Final = 20_000
@@ -91,36 +198,24 @@ CANNOT_CHANGE: Final = (
 )
 
 
-class SectionCut(Protocol):
-    """What is hidden of texts that stand in no place of their own, such as facts."""
+class TextFilter(Protocol):
+    """What is hidden of texts that stand on no page, such as facts."""
 
     def view(self, text: str) -> View:
         """The text with marks of what is hidden."""
         ...
 
 
-class Links(Protocol):
-    """Which links and names of an audience lead to pages that are hidden from it."""
-
-    def is_hidden(self, target: str) -> bool:
-        """Whether what stands in a link leads to such a page, or names a hidden section."""
-        ...
-
-    def is_name(self, word: str) -> bool:
-        """Whether a word of the text is such a page's name as its file has it."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What of a vault bears on a page: `links` to what is not seen, `broader` regions of its places.
+class ViewContext:
+    """What of a vault bears on a page: `links` to what is hidden, `broader` regions of its places.
 
-    Lines that are the view of a fact are judged as the fact is, by the `shade`.
+    `text_filter` judges the lines that show facts, as it judges the facts themselves.
     """
 
-    links: Links | None = None
+    links: PageLinks | None = None
     broader: Callable[[str], str | None] = lambda _value: None
-    shade: SectionCut | None = None
+    text_filter: TextFilter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +333,7 @@ def view(
     rules: Iterable[Rule],
     *,
     was: str | None = None,
-    around: Around | None = None,
+    context: ViewContext | None = None,
 ) -> View:
     """A page as those see it whom these rules restrain.
 
@@ -248,12 +343,12 @@ def view(
     here = [rule for rule in rules if any(map(rule.is_at, paths))]
     if any(hides_page(rule, one) for rule in here for one in paths):
         return View(text, is_hidden=True)
-    around = around or Around()
-    marks = [mark for rule in here for mark in _marks(text, rule, around.broader)]
-    if around.links is not None:
-        marks += _links(text, around.links)
-    if around.shade is not None:
-        marks += _facts(text, around.shade)
+    context = context or ViewContext()
+    marks = [mark for rule in here for mark in _marks(text, rule, context.broader)]
+    if context.links is not None:
+        marks += _links(text, context.links)
+    if context.text_filter is not None:
+        marks += _facts(text, context.text_filter)
     return View(text, tuple(merged(marks)))
 
 
@@ -376,7 +471,7 @@ def _general(value: str, rule: Rule, broader: Callable[[str], str | None]) -> st
     return told
 
 
-def _links(text: str, links: Links) -> Iterator[Mark]:
+def _links(text: str, links: PageLinks) -> Iterator[Mark]:
     """Links to hidden pages, also where they stand in code, and the names of such pages in the text."""
     for match in _LINK.finditer(text):
         target = match[1] or match[2]
@@ -389,10 +484,10 @@ def _links(text: str, links: Links) -> Iterator[Mark]:
             yield _with_its_line(text, Mark(*match.span(), "hide", "", ""))
 
 
-def _facts(text: str, shade: SectionCut) -> Iterator[Mark]:
+def _facts(text: str, text_filter: TextFilter) -> Iterator[Mark]:
     for line in FACT_LINE.finditer(text):
         said = line.group().rpartition("^")[0]
-        for mark in shade.view(said).marks[:1]:
+        for mark in text_filter.view(said).marks[:1]:
             yield Mark(*line.span(), "hide", "", mark.rule)
 
 

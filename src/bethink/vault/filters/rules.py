@@ -126,7 +126,7 @@ class RuleSet(Record, frozen=True, kw_only=True):
         """Those that restrain an audience."""
         return tuple(rule for rule in self.enforced if rule.is_for(audience))
 
-    def told(self, audience: str) -> tuple[str, ...]:
+    def instructions(self, audience: str) -> tuple[str, ...]:
         """What the model is asked to heed for an audience, in the owner's own words."""
         return tuple(rule.text for rule in self.rules if rule.text and rule.is_for(audience))
 
@@ -153,8 +153,16 @@ class FilterStore:
         (found,) = await self.store.get(RULE_SETS, owner, [_ONE])
         return NO_RULES if found is None else found.record
 
-    async def for_reader(self, principal: Principal) -> RuleSet:
-        """What holds for a reader: what was read at the start of their request, else what holds now."""
+    async def rules_for(self, principal: Principal) -> tuple[Rule, ...]:
+        """The filters that code applies to this reader; none if nothing restrains them."""
+        return (await self._for_reader(principal)).on(principal.audience)
+
+    async def instructions_for(self, principal: Principal) -> tuple[str, ...]:
+        """What the model is asked to heed when it reads for them, in the owner's own words."""
+        return (await self._for_reader(principal)).instructions(principal.audience)
+
+    async def _for_reader(self, principal: Principal) -> RuleSet:
+        """What was read at the start of their request, else what holds now."""
         match principal.filters:
             case (str(owner), RuleSet() as held) if owner == principal.owner:
                 return held
@@ -249,7 +257,7 @@ def must_be_owner(principal: Principal) -> None:
         NotAllowed: it is somebody else.
     """
     if principal.audience not in OWN_EYES:
-        message = "FilterStore are seen and changed on the owner's own page and in their terminal only."
+        message = "Filters are seen and changed on the owner's own page and in their terminal only."
         raise NotAllowed(message)
 
 

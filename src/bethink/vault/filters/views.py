@@ -7,32 +7,212 @@ not there: not in listings, links, sizes, versions or the sentences of errors.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import anyio.to_thread
 import msgspec
 
-from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, NotAllowed, UnknownId
+from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, NotAllowed, TooLarge, UnknownId
 from bethink.vault.files.draft import UNDO
 from bethink.vault.files.paths import checked, checked_folder, folders_of
 from bethink.vault.files.versions import unified
-from bethink.vault.filters.hidden_pages import HiddenPages
-from bethink.vault.filters.page_filter import CANNOT_CHANGE, still_hides
-from bethink.vault.filters.reader import VaultReader, quietly, shown_of, told_less
+from bethink.vault.filters.page_filter import CANNOT_CHANGE, HiddenPages, ViewContext, still_hides, view
+from bethink.vault.filters.structure import told
+from bethink.vault.markdown.format import parse
+from bethink.vault.markdown.links import key_of
+from bethink.vault.markdown.page_info import other_names
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 
     from bethink.principal import Principal
     from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.page_writer import Authorship
     from bethink.vault.files.records import By, Change, Entry, Page, PageRecord, PageVersion
-    from bethink.vault.filters.page_filter import SectionCut, View
+    from bethink.vault.filters.page_filter import TextFilter, View
     from bethink.vault.filters.rules import FilterStore, Rule
     from bethink.vault.markdown.links import Named
     from bethink.vault.service import Vault
+
+
+_MOST_CHARS: Final = 100
+_LINK: Final = re.compile(r"\[\[([^\[\]|#\n]+)")
+_FACT: Final = re.compile(
+    r"[ \t]*(?:[-*+] )?(?:region|state|province|county|country) ?:{1,2} *(\S[^\n]*)", re.IGNORECASE
+)
+
+
+def names_of(value: str) -> Iterator[str]:
+    """The names by which a page about the place of this value may be found."""
+    plain = value.strip()
+    if not plain or len(plain) > _MOST_CHARS or "\n" in plain:
+        return
+    if (link := _LINK.search(plain)) is not None:
+        yield link[1].strip()
+        return
+    for name in (plain, plain.partition(",")[0].strip()):
+        yield name
+        yield "_".join(name.casefold().split())
+
+
+def region_in(text: str) -> str | None:
+    """What a page says of the region of its place, the nearest first; None where it says nothing."""
+    for line in text.splitlines():
+        match = _FACT.match(line)
+        if match is not None:
+            return _LINK.sub(r"\1", match[1]).replace("]]", "").strip() or None
+    return None
+
+
+_IN_THREAD: Final = 20_000
+"""A longer text is looked through in a thread: it takes milliseconds."""
+_TOO_LARGE: Final = "The page, its folder or the vault would be larger than it may be: write less."
+CANNOT_WRITE: Final = "No page can be written here by this name: choose another."
+
+
+@dataclass(frozen=True, slots=True)
+class VaultReader:
+    """Who reads, and which pages they do not see."""
+
+    vault: Vault
+    principal: Principal
+    hidden_pages: HiddenPages
+    text_filter: TextFilter | None
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The filters that restrain them."""
+        return self.hidden_pages.rules
+
+    def hides(self, path: str) -> bool:
+        """Whether there is no page at a path for them, whatever there is."""
+        return bool(self.rules) and self.hidden_pages.is_hidden(path)
+
+    def must_see(self, path: str) -> None:
+        """Go on only where a page is not hidden.
+
+        Raises:
+            NoSuchPage: it is; in the words that are said of one that is not there.
+        """
+        if self.hides(path):
+            raise NoSuchPage
+
+    def must_place(self, path: str) -> None:
+        """Go on only where a page may be put, as far as filters go.
+
+        Raises:
+            NotAllowed: here nothing may be, whether something is there or not.
+        """
+        if self.hides(path):
+            raise NotAllowed(CANNOT_WRITE)
+
+    def record(self, record: PageRecord) -> PageRecord:
+        """What they may know of a page without reading it: of one that something hides, not its size."""
+        if not any(rule.is_at(record.path) for rule in self.rules):
+            return record
+        return msgspec.structs.replace(record, version="", size=0, aliases=())
+
+    async def page(self, path: str) -> Page:
+        """A page as its file is.
+
+        Raises:
+            NoSuchPage: there is none, or none for them.
+        """
+        self.must_see(path)
+        return await self.vault.read(self.principal.owner, path)
+
+    async def page_or_none(self, path: str) -> Page | None:
+        """The same, None where there is none."""
+        try:
+            return await self.page(path)
+        except NoSuchPage:
+            return None
+
+    async def is_named(self, path: str, name: str) -> bool:
+        """Whether they see in a page's front matter that it is called so."""
+        page = await self.page_or_none(path)
+        told = () if page is None else other_names(parse((await self.view(page)).text))
+        return key_of(name) in map(key_of, told)
+
+    async def view(self, page: Page) -> View:
+        """What they see of a page."""
+        return await self.view_of(page.path, page.text)
+
+    async def view_of(self, path: str, text: str, *, was: str | None = None) -> View:
+        """What they see of a text that is on a page, or `was` on it when it stood elsewhere."""
+        broader = await self._broader(text)
+        look = partial(
+            view,
+            text,
+            path,
+            self.rules,
+            was=was,
+            context=ViewContext(
+                self.hidden_pages.links_of(path) if self.hidden_pages.matters else None,
+                broader,
+                self.text_filter,
+            ),
+        )
+        return await anyio.to_thread.run_sync(look) if len(text) > _IN_THREAD and self.rules else look()
+
+    async def _broader(self, text: str) -> Callable[[str], str | None]:
+        """The regions of the places that fields to be made general name, where the vault has them."""
+        regions: dict[str, str] = {}
+        for rule in self.rules:
+            if rule.field and rule.action == "generalise":
+                values = {text[start:end] for one in told(text, rule.field) for start, end in one.values}
+                for value in values - regions.keys():
+                    if region := await self._region(value):
+                        regions[value] = region
+        return regions.get
+
+    async def _region(self, value: str) -> str | None:
+        for name in names_of(value):
+            path = self.hidden_pages.visible.resolve(name)
+            page = None if path is None else await self.page_or_none(path)
+            if page is not None:
+                # What is said there may be hidden itself.
+                plain = [rule for rule in self.rules if rule.action != "generalise"]
+                return region_in(view(page.text, page.path, plain).text)
+        return None
+
+
+async def quietly(change: Callable[[], Awaitable[Change]], reader: VaultReader) -> Change:
+    """Make a change; who is restrained is told no more than that it cannot be made.
+
+    Raises:
+        Conflict: see `Vault`.
+        TooLarge: see `Vault`.
+    """
+    if not reader.rules:
+        return await change()
+    try:
+        return await change()
+    except Conflict:
+        raise Conflict from None
+    except TooLarge:
+        raise TooLarge(_TOO_LARGE) from None
+
+
+def told_less(change: Change, before: View | None, after: View | None) -> Change:
+    """A change with the versions of what is seen in place of the pages' own."""
+    return replace(
+        change,
+        before=None if before is None else before.version,
+        after=None if after is None else after.version,
+    )
+
+
+def shown_of(page: Page, seen: View) -> Page:
+    """A page as it is seen."""
+    if seen.is_whole:
+        return page
+    return replace(page, text=seen.text, version=seen.version, size=len(seen.text.encode()))
+
 
 _SIZED: Final = 300
 """So many pages of a listing are told with the size of what is seen of them."""
@@ -56,18 +236,10 @@ class VaultViews:
 
     vault: Vault
     filters: FilterStore
-    shade: Callable[[Principal], Awaitable[SectionCut | None]] = field(repr=False)
-    _unseen: OrderedDict[tuple[str, str], tuple[int, HiddenPages]] = field(
+    text_filter: Callable[[Principal], Awaitable[TextFilter | None]] = field(repr=False)
+    _hidden_pages: OrderedDict[tuple[str, str], tuple[int, HiddenPages]] = field(
         default_factory=OrderedDict[tuple[str, str], "tuple[int, HiddenPages]"], repr=False
     )
-
-    async def rules(self, principal: Principal) -> tuple[Rule, ...]:
-        """The filters that restrain this reader; for who is restrained by none, none."""
-        return (await self.filters.for_reader(principal)).on(principal.audience)
-
-    async def told(self, principal: Principal) -> Sequence[str]:
-        """What the model is asked to heed when it reads for this audience, in the owner's own words."""
-        return (await self.filters.for_reader(principal)).told(principal.audience)
 
     async def read(self, principal: Principal, path: str) -> Page:
         """A page as it is seen; its `version` is of what is seen.
@@ -105,7 +277,7 @@ class VaultViews:
         A name that only a front matter gives counts where the reader sees it there.
         """
         reader = await self._reader(principal)
-        names = (reader.unseen if reader.rules else await self._all_of(principal.owner)).visible
+        names = (reader.hidden_pages if reader.rules else await self._all_of(principal.owner)).visible
         path = names.beside(link, from_path) or names.named(link.target, from_path)
         if path is not None or (path := names.resolve(link.target)) is None:
             return path
@@ -413,16 +585,16 @@ class VaultViews:
         return HiddenPages(rules, [*await self.vault.pages(owner)], await self.vault.aliases(owner))
 
     async def _reader(self, principal: Principal) -> VaultReader:
-        rules = await self.rules(principal)
+        rules = await self.filters.rules_for(principal)
         if not rules:
             return VaultReader(self.vault, principal, HiddenPages((), (), {}), None)
         key = principal.owner, principal.audience
         change, _ = await self.vault.changed_since(principal.owner, _ANY)
-        kept = self._unseen.get(key)
+        kept = self._hidden_pages.get(key)
         if kept is None or kept[0] != change or kept[1].rules != rules:
             kept = change, await self._all_of(principal.owner, rules)
-            self._unseen[key] = kept
-        self._unseen.move_to_end(key)
-        while len(self._unseen) > _KEPT:
-            self._unseen.popitem(last=False)
-        return VaultReader(self.vault, principal, kept[1], await self.shade(principal))
+            self._hidden_pages[key] = kept
+        self._hidden_pages.move_to_end(key)
+        while len(self._hidden_pages) > _KEPT:
+            self._hidden_pages.popitem(last=False)
+        return VaultReader(self.vault, principal, kept[1], await self.text_filter(principal))

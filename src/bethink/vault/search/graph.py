@@ -226,7 +226,7 @@ class Graphs:
 
     async def of(self, principal: Principal) -> Graph:
         """The graph of what the principal sees; where rules restrain them every page is read for it."""
-        if await self.searching.eyes.rules(principal):
+        if await self.searching.views.filters.rules_for(principal):
             return await self._seen(principal, None)
         told = await self.searching.told(principal.owner)
         known = self._known.get(principal.owner)
@@ -243,7 +243,7 @@ class Graphs:
         Raises:
             NoSuchPage: there is no such page, or none for them.
         """
-        if not await self.searching.eyes.rules(principal):
+        if not await self.searching.views.filters.rules_for(principal):
             return (await self.of(principal)).backlinks(path)
         told = await self.searching.told(principal.owner)
         everything = await anyio.to_thread.run_sync(graph_of, told)
@@ -252,7 +252,7 @@ class Graphs:
 
     async def _seen(self, principal: Principal, paths: Sequence[str] | None) -> Graph:
         pages: list[CataloguePage] = []
-        async for path, text in self.searching.eyes.texts(principal, paths):
+        async for path, text in self.searching.views.texts(principal, paths):
             info = await anyio.to_thread.run_sync(info_of, path, text)
             pages.append(CataloguePage(path, "", 0, len(text), info))
         return await anyio.to_thread.run_sync(graph_of, pages)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
@@ -27,10 +27,11 @@ from bethink.vault.search.query import LEAST_BYTES, Search, SearchFilters, folde
 from bethink.vault.search.ranking import Candidate, Ranking, SearchResults
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Sequence
 
     from bethink.principal import Principal
     from bethink.vault.files.folder import Folder
+    from bethink.vault.filters.views import VaultViews
     from bethink.vault.search.catalogue import CataloguePage
     from bethink.vault.service import Vault
 
@@ -42,32 +43,22 @@ _FAR: Final = 1 << 62
 """No change has this number: nothing came behind it."""
 
 
-class VisiblePages(Protocol):
-    """What readers see of the pages."""
-
-    async def rules(self, principal: Principal) -> Sequence[object]:
-        """What restrains a reader; nothing for who sees everything."""
-        ...
-
-    def texts(
-        self, principal: Principal, paths: Sequence[str] | None = None
-    ) -> AsyncGenerator[tuple[str, str]]:
-        """The pages that can be read, with their texts as the reader sees them."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class VaultSearch:
     """Searches the vaults of all owners; every call acts for one principal."""
 
-    vault: Vault
-    eyes: VisiblePages
+    views: VaultViews
     _told: OrderedDict[str, tuple[int, Sequence[CataloguePage]]] = field(
         default_factory=OrderedDict[str, "tuple[int, Sequence[CataloguePage]]"], repr=False
     )
     _turns: PerKey[str, anyio.Lock] = field(
         default_factory=lambda: PerKey[str, anyio.Lock](anyio.Lock), repr=False
     )
+
+    @property
+    def vault(self) -> Vault:
+        """The vaults behind the views."""
+        return self.views.vault
 
     async def search(self, principal: Principal, asked: Search) -> SearchResults:
         """The pages that say what is asked for, as the principal sees them, the best first.
@@ -81,7 +72,7 @@ class VaultSearch:
         needed_texts = required(asked.query, case=asked.case) if regex else []
         await self.refresh(principal.owner)
         catalogue = self.catalogue(principal.owner)
-        is_free = not await self.eyes.rules(principal)
+        is_free = not await self.views.filters.rules_for(principal)
         terms = [folded(term) for term in asked.terms]
         rows, met = await anyio.to_thread.run_sync(
             catalogue.candidates, [*terms, *needed_texts, *filters.literal]
@@ -143,7 +134,7 @@ class VaultSearch:
     ) -> list[tuple[str, str]]:
         """The pages that can be read, with their texts as the principal sees them."""
         if not is_free:
-            return [found async for found in self.eyes.texts(principal, paths)]
+            return [found async for found in self.views.texts(principal, paths)]
         folder, most = self.vault.context.folder(principal.owner), self.vault.settings.max_file_bytes
 
         def read() -> list[tuple[str, str]]:

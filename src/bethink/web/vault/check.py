@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from bethink.errors import BadInput, NoSuchPage, NotAllowed, TooLarge
 from bethink.principal import OWN_EYES
 from bethink.vault.checks.check import Kind
-from bethink.vault.checks.repair_plan import RepairOption, Way
+from bethink.vault.checks.repair import RepairOption, Way
 from bethink.web.deps import Body, Caller, ResponseModel, Served
 from bethink.web.problems import documented
 from bethink.web.vault.pages import MAX_PATH, PathField, VaultChange, change_of
