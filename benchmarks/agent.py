@@ -24,9 +24,7 @@ from pydantic import Field
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.app import App, Ports, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.bus import MemoryBus
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.errors import EmbeddingsUnavailable
 from bethink.events import RunDone, TextDelta
 from bethink.llm.factory import connect_models

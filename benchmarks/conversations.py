@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.meter import WARM_UP, Meter
 from bethink.clock import Ids, SystemClock
 from bethink.conversations import Conversations, PastMessage
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput, NotInstalled
 from bethink.principal import Principal

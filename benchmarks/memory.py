@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.peers import PEERS, texts_left
 from bethink.app import Ports, open_app
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import EmbeddingsUnavailable
 from bethink.index import IndexQuery

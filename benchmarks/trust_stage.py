@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.app import App, Ports, open_app
 from bethink.clock import FakeClock, to_datetime
-from bethink.engines.memory.bus import MemoryBus
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.principal import LOCAL_OWNER

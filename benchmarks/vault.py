@@ -28,7 +28,7 @@ from benchmarks.meter import Meter
 from benchmarks.vault_search import measure_vault_search
 from bethink.clock import Ids, SystemClock
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
 from bethink.principal import LOCAL_OWNER, Principal

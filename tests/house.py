@@ -14,9 +14,7 @@ from bethink.clock import FakeClock
 from bethink.conversations import StoredMessage
 from bethink.embeddings import Embeddings
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.bus import MemoryBus
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.events import Event, Place
 from bethink.internet import Internet
 from bethink.llm import Llm

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from bethink.clock import Ids, check_time_zone
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.memory import Fact, Memory, NewFact
 from bethink.mirror import Mirror
 from bethink.principal import LOCAL_OWNER, Principal

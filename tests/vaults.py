@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bethink.clock import FakeClock, Ids
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings

@@ -19,8 +19,7 @@ import msgspec
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.forgettable import Forgettable, Removal, TextPlace
 from bethink.messages import Attachment
-from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan
-from bethink.store.reading import records_of
+from bethink.store import Collection, Delete, DeleteAll, Put, Record, Scan, records_of
 from bethink.tool import HeldFile, NewFile
 
 if TYPE_CHECKING:

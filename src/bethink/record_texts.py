@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from bethink.feature import RecordCuts, RecordExcerpt
 from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places_in
-from bethink.store import Delete, DeleteAll, Put, R, Scan
-from bethink.store.reading import items_of, records_of
+from bethink.store import Delete, DeleteAll, Put, R, Scan, items_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,8 +14,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.clock import Ids, SystemClock
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.engines.sqlite.store import open_database
 from bethink.index import Index
 from bethink.redis_mirror.outbox import OutboxStore

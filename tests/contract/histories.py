@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bethink.embeddings import EmbeddingModel
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexItem
-from bethink.search.entry import quantized
+from bethink.search.analysis import quantized
 from bethink.store import Change, Delete, DeleteAll, Put, SetVector, Store
 from tests.contract.records import LINES, NOTES, Line, Note
 

@@ -17,7 +17,7 @@ from anyio.streams.text import TextReceiveStream
 
 from bethink.bus import Bus, Notice
 from bethink.clock import FakeClock
-from bethink.engines.memory.bus import MemoryBus, MemoryHub
+from bethink.engines.memory import MemoryBus, MemoryHub
 from bethink.engines.sqlite import bus as sqlite_file
 from bethink.engines.sqlite.bus import FILE_NAME, BusFile, open_bus
 from bethink.errors import StorageError

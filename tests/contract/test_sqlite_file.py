@@ -18,8 +18,7 @@ import pytest
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.conversations import CONVERSATIONS, MESSAGES
 from bethink.engines.sqlite import index as sqlite_index
-from bethink.engines.sqlite.migrations import MIGRATIONS
-from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import Conflict, CorruptDatabase, NewerSchema, StorageError
 from bethink.index import IndexItem, IndexQuery

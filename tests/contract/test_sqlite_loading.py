@@ -15,7 +15,7 @@ from bethink.engines.sqlite import index as sqlite_index
 from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import StorageError
 from bethink.index import IndexItem, IndexQuery
-from bethink.search.entry import Entries
+from bethink.search.analysis import Entries
 from bethink.store import Delete, Put
 from tests.contract.records import NOTES, Note
 

@@ -15,8 +15,7 @@ from bethink.agent.history_match import THREADS, Thread
 from bethink.agent.records import JOURNAL, JournalEntry, NumberedEvent
 from bethink.embeddings import EmbeddingModel
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.sqlite.migrations import MIGRATIONS, journal_in_order, without_unkeyed_digests
-from bethink.engines.sqlite.schema import FILE_NAME
+from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, journal_in_order, without_unkeyed_digests
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import StorageError
 from bethink.events import Place, TextDelta

@@ -17,7 +17,7 @@ from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.sqlite import bus as sqlite_bus
 from bethink.engines.sqlite import schema as sqlite_schema
-from bethink.engines.sqlite import threads as sqlite_threads
+from bethink.engines.sqlite import store as sqlite_threads
 from bethink.engines.sqlite.bus import open_bus
 from bethink.engines.sqlite.schema import FILE_NAME
 from bethink.engines.sqlite.store import SqliteDatabase, open_database

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bethink.clock import Ids, SystemClock
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import Conflict
 from bethink.index import Index, IndexItem, IndexQuery

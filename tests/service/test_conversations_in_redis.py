@@ -18,7 +18,7 @@ from bethink.agent.run_options import BranchPoint
 from bethink.conversations import MESSAGES, ConversationEdit
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
-from bethink.redis_mirror.records import SHARED
+from bethink.redis_mirror.outbox import SHARED
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server
 from tests.server_process import running

@@ -15,8 +15,7 @@ from bethink.events import ApprovalNeeded, Warned
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.redis_mirror.client import ConversationRedis
-from bethink.redis_mirror.outbox import OUTGOING, OutboxNote
-from bethink.redis_mirror.records import SHARED
+from bethink.redis_mirror.outbox import OUTGOING, SHARED, OutboxNote
 from bethink.store import Put
 from tests.house import House
 from tests.redis_server import RedisServer, redis_server

@@ -11,9 +11,7 @@ import pytest
 from bethink.accounts import Accounts, Register, is_loopback
 from bethink.accounts.records import OWNER
 from bethink.clock import FakeClock, Ids
-from bethink.engines.memory.bus import MemoryBus, MemoryHub
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
 from bethink.errors import BadInput, NotAllowed, NotSignedIn, UnknownId
 from bethink.principal import Principal
 from bethink.store import Store

@@ -9,8 +9,7 @@ import pytest
 
 from bethink.embeddings import minilm_build
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import EmbeddingsUnavailable, StorageError
 from bethink.index import IndexItem
 from bethink.maintenance.background import Background, Vectors

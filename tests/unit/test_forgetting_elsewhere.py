@@ -14,9 +14,7 @@ from bethink.agent.records import RUNS
 from bethink.app import Ports
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.bus import MemoryBus, MemoryHub
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
 from bethink.errors import Conflict
 from bethink.events import Event, RunDone, TextDelta, ToolFinished
 from bethink.forgetting.announcements import INTENTS, ForgetIntent, expecting

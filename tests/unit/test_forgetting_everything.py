@@ -20,8 +20,7 @@ from bethink.forgetting.selection import ForgetRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.people import PEOPLE
-from bethink.store import Change, Collection, Scan, Store
-from bethink.store.reading import records_of
+from bethink.store import Change, Collection, Scan, Store, records_of
 from bethink.tool import NewFile
 from tests.command_line import CommandLine
 from tests.door import Door, open_door

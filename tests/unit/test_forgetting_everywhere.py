@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from bethink.conversations import PastMessage
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryStore
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact, Source
 from bethink.store import Change

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from bethink.app import Ports
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.bus import MemoryBus, MemoryHub
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryHub, MemoryIndex, MemoryStore
 from bethink.events import ToolFinished
 from bethink.index import Candidates, IndexQuery
 from bethink.llm import Llm

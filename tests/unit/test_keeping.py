@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bethink.app import Ports
-from bethink.engines.memory.bus import MemoryBus, MemoryHub
+from bethink.engines.memory import MemoryBus, MemoryHub
 from bethink.memory import NewFact, Source
 from bethink.principal import Principal
 from bethink.settings import Settings

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryStore
 from bethink.errors import BethinkError
 from bethink.memory import NewFact
 from bethink.mirror.lines import shown_in

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.stand_ins.dial_core import Model
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.llm import LlmRequest
 from bethink.llm.capabilities import FILE, Capabilities, Learnt

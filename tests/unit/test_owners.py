@@ -5,14 +5,12 @@ from __future__ import annotations
 import anyio.lowlevel
 import pytest
 
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.memory import NewFact
 from bethink.memory.facts import STEPS, LogStep
 from bethink.principal import Principal
-from bethink.store import Put, Scan
-from bethink.store.reading import owners_of
+from bethink.store import Put, Scan, owners_of
 from tests.fakes import NoEmbeddings
 from tests.house import House, open_house, ports_of
 

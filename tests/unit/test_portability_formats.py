@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink.errors import BadInput
-from bethink.export.formats import FORMATS, recognised
+from bethink.export.service import FORMATS, recognised
 
 
 @given(st.binary(max_size=300) | st.text(max_size=100).map(str.encode))

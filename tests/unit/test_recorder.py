@@ -13,8 +13,7 @@ import pytest
 from bethink.agent.recorder import Recorder
 from bethink.agent.records import RUNS, Journal, Run
 from bethink.conversations import Conversation
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.events import RunDone, TextDelta
 from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage

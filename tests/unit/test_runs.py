@@ -11,7 +11,7 @@ from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.audit import TOOL_USES, ToolUse
 from bethink.agent.records import JOURNAL, RUNS, JournalEntry, NumberedEvent, Run
 from bethink.agent.toolbox import REFUSALS
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.errors import Busy, UnknownId
 from bethink.events import (
     ApprovalNeeded,

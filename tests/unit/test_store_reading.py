@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.memory.facts import STEPS, LogStep
-from bethink.store import Delete, Put, Scan
-from bethink.store.reading import items_of, pages_of, records_of
+from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
 
 pytestmark = pytest.mark.anyio
 

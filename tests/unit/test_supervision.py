@@ -16,8 +16,7 @@ import bethink
 from bethink.agent.records import JournalEntry, Run
 from bethink.app import open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.events import Place, RunDone, Warned
 from bethink.llm.scripted import ScriptedLlm
 from bethink.settings import Settings

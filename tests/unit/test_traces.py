@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.feature import Features
 from bethink.forgetting.occurrences import OccurrenceFinder
 from bethink.memory import NewFact

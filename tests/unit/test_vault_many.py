@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import BadInput, Conflict, NoSuchPage, StorageError, TooLarge
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Change as StoreChange

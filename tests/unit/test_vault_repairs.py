@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryStore
 from bethink.errors import Conflict, StorageError
 from bethink.principal import LOCAL_OWNER, Principal
 from bethink.vault.checks.check import VaultCheck

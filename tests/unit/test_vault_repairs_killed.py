@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import StorageError
 from bethink.store import Change
 from bethink.vault.files.folder import Folder

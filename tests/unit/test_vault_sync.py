@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryStore
 from bethink.index import IndexQuery
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Put, Scan, SetVector

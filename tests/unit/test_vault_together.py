@@ -8,8 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import Conflict
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Page as StorePage

@@ -12,9 +12,7 @@ import anyio
 import pytest
 
 from bethink.bus import Bus
-from bethink.engines.memory.bus import MemoryBus
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.errors import StorageError
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Change as StoreChange

@@ -12,9 +12,7 @@ from inline_snapshot import snapshot
 
 from bethink.agent.records import JOURNAL, RUNS
 from bethink.conversations import MESSAGES
-from bethink.engines.memory.bus import MemoryBus
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.store import Change
 from tests.door import Door, open_door

@@ -14,8 +14,7 @@ import pytest
 
 from bethink.errors import StorageError
 from bethink.importing.records import Import
-from bethink.importing.service import Imports
-from bethink.importing.uploads import UploadFolder
+from bethink.importing.service import Imports, UploadFolder
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.web.security.guard import MAX_BODY_BYTES

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import CorruptDatabase
 from bethink.store import Collection, Page, R, Scan, Versioned
 from tests.door import open_door

@@ -14,8 +14,7 @@ import pytest
 
 from bethink.accounts import OWNER
 from bethink.accounts.records import USUAL
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryIndex, MemoryStore
 from bethink.errors import CorruptDatabase
 from bethink.llm import Llm
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm

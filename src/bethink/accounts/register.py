@@ -37,9 +37,7 @@ from bethink.accounts.records import (
 )
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.principal import LOCAL_OWNER
-from bethink.store import Delete, DeleteAll, Put, Scan
-from bethink.store.reading import records_of
-from bethink.store.retry import retry_conflicts
+from bethink.store import Delete, DeleteAll, Put, Scan, records_of, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

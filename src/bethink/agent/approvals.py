@@ -16,8 +16,7 @@ from bethink.errors import BadInput, BethinkError, Conflict, UnknownId
 from bethink.masking import restored
 from bethink.messages import ToolCall, ToolMessage
 from bethink.principal import Principal
-from bethink.store import Put
-from bethink.store.retry import retry_conflicts
+from bethink.store import Put, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from bethink.llm import LlmRequest
 from bethink.memory import CATEGORIES, NewFact, Source
 from bethink.memory.compare import is_said, is_stated
 from bethink.messages import UserMessage
-from bethink.store import Put
-from bethink.store.retry import retry_conflicts
+from bethink.store import Put, retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

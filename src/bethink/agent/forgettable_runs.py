@@ -13,8 +13,7 @@ from bethink.forgettable import Forgettable, Removal, TextPlace, left_of, places
 from bethink.forgetting.occurrences import indexed, redacted
 from bethink.messages import UserMessage
 from bethink.redaction import redaction_of_everything
-from bethink.store import DeleteAll, Put, Scan
-from bethink.store.reading import items_of, pages_of, records_of
+from bethink.store import DeleteAll, Put, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

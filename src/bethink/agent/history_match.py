@@ -30,8 +30,7 @@ from bethink.errors import BadInput, Busy, Conflict, UnknownId
 from bethink.forgetting.announcements import expecting
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.redaction import FORGOTTEN
-from bethink.store import Collection, Delete, Put, Record, Scan
-from bethink.store.reading import records_of
+from bethink.store import Collection, Delete, Put, Record, Scan, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,8 +21,7 @@ from bethink.agent.tool_selection import reads
 from bethink.errors import JustForgotten
 from bethink.files import text_of
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.store import Collection, Delete, Put, Record, Scan
-from bethink.store.retry import retry_conflicts
+from bethink.store import Collection, Delete, Put, Record, Scan, retry_conflicts
 from bethink.tool import Evidence, ToolContext
 from bethink.tool_schema import leaves
 from bethink.tools.memory import listed_memories

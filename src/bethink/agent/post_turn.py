@@ -26,8 +26,7 @@ from bethink.llm import LlmRequest
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.recall.ranking import MARK, SENTENCE, only_asks
 from bethink.search.analysis import Analyzer
-from bethink.store import Put
-from bethink.store.retry import retry_conflicts
+from bethink.store import Put, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:

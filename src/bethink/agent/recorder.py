@@ -55,8 +55,7 @@ from bethink.events import (
 )
 from bethink.forgetting.occurrences import indexed
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from bethink.store import Put, Versioned
-from bethink.store.retry import retry_conflicts
+from bethink.store import Put, Versioned, retry_conflicts
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:

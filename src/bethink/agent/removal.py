@@ -17,9 +17,8 @@ import msgspec
 from bethink.agent.history_match import HistoryMatch
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import Busy, StorageError, UnknownId
-from bethink.redis_mirror.records import SHARED
-from bethink.store import Delete, DeleteAll, Scan
-from bethink.store.reading import records_of
+from bethink.redis_mirror.outbox import SHARED
+from bethink.store import Delete, DeleteAll, Scan, records_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from bethink.events import (
     ToolRequested,
 )
 from bethink.messages import AssistantMessage, ToolMessage
-from bethink.store import Delete, Put, Scan
-from bethink.store.reading import pages_of
+from bethink.store import Delete, Put, Scan, pages_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

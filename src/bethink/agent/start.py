@@ -20,8 +20,7 @@ from bethink.errors import Conflict
 from bethink.events import Place, RunStarted
 from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import AssistantMessage, UserMessage
-from bethink.store import Versioned
-from bethink.store.retry import retry_conflicts
+from bethink.store import Versioned, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

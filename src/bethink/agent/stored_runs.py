@@ -25,8 +25,7 @@ from bethink.events import Place, RunDone, RunFailed, StopReason, Usage
 from bethink.files import removal as files_removal
 from bethink.forgetting.announcements import ForgetBarrier
 from bethink.messages import AssistantMessage, ToolMessage, tokens_of
-from bethink.store import DeleteAll, Put, Scan
-from bethink.store.reading import items_of, owners_of, pages_of, records_of
+from bethink.store import DeleteAll, Put, Scan, items_of, owners_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence

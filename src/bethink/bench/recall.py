@@ -20,7 +20,7 @@ import msgspec
 from bethink.app import App, Ports, open_app
 from bethink.clock import SystemClock
 from bethink.conversations import KIND, PastMessage
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.index import IndexQuery
 from bethink.maintenance.background import Vectors

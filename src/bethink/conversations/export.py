@@ -15,8 +15,7 @@ from bethink.clock import to_datetime
 from bethink.conversations.branches import is_on_line, line
 from bethink.conversations.records import MESSAGES
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
-from bethink.store import Scan
-from bethink.store.reading import pages_of, records_of
+from bethink.store import Scan, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

@@ -21,8 +21,7 @@ from bethink.conversations.records import (
 )
 from bethink.errors import BadInput, Busy, UnknownId
 from bethink.messages import AssistantMessage, UserMessage
-from bethink.store import Page, Put, Scan, Versioned
-from bethink.store.retry import retry_conflicts
+from bethink.store import Page, Put, Scan, Versioned, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

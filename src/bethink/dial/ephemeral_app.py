@@ -20,9 +20,7 @@ import anyio.to_thread
 from bethink.app import open_app
 from bethink.blobs.directory import temporary_blobs
 from bethink.embeddings.minilm import MiniLmEmbeddings
-from bethink.engines.memory.bus import MemoryBus
-from bethink.engines.memory.index import MemoryIndex
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.ports import Ports
 from bethink.settings import Settings
 from bethink.settings_shapes import VaultSettings

@@ -18,7 +18,7 @@ from uuid import uuid4
 import anyio
 
 from bethink.dial.bucket_memory import BucketMemory
-from bethink.engines.memory.store import MemoryStore
+from bethink.engines.memory import MemoryStore
 from bethink.errors import BethinkError, Busy
 from bethink.telemetry import log
 

@@ -6,7 +6,6 @@ exported comes back as it was; what others wrote passes the gate of new facts.
 
 from __future__ import annotations
 
-from bethink.export.formats import AUTO, FORMATS, format_named
-from bethink.export.service import Portability, RestoreReport
+from bethink.export.service import AUTO, FORMATS, Portability, RestoreReport, format_named
 
 __all__ = ["AUTO", "FORMATS", "Portability", "RestoreReport", "format_named"]

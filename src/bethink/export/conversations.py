@@ -29,9 +29,7 @@ from bethink.conversations import (
 )
 from bethink.errors import BadInput, UnknownId
 from bethink.export.records import BadLine, KeptConversation, KeptMessage, checked_project
-from bethink.store import Put, Scan
-from bethink.store.reading import pages_of, records_of
-from bethink.store.retry import retry_conflicts
+from bethink.store import Put, Scan, pages_of, records_of, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence

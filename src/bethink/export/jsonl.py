@@ -14,8 +14,7 @@ import msgspec
 
 from bethink.errors import NewerSchema
 from bethink.export.conversations import conversation_from, message_from
-from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, record_from, stated_from
-from bethink.export.text_lines import lines
+from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, lines, record_from, stated_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,11 +1,14 @@
-"""Export as a stream of text, import as a stream of batches. Memory use does not grow with the file."""
+"""Export as a stream of text, import as a stream of batches. Memory use does not grow with the file.
+
+The formats stand in `FORMATS`, one row each; the doors ask for one by name.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import anyio.to_thread
 import msgspec
@@ -14,9 +17,8 @@ from bethink import __version__
 from bethink.clock import rfc3339
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import BadInput
-from bethink.export import jsonl
+from bethink.export import collection, jsonl, markdown, table
 from bethink.export.conversations import ConversationRestore, documents
-from bethink.export.formats import AUTO, format_named, recognised
 from bethink.export.records import (
     BadLine,
     ExportHeader,
@@ -26,11 +28,12 @@ from bethink.export.records import (
     KeptMessage,
     KeptRecord,
     StatedFact,
+    opening,
 )
 from bethink.memory import Source, import_token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
@@ -39,6 +42,95 @@ if TYPE_CHECKING:
     from bethink.memory import Fact, FactChange, Memory
     from bethink.principal import Principal
     from bethink.store import Key, Store
+
+
+AUTO = "auto"
+
+
+class ExportWriter(Protocol):
+    """Writes one file, in parts that follow one another."""
+
+    def head(self, about: ExportHeader) -> str:
+        """What stands before the facts."""
+        ...
+
+    def facts(self, batch: FactBatch) -> str:
+        """More facts."""
+        ...
+
+    def tail(self) -> str:
+        """What stands behind them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """One format.
+
+    Its files are named with `suffix`. `by_category` has facts come category by
+    category, else oldest first; `only_active` leaves out what is past;
+    `with_vectors` has each come with its vector.
+    """
+
+    suffix: str
+    media_type: str
+    writer: Callable[[], ExportWriter]
+    read: Callable[[BinaryIO], Iterator[ImportLine]]
+    by_category: bool = False
+    only_active: bool = False
+    with_vectors: bool = False
+
+
+FORMATS: dict[str, ExportFormat] = {
+    "jsonl": ExportFormat(".jsonl", "application/x-ndjson", jsonl.JsonLinesWriter, jsonl.read),
+    "md": ExportFormat(
+        ".md", "text/markdown; charset=utf-8", markdown.MarkdownWriter, markdown.read, by_category=True
+    ),
+    "csv": ExportFormat(".csv", "text/csv; charset=utf-8; header=present", table.CsvWriter, table.read),
+    "data.json": ExportFormat(
+        ".json",
+        "application/json",
+        collection.DataFileWriter,
+        collection.read,
+        only_active=True,
+        with_vectors=True,
+    ),
+}
+
+
+def format_named(name: str) -> ExportFormat:
+    """The format of this name.
+
+    Raises:
+        BadInput: there is none.
+    """
+    if (found := FORMATS.get(name)) is None:
+        message = f"There is no format {name!r}: choose one of {', '.join(FORMATS)}."
+        raise BadInput(message)
+    return found
+
+
+def recognised(file: BinaryIO) -> str:
+    """The name of a file's format, by how it begins.
+
+    Raises:
+        BadInput: it is not UTF-8, it is empty, or it begins like none of them.
+    """
+    head = opening(file)
+    first = head.partition("\n")[0]
+    if not head:
+        raise BadInput("The file is empty.")
+    if collection.is_collection(head):
+        return "data.json"
+    if head.startswith("{"):
+        return "jsonl"
+    if table.delimiter_of(first) is not None:
+        return "csv"
+    if head.startswith(("#", "- ", "* ", "+ ", "1.", "<!--", "---\n", "---\r\n")):
+        return "md"
+    message = f"The file's format is not known by its beginning: name one of {', '.join(FORMATS)}."
+    raise BadInput(message)
+
 
 _OUTCOMES = ("restored", "said", "added", "merged", "known", "differing")
 _BATCH = 512

@@ -17,8 +17,7 @@ import msgspec
 
 from bethink.errors import BadInput
 from bethink.export.jsonl import check_schema
-from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, stated_from
-from bethink.export.text_lines import lines
+from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, lines, stated_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

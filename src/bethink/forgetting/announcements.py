@@ -22,8 +22,7 @@ from bethink.forgettable import TextPlace
 from bethink.forgetting.occurrences import MessageCut, names_of, redacted, texts_of
 from bethink.forgetting.pages import PageCut, cut_out
 from bethink.redaction import redaction_of, redaction_of_everything
-from bethink.store import Collection, Expect, Put, Record, Versioned
-from bethink.store.retry import retry_conflicts
+from bethink.store import Collection, Expect, Put, Record, Versioned, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,8 +22,7 @@ from bethink.feature import RecordCuts
 from bethink.memory import FACTS
 from bethink.messages import UserMessage
 from bethink.redaction import FORGOTTEN, Redaction, Span, redaction_of, without
-from bethink.store import Delete, DeleteAll, Put, Scan
-from bethink.store.reading import items_of, pages_of, records_of
+from bethink.store import Delete, DeleteAll, Put, Scan, items_of, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence

@@ -18,8 +18,7 @@ from bethink.forgetting.pages import PageCut
 from bethink.memory import FACTS, KIND, PAST_KIND
 from bethink.messages import ToolMessage
 from bethink.redaction import redaction_of
-from bethink.store import Scan
-from bethink.store.reading import records_of
+from bethink.store import Scan, records_of
 from bethink.vault import KIND as PAGE
 from bethink.vault.files.folder import version_of
 

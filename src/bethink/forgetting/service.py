@@ -41,9 +41,7 @@ from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage
 from bethink.principal import OWN_EYES
 from bethink.redaction import redaction_of
-from bethink.store import Delete, Put, Scan
-from bethink.store.reading import owners_of
-from bethink.store.retry import retry_conflicts
+from bethink.store import Delete, Put, Scan, owners_of, retry_conflicts
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

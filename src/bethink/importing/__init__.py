@@ -17,8 +17,7 @@ from bethink.importing.records import (
     SourceName,
     TopicMethod,
 )
-from bethink.importing.service import ImportOptions, Imports
-from bethink.importing.uploads import UploadFolder
+from bethink.importing.service import ImportOptions, Imports, UploadFolder
 
 __all__ = [
     "SOURCES",

@@ -22,7 +22,9 @@ from bethink.importing.items import (
     Skipped,
     TextPart,
     ToolExchange,
+    UniquePaths,
     fenced,
+    file_name,
     listed,
     mapping,
     moment,
@@ -30,7 +32,6 @@ from bethink.importing.items import (
     text,
 )
 from bethink.importing.json_stream import UnreadableItem, named, objects
-from bethink.importing.names import UniquePaths, file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,7 +14,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, EmbeddingsUnavailable, TooLarge
-from bethink.importing import chatgpt, claude, markdown, notion, obsidian
+from bethink.importing import chatgpt, claude, markdown
 from bethink.importing.archive import CONVERSATIONS, opened
 from bethink.importing.conversations import ConversationImporter
 from bethink.importing.items import ExportedConversation, ExportedPage, Skipped
@@ -27,15 +27,22 @@ if TYPE_CHECKING:
 
     from bethink.embeddings import Embeddings
     from bethink.importing.archive import Archive
-    from bethink.importing.context import ImportContext, ReportBuilder
     from bethink.importing.items import Item
-    from bethink.importing.records import ImportReport, ImportTopic, Into, SourceName, TopicMethod
+    from bethink.importing.records import (
+        ImportContext,
+        ImportReport,
+        ImportTopic,
+        Into,
+        ReportBuilder,
+        SourceName,
+        TopicMethod,
+    )
 
 READERS: Mapping[SourceName, Callable[[Archive], Iterator[Item]]] = {
     "chatgpt": chatgpt.read,
     "claude": claude.read,
-    "notion": notion.read,
-    "obsidian": obsidian.read,
+    "notion": markdown.read_notion,
+    "obsidian": markdown.read_obsidian,
     "markdown": markdown.read,
 }
 _WITH_CONVERSATIONS = frozenset({"chatgpt", "claude"})
@@ -206,7 +213,7 @@ def source_of(archive: Archive) -> SourceName:
         return found
     if any(re.search(r"(^|/)\.obsidian/", name) for name in archive.members):
         return "obsidian"
-    if any(notion.is_notions(name) for name in archive.members):
+    if any(markdown.is_notions(name) for name in archive.members):
         return "notion"
     if any(markdown.is_page(name) for name in archive.members):
         return "markdown"

@@ -15,11 +15,9 @@ import msgspec
 
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge
-from bethink.importing.context import ImportOutcome
 from bethink.importing.conversations import ORIGINS
-from bethink.importing.items import ExportedPage, Skipped, TextPart
-from bethink.importing.names import snake
-from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate
+from bethink.importing.items import ExportedPage, Skipped, TextPart, snake
+from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, ImportOutcome
 from bethink.store import Put, Scan
 from bethink.vault import Authorship, PageToWrite
 from bethink.vault.files.paths import twin_key
@@ -27,9 +25,8 @@ from bethink.vault.files.paths import twin_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from bethink.importing.context import ImportContext
     from bethink.importing.items import ExportedConversation, ExportedMessage
-    from bethink.importing.records import ImportTopic
+    from bethink.importing.records import ImportContext, ImportTopic
     from bethink.store import Change as StoreChange
     from bethink.store import Versioned
     from bethink.vault import Change, Page

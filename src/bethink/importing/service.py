@@ -6,36 +6,62 @@ durable as far as it came, and goes on where it stopped when it is begun again.
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import time
 from collections import Counter
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 import msgspec
 
-from bethink.errors import BethinkError, Busy, UnknownId
-from bethink.importing.context import ImportContext, ReportBuilder
+from bethink.conversations import CONVERSATIONS, MESSAGES
+from bethink.errors import BethinkError, Busy, Conflict, NoSuchPage, StorageError, UnknownId
+from bethink.files import fit
+from bethink.importing.conversations import total_of
+from bethink.importing.items import Skipped
 from bethink.importing.job import ImportRun
-from bethink.importing.records import IMPORTS, WORKING, Import, KeyedDigest
-from bethink.importing.undo import ImportUndo, forgotten
-from bethink.store import Delete, Put, Scan
+from bethink.importing.records import (
+    GROWN,
+    IMPORTS,
+    TAKEN,
+    WORKING,
+    Import,
+    ImportContext,
+    ImportOutcome,
+    ImportReport,
+    KeyedDigest,
+    ReportBuilder,
+)
+from bethink.redaction import FORGOTTEN
+from bethink.store import Delete, Put, Scan, items_of, pages_of, records_of
+from bethink.vault import PageToDelete
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
     from pathlib import Path
 
     from bethink.blobs import Blobs
     from bethink.bus import Bus
     from bethink.clock import Clock, Ids
+    from bethink.conversations import Conversation
     from bethink.embeddings import Embeddings
-    from bethink.importing.records import ImportReport, Into, SourceName, TopicMethod
-    from bethink.importing.uploads import UploadFolder
+    from bethink.importing.records import (
+        ImportedItem,
+        ImportedUpdate,
+        Into,
+        SourceName,
+        TopicMethod,
+    )
     from bethink.principal import Principal
     from bethink.redaction import Redaction
-    from bethink.store import Change, Store
+    from bethink.store import Change, Store, Versioned
     from bethink.vault import Vault
+
 
 _LEASE_S = 86_400.0
 _BUSY = "An import of yours is at work already: wait for its end."
@@ -290,3 +316,254 @@ class Imports:
                     await self.bus.release(f"import:{owner}")
         finally:
             self._busy.discard(owner)
+
+
+KEPT_S = 86_400
+"""A day."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadFolder:
+    """Uploads that wait for a decision, below a folder, for nobody else to read.
+
+    They hold all that somebody said elsewhere, so they do not stay: they go with the decision, after a day,
+    and when something is forgotten. Every call looks at the disk: make it in a thread.
+    """
+
+    root: Path
+
+    def create(self, owner: str, id: str, name: str) -> IO[bytes]:
+        """A new file to be filled.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        folder = self._home(owner) / id
+        for one in (self.root, folder.parent, folder):
+            one.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / fit(name)
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+    def path(self, owner: str, id: str) -> Path | None:
+        """The file of an import; None where there is none any more."""
+        folder = self._home(owner) / id
+        return next(iter(folder.iterdir()), None) if folder.is_dir() else None
+
+    def remove(self, owner: str, id: str) -> None:
+        """Remove it."""
+        shutil.rmtree(self._home(owner) / id, ignore_errors=True)
+
+    def remove_all(self, owner: str, but: Collection[str] = ()) -> None:
+        """Remove all of an owner's, but those that are read just now."""
+        home = self._home(owner)
+        for folder in home.iterdir() if home.is_dir() else ():
+            if folder.name not in but:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def expire(self) -> None:
+        """Remove what has waited for more than a day."""
+        for home in self.root.iterdir() if self.root.is_dir() else ():
+            for folder in home.iterdir() if home.is_dir() else ():
+                if time.time() - folder.stat().st_mtime > KEPT_S:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def _home(self, owner: str) -> Path:
+        # An owner's name may be anything; a directory's may not.
+        return self.root / hashlib.sha256(owner.encode()).hexdigest()[:32]
+
+
+_PAGE = 100
+_WENT_ON = "You went on with it here, so it stays."
+_CHANGED = "It was changed here since, so it stays."
+
+
+@dataclass(frozen=True, slots=True)
+class ImportUndo:
+    """Takes one import back. `remove` deletes a conversation with all that belongs to it."""
+
+    context: ImportContext
+    remove: Callable[[Principal, str], Awaitable[None]]
+    report: ReportBuilder
+
+    async def run(self) -> ImportReport:
+        """Do it; the report counts what went (`new`), what is as before (`grown`) and what stays (`kept`).
+
+        Safe to repeat: what has gone is not looked for.
+        """
+        store, owner, batch = self.context.store, self.context.owner, {"batch": self.context.batch}
+        async for grown in records_of(store, owner, Scan(GROWN, batch, limit=_PAGE)):
+            self.report.became(await self._shrunk(grown), pages=grown.before.kind == "page")
+            self.report.show()
+        folders: set[str] = set()
+        async for page in pages_of(store, owner, Scan(TAKEN, batch, limit=_PAGE)):
+            taken = [one.record for one in page]
+            self.report.became(
+                await self._pages_gone([one for one in taken if one.kind == "page"], folders), pages=True
+            )
+            for exported in [one for one in taken if one.kind != "page"]:
+                self.report.became(await self._conversation_gone(exported), pages=False)
+                self.report.show()
+            self.report.show()
+        await self._remove_empty(folders)
+        return self.report.report
+
+    async def _remove_empty(self, folders: set[str]) -> None:
+        """Remove the folders that held pages of the import, and those above, where nothing is left."""
+        parts = [folder.split("/") for folder in folders if folder]
+        every = {"/".join(part[: count + 1]) for part in parts for count in range(len(part))}
+        for folder in sorted(every, key=lambda name: (-name.count("/"), name)):
+            with suppress(Conflict, NoSuchPage):
+                await self.context.vault.delete_folder(self.context.principal, folder)
+
+    async def _conversation_gone(self, taken: ImportedItem) -> ImportOutcome:
+        stays = await self._removed(taken)
+        if stays is None:
+            await self.context.store.commit(self.context.owner, [Delete(TAKEN, taken.id)])
+        return _outcome("new", stays)
+
+    async def _removed(self, taken: ImportedItem) -> Skipped | None:
+        """Remove a conversation; why it stays, if it does."""
+        held = await self._held(taken.place)
+        if held is None:
+            return None
+        stays = Skipped(held.record.title[:80], _WENT_ON, is_fault=False)
+        if held.record.active_run is not None or taken.written != str(total_of(held.record)):
+            return stays
+        try:
+            await self.remove(self.context.principal, taken.place)
+        except Busy:
+            return stays
+        except UnknownId:
+            pass
+        return None
+
+    async def _pages_gone(self, pages: Sequence[ImportedItem], folders: set[str]) -> ImportOutcome:
+        """Delete these pages in one go, but those that were changed; `folders` gathers where they were."""
+        left = await self._staying(pages)
+        gone = [one for one, stays in zip(pages, left, strict=True) if stays is None]
+        folders |= {one.place.rpartition("/")[0] for one in gone}
+        if gone:
+            await self.context.store.commit(self.context.owner, [Delete(TAKEN, one.id) for one in gone])
+        return _outcome("new", *left)
+
+    async def _staying(self, exported_pages: Sequence[ImportedItem]) -> list[Skipped | None]:
+        """Which of these pages stay, and why; the others are gone."""
+        written = [one for one in exported_pages if one.written]
+        unwanted = [
+            PageToDelete(one.place, lambda version, one=one: self.context.marks.of(version) == one.written)
+            for one in written
+        ]
+        try:
+            became = await self.context.vault.delete_many(
+                self.context.principal, unwanted, by="import", note="Import taken back"
+            )
+        except NoSuchPage:
+            return [None] * len(exported_pages)
+        left: dict[str, Skipped] = {}
+        for one, what in zip(written, became, strict=True):
+            if isinstance(what, StorageError):
+                raise what
+            if isinstance(what, BethinkError) and not isinstance(what, NoSuchPage):
+                left[one.id] = Skipped(one.place, _CHANGED, is_fault=False)
+        return [left.get(one.id) for one in exported_pages]
+
+    async def _shrunk(self, grown: ImportedUpdate) -> ImportOutcome:
+        stays = await (self._page_back(grown) if grown.before.kind == "page" else self._talk_back(grown))
+        await self.context.store.commit(self.context.owner, [Delete(GROWN, grown.id)])
+        return _outcome("grown", stays)
+
+    async def _talk_back(self, grown: ImportedUpdate) -> Skipped | None:
+        held = await self._held(grown.before.place)
+        if held is None:
+            return None
+        was = held.record
+        before = msgspec.structs.replace(was, branches=grown.branches, branch=grown.branch, count=grown.count)
+        if was.active_run is not None or total_of(was) != total_of(before) + len(grown.messages):
+            return Skipped(was.title[:80], _WENT_ON, is_fault=False)
+        try:
+            await self.context.store.commit(
+                self.context.owner,
+                [
+                    Put(CONVERSATIONS, before, held.version),
+                    Put(TAKEN, grown.before),
+                    *(Delete(MESSAGES, id) for id in grown.messages),
+                ],
+            )
+        except Conflict:
+            return Skipped(was.title[:80], _WENT_ON, is_fault=False)
+        return None
+
+    async def _page_back(self, grown: ImportedUpdate) -> Skipped | None:
+        if not grown.undo:
+            return None
+        try:
+            await self.context.vault.undo(self.context.principal, grown.undo)
+        except (Conflict, UnknownId):
+            return Skipped(grown.before.place, _CHANGED, is_fault=False)
+        await self.context.store.commit(self.context.owner, [Put(TAKEN, grown.before)])
+        return None
+
+    async def _held(self, conversation: str) -> Versioned[Conversation] | None:
+        (held,) = await self.context.store.get(CONVERSATIONS, self.context.owner, [conversation])
+        return held
+
+
+def _outcome(done: str, *stays: Skipped | None) -> ImportOutcome:
+    """Counted as `done`, but those that stay."""
+    left = [one for one in stays if one is not None]
+    return ImportOutcome(Counter({done: len(stays) - len(left), "kept": len(left)}), left=left)
+
+
+async def forgotten(store: Store, owner: str, gone: Redaction) -> Sequence[Change]:
+    """The changes by which nothing that is kept of imports says it any more."""
+    changes: list[Change] = []
+    async for held in items_of(store, owner, Scan(IMPORTS, limit=_PAGE)):
+        record = held.record
+        now = msgspec.structs.replace(
+            record,
+            name=_text(record.name, gone),
+            preview=record.preview and _report(record.preview, gone),
+            report=record.report and _report(record.report, gone),
+        )
+        if now != record:
+            changes.append(Put(IMPORTS, now, held.version))
+    # A page whose name says it is not known again: its name here must not stay.
+    changes += [
+        Delete(TAKEN, taken.record.id, taken.version)
+        async for taken in items_of(store, owner, Scan(TAKEN, limit=_PAGE))
+        if _is_named(taken.record, gone)
+    ]
+    changes += [
+        Delete(GROWN, grown.record.id, grown.version)
+        async for grown in items_of(store, owner, Scan(GROWN, limit=_PAGE))
+        if _is_named(grown.record.before, gone)
+    ]
+    return changes
+
+
+def _is_named(taken: ImportedItem, gone: Redaction) -> bool:
+    return taken.kind == "page" and _says(taken.place, gone)
+
+
+def _report(report: ImportReport, gone: Redaction) -> ImportReport:
+    replace = msgspec.structs.replace
+    return replace(
+        report,
+        problems=tuple(
+            replace(one, name=_text(one.name, gone), why=_text(one.why, gone)) for one in report.problems
+        ),
+        topics=tuple(
+            replace(one, name=FORGOTTEN, keywords=())
+            if _says(" ".join((one.name, *one.keywords)), gone)
+            else one
+            for one in report.topics
+        ),
+    )
+
+
+def _text(text: str, gone: Redaction) -> str:
+    return FORGOTTEN if _says(text, gone) else text
+
+
+def _says(text: str, gone: Redaction) -> bool:
+    return gone.says_in(text.replace("_", " ").replace("/", " "), close=False)

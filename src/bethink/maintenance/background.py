@@ -10,8 +10,7 @@ import anyio
 from bethink.conversations import MESSAGES
 from bethink.errors import BethinkError, EmbeddingsUnavailable
 from bethink.memory import FACTS
-from bethink.store import SetVector
-from bethink.store.reading import owners_of
+from bethink.store import SetVector, owners_of
 from bethink.telemetry import log, recorded
 from bethink.vault import PAGES
 

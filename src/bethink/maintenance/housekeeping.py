@@ -18,8 +18,7 @@ from bethink.conversations import CONVERSATIONS
 from bethink.errors import BethinkError
 from bethink.forgetting.announcements import INTENTS
 from bethink.memory import FACTS, STEPS, Fact
-from bethink.store import Delete, Scan
-from bethink.store.reading import owners_of, pages_of
+from bethink.store import Delete, Scan, owners_of, pages_of
 from bethink.telemetry import log, recorded
 from bethink.vault import VAULTS
 

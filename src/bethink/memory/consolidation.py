@@ -20,8 +20,7 @@ import msgspec
 from bethink.errors import BadInput
 from bethink.memory.compare import FactReading, compared, reading
 from bethink.memory.facts import FACTS, MAX_TOPICS, STEPS, Fact, anew, holds, said_at
-from bethink.store import Scan
-from bethink.store.reading import items_of
+from bethink.store import Scan, items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -33,8 +33,7 @@ from bethink.memory.gate import Gate
 from bethink.memory.undo import FactUndo, Reversal, takes_back_many
 from bethink.memory.wording import dated
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
-from bethink.store import Page, Scan
-from bethink.store.reading import pages_of
+from bethink.store import Page, Scan, pages_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence

@@ -31,8 +31,7 @@ from bethink.memory.facts import (
 )
 from bethink.memory.gate import Gate, GateOutcome, GateRequest, changed, merge_token, supersede
 from bethink.memory.writer import text_of
-from bethink.store import Scan
-from bethink.store.reading import records_of
+from bethink.store import Scan, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

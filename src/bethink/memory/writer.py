@@ -28,9 +28,7 @@ from bethink.memory.facts import (
     weight,
 )
 from bethink.principal import PerKey, Recent
-from bethink.store import Collection, Put, Record, Scan
-from bethink.store.reading import pages_of
-from bethink.store.retry import retry_conflicts
+from bethink.store import Collection, Put, Record, Scan, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Mapping, Sequence

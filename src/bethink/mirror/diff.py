@@ -21,8 +21,7 @@ from bethink.memory.facts import MARK
 from bethink.memory.writer import REVISION, REVISIONS
 from bethink.mirror.lines import FOLDER, PageSnapshot, shown_in
 from bethink.mirror.records import LINES, MIRRORS, ONE, REFUSALS, MirrorLine, MirrorState, RefusedLine
-from bethink.store import Scan, Versioned
-from bethink.store.reading import items_of, records_of
+from bethink.store import Scan, Versioned, items_of, records_of
 from bethink.vault.files.paths import is_conflict_copy
 
 if TYPE_CHECKING:

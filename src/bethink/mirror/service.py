@@ -22,8 +22,7 @@ from bethink.mirror.reconcile import FactEditor, NewLines, Reconciler
 from bethink.mirror.records import LINES, REFUSALS, MirrorLine
 from bethink.mirror.render import LineLedger, LineWriter
 from bethink.principal import PerKey
-from bethink.store import Delete, DeleteAll, Put, Scan
-from bethink.store.reading import owners_of
+from bethink.store import Delete, DeleteAll, Put, Scan, owners_of
 from bethink.telemetry import log
 from bethink.vault import VAULTS
 from bethink.vault.files.context import GONE

@@ -12,9 +12,7 @@ from bethink.feature import DocumentForm, Feature, OpenFeature
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, checked, email_id
 from bethink.people.service import People
 from bethink.record_texts import RecordTexts
-from bethink.store import Delete, Put, Scan
-from bethink.store.reading import pages_of
-from bethink.store.retry import retry_conflicts
+from bethink.store import Delete, Put, Scan, pages_of, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence

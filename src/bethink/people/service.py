@@ -10,9 +10,7 @@ import msgspec
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, Conflict, EmailTaken, UnknownId
 from bethink.people.records import EMAILS, PEOPLE, Email, Person, checked, email_id
-from bethink.store import Delete, Put, Scan
-from bethink.store.reading import records_of
-from bethink.store.retry import retry_conflicts
+from bethink.store import Delete, Put, Scan, records_of, retry_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

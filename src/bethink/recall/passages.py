@@ -20,13 +20,13 @@ import anyio.to_thread
 from bethink.documents import Extraction
 from bethink.documents.extraction import fault_of
 from bethink.embeddings.minilm import Windows
-from bethink.engines.memory.index import MemoryIndex
+from bethink.engines.memory import MemoryIndex
 from bethink.errors import BadInput, DocumentError, EmbeddingsUnavailable
 from bethink.feature import Recallable
 from bethink.index import IndexItem
 from bethink.recall.service import Recall, RecallQuestion
 from bethink.sandbox.choice import Walls
-from bethink.search.entry import model_key, quantized
+from bethink.search.analysis import model_key, quantized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bethink.documents import Extracted
     from bethink.embeddings import Embeddings
     from bethink.principal import Principal
-    from bethink.search.entry import Entry
+    from bethink.search.analysis import Entry
     from bethink.settings import Settings
     from bethink.tool import HeldFile
     from bethink.visibility.reader_filter import ReaderFilter

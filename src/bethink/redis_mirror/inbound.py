@@ -25,11 +25,17 @@ from bethink.conversations import (
 from bethink.errors import BadInput, Conflict
 from bethink.messages import UserMessage
 from bethink.redis_mirror.client import WrongKind
-from bethink.redis_mirror.outbox import OUTGOING, OutboxNote
-from bethink.redis_mirror.records import CONVERSATION, MESSAGE, SCHEMA, SHARED, THIS_SCHEMA
+from bethink.redis_mirror.outbox import (
+    CONVERSATION,
+    MESSAGE,
+    OUTGOING,
+    SCHEMA,
+    SHARED,
+    THIS_SCHEMA,
+    OutboxNote,
+)
 from bethink.redis_mirror.shape import is_said_in, read, time_of
-from bethink.store import Put, Scan
-from bethink.store.rows import check_text
+from bethink.store import Put, Scan, check_text
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import msgspec
 
 from bethink.conversations import CONVERSATIONS, MESSAGES, StoredMessage
 from bethink.redis_mirror.client import Fingerprint, ListingEntry, RefusedByRedis
-from bethink.redis_mirror.records import (
+from bethink.redis_mirror.outbox import (
     CONVERSATION,
     MESSAGE,
     NOBODY,
@@ -27,8 +27,7 @@ from bethink.redis_mirror.records import (
     WrittenConversation,
 )
 from bethink.redis_mirror.shape import read, score_of, value_of
-from bethink.store import Delete, Put, Scan
-from bethink.store.reading import records_of
+from bethink.store import Delete, Put, Scan, records_of
 from bethink.telemetry import log
 
 if TYPE_CHECKING:

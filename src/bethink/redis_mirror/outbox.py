@@ -1,15 +1,16 @@
-"""A store that notes, in each commit, what another place must hear of: an outbox. `app` opens it for Redis.
+"""A store that notes, in each commit, what Redis must hear of, and the records of what was written there.
 
-What is noted lies in the same batch as what was changed, so that neither a
-crash nor an unreachable Redis can lose it: `redis_mirror` works the notes off
-and removes them. Everything else is the inner store's.
+What is noted lies in the same batch as what was changed, so that neither a crash nor an
+unreachable Redis can lose it: `redis_mirror` works the notes off and removes them.
+Everything else is the inner store's.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from bethink.redis_mirror.client import Fingerprint
 from bethink.store import Collection, Delete, DeleteAll, Put, Record
 
 if TYPE_CHECKING:
@@ -17,6 +18,56 @@ if TYPE_CHECKING:
 
     from bethink.redis_mirror.client import ConversationRedis
     from bethink.store import Change, Key, Page, R, Scan, Store, Versioned
+
+
+CONVERSATION: Final = "conversation"
+SCHEMA: Final = "schema"
+WRITTEN: Final = "written"
+"""The fingerprint of the value that was written along with these fields."""
+MESSAGE: Final = "m:"
+"""Before a message's id. Fields of `conversation:{uuid}:x`: our records as JSON, of `THIS_SCHEMA`."""
+THIS_SCHEMA: Final = b"1"
+
+
+class WrittenConversation(Record, frozen=True, kw_only=True):
+    """What was written of the conversation with this id: no text of it. `last` is its last message.
+
+    One that is `withdrawn` was deleted there by another program, and is not there.
+    """
+
+    length: int
+    head: int
+    head_sha1: str
+    tail: int
+    tail_sha1: str
+    score: float
+    last: str | None = None
+    withdrawn: bool = False
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """By which its value is known again."""
+        return Fingerprint(self.length, self.head, self.head_sha1, self.tail, self.tail_sha1)
+
+
+class Home(Record, frozen=True, kw_only=True):
+    """This data directory's name in Redis."""
+
+    name: str
+
+
+class StaleFiles(Record, frozen=True, kw_only=True):
+    """While it is there, files of Redis may hold what was overwritten; if it `is_title`, titles alone."""
+
+    is_title: bool = False
+
+
+SHARED = Collection("shared", WrittenConversation, searchable=False)
+HOMES = Collection("shared", Home, searchable=False)
+STALE = Collection("shared", StaleFiles, searchable=False)
+NOBODY: Final = "*"
+"""The owner of what belongs to the data directory itself."""
+
 
 EVERYTHING = "*"
 """As a root: what was changed cannot be told, so all the owner's roots are to be looked at."""

@@ -22,10 +22,17 @@ from bethink.events import Warned
 from bethink.redis_mirror.client import ConversationRedis, RefusedByRedis
 from bethink.redis_mirror.inbound import InboundReader
 from bethink.redis_mirror.outbound import OutboundWriter, RedisFiles, is_shared
-from bethink.redis_mirror.outbox import EVERYTHING, OUTGOING, OutboxNote, OutboxStore
-from bethink.redis_mirror.records import HOMES, NOBODY, SHARED, Home
-from bethink.store import Delete, DeleteAll, Put, Scan
-from bethink.store.reading import owners_of, pages_of, records_of
+from bethink.redis_mirror.outbox import (
+    EVERYTHING,
+    HOMES,
+    NOBODY,
+    OUTGOING,
+    SHARED,
+    Home,
+    OutboxNote,
+    OutboxStore,
+)
+from bethink.store import Delete, DeleteAll, Put, Scan, owners_of, pages_of, records_of
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:

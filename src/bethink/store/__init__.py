@@ -9,13 +9,20 @@ every batch belongs to one owner.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+import asyncio
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
+from bethink.errors import BadInput, Conflict, CorruptDatabase, NewerSchema
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -246,3 +253,239 @@ class Store(Protocol):
             StorageError: readers held on too long; the deletion itself stands.
         """
         ...
+
+
+_OWNERS = 100
+
+
+async def pages_of(store: Store, owner: str, scan: Scan[R]) -> AsyncGenerator[tuple[Versioned[R], ...]]:
+    """The pages of a scan, to its end; the last one may be empty."""
+    while True:
+        (page,) = await store.scan(owner, scan)
+        yield page.items
+        if page.cursor is None:
+            return
+        scan = replace(scan, after=page.cursor)
+
+
+async def items_of(store: Store, owner: str, scan: Scan[R]) -> AsyncGenerator[Versioned[R]]:
+    """The records of a scan with their versions, to its end."""
+    async for page in pages_of(store, owner, scan):
+        for item in page:
+            yield item
+
+
+async def records_of(store: Store, owner: str, scan: Scan[R]) -> AsyncGenerator[R]:
+    """The records of a scan, to its end."""
+    async for page in pages_of(store, owner, scan):
+        for item in page:
+            yield item.record
+
+
+async def owners_of(store: Store, *collections: Collection[Any]) -> AsyncGenerator[str]:
+    """The owners of records in these collections, in order, each once."""
+    after = ""
+    while True:
+        pages = [await store.owners(collection, after=after, limit=_OWNERS) for collection in collections]
+        # Behind the end of a full page there may be more that come before the others' next.
+        sure = min((page[-1] for page in pages if len(page) == _OWNERS), default=None)
+        for owner in sorted({owner for page in pages for owner in page}):
+            if sure is None or owner <= sure:
+                yield owner
+        if sure is None:
+            return
+        after = sure
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_TRIES = 20
+"""Two processes that change one record as fast as they can lose five races in a row now and then."""
+_PAUSE_S = 0.001
+"""Each pause is longer by this than the one before."""
+
+
+def retry_conflicts(update: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The same function, called again while it raises `Conflict`; the last one is raised.
+
+    Each call must read afresh, and do nothing after its commit that may raise `Conflict`. A subclass of
+    `Conflict` says that trying again is of no use, and is raised at once.
+    """
+
+    @wraps(update)
+    async def repeated(*args: P.args, **kwargs: P.kwargs) -> T:
+        for lost in range(1, _TRIES):
+            try:
+                return await update(*args, **kwargs)
+            except Conflict as error:
+                if type(error) is not Conflict:
+                    raise
+            await asyncio.sleep(lost * _PAUSE_S)
+        return await update(*args, **kwargs)
+
+    return repeated
+
+
+_FINGERPRINT_BYTES = 6
+"""Enough to tell a cursor of another scan; it guards against mistakes, not against forgery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A record's place in a scan: its order key (None without one) and its id."""
+
+    key: int | None
+    id: str
+
+
+def check_scan(scan: Scan[Any]) -> Position | None:
+    """Refuse what cannot be scanned, and give the place behind which the page begins.
+
+    Raises:
+        ValueError: the scan names what is not a key, or has bounds without an order.
+        BadInput: the cursor is not of this scan, or the limit is below 1.
+    """
+    check_where(scan.collection, scan.where)
+    if scan.order is not None and scan.order not in scan.collection.keys:
+        raise ValueError(f"the collection {scan.collection.name} has no key {scan.order}")
+    if scan.order is None and not (scan.low is None and scan.high is None):
+        raise ValueError("bounds need an order")
+    if scan.limit < 1:
+        raise BadInput("A page has at least one item; ask for a limit of 1 or more.")
+    check_key(scan.low)
+    check_key(scan.high)
+    return None if scan.after is None else _position(scan, scan.after)
+
+
+def order_key(scan: Scan[Any], key: object) -> int | None:
+    """A record's value of the order key.
+
+    Raises:
+        TypeError: it is a text. Adapters need not keep the order of those.
+    """
+    if isinstance(key, int | None):
+        return key
+    raise TypeError(f"the collection {scan.collection.name} has no order by {scan.order}: it is no number")
+
+
+def cursor(scan: Scan[Any], position: Position) -> str:
+    """The text that continues this scan behind `position`."""
+    parts = (_fingerprint(scan), position.key, position.id)
+    return base64.urlsafe_b64encode(msgspec.json.encode(parts)).rstrip(b"=").decode()
+
+
+def _position(scan: Scan[Any], text: str) -> Position:
+    try:
+        raw = base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
+        parts = msgspec.json.decode(raw, type=tuple[str, int | None, str])
+    except (binascii.Error, UnicodeError, ValueError, msgspec.DecodeError) as error:
+        raise BadInput("The cursor cannot be read; begin again with the first page.") from error
+    fingerprint, key, id = parts
+    if fingerprint != _fingerprint(scan):
+        raise BadInput("The cursor belongs to another list; begin again with the first page.")
+    check_key(key)
+    check_key(id)
+    return Position(key, id)
+
+
+def _fingerprint(scan: Scan[Any]) -> str:
+    parts = (scan.collection.name, sorted(scan.where.items()), scan.order, scan.low, scan.high, scan.reverse)
+    return hashlib.blake2s(msgspec.json.encode(parts), digest_size=_FINGERPRINT_BYTES).hexdigest()
+
+
+_INTEGERS = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is kept of one record: its id, its keys' values in order, and its JSON."""
+
+    id: str
+    schema: int
+    keys: tuple[Key, ...]
+    body: bytes
+
+
+def row_of(collection: Collection[R], record: R) -> Row:
+    """The record's row.
+
+    Raises:
+        BadInput: a text holds a lone surrogate (half of a character), or the id
+            or a key holds a NUL or an integer beyond 64 bits.
+    """
+    try:
+        body = collection.encode(record)
+    except UnicodeEncodeError as error:
+        raise BadInput(
+            "A text holds half of a character (a lone surrogate); remove or replace it."
+        ) from error
+    keys = collection.keys_of(record)
+    check_text(record.id)
+    for key in keys:
+        check_key(key)
+    return Row(record.id, collection.schema, keys, body)
+
+
+def check_text(text: str) -> None:
+    """Refuse an owner, id or key that not every database can compare.
+
+    Raises:
+        BadInput: it holds a NUL or a lone surrogate.
+    """
+    if "\0" in text:
+        raise BadInput("An id or key holds a NUL character; remove it.")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise BadInput("An id or key holds half of a character (a lone surrogate); remove it.") from error
+
+
+def check_key(key: Key) -> None:
+    """Refuse a key's value that not every database can compare.
+
+    Raises:
+        BadInput: see `check_text`, or an integer beyond 64 bits.
+    """
+    match key:
+        case None:
+            pass
+        case str():
+            check_text(key)
+        case int():
+            if key not in _INTEGERS:
+                raise BadInput("A number does not fit into 64 bits.")
+
+
+def check_where(collection: Collection[Any], where: Mapping[str, Key]) -> None:
+    """Refuse conditions on what is not a declared key.
+
+    Raises:
+        ValueError: a name is not among the collection's keys.
+        BadInput: see `check_key`.
+    """
+    for name, value in where.items():
+        if name not in collection.keys:
+            raise ValueError(f"the collection {collection.name} has no key {name}")
+        check_key(value)
+
+
+def record_of(collection: Collection[R], id: str, *, schema: int, body: bytes) -> R:
+    """The record of a kept body.
+
+    Raises:
+        NewerSchema: a newer program wrote it.
+        CorruptDatabase: it is not such a record.
+    """
+    if schema > collection.schema:
+        raise NewerSchema(
+            f"A record in {collection.name} has schema {schema}; this Bethink reads up to "
+            f"{collection.schema}. Start the newer version that wrote it."
+        )
+    try:
+        return collection.decode(body)
+    except msgspec.DecodeError as error:
+        raise CorruptDatabase(
+            f"The record {id} in {collection.name} cannot be read ({error}); restore a backup."
+        ) from error

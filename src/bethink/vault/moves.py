@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from bethink.errors import BadInput, Conflict
-from bethink.store.retry import retry_conflicts
+from bethink.store import retry_conflicts
 from bethink.vault.files.page_writer import Authorship
 from bethink.vault.files.paths import checked
 from bethink.vault.markdown.links import Moves, Resolver, relinked

@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from bethink.errors import BethinkError
 from bethink.principal import LOCAL_OWNER
-from bethink.store.reading import owners_of
+from bethink.store import owners_of
 from bethink.telemetry import log, recorded
 from bethink.vault.files.paths import is_page, normal
 from bethink.vault.files.records import VAULTS

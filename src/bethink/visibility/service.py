@@ -13,8 +13,7 @@ import msgspec
 
 from bethink.errors import BethinkError
 from bethink.feature import OpenFeature, Recallable, RecallKind
-from bethink.store import Put
-from bethink.store.reading import owners_of
+from bethink.store import Put, owners_of
 from bethink.telemetry import log
 from bethink.vault import KIND, OWN_KIND, Vault
 from bethink.vault.files.parts import digest_of, plain_items, said_in, title_of

@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from bethink.accounts import Accounts, Register, is_loopback
 from bethink.app import open_app
 from bethink.clock import Ids, SystemClock
-from bethink.engines.memory.bus import MemoryBus
+from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import BadInput
 from bethink.web import create_web

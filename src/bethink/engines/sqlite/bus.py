@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import anyio
 
-from bethink.bus import ALIVE_WITHIN_S, Notice
-from bethink.bus.mailbox import Mailboxes
+from bethink.bus import ALIVE_WITHIN_S, Mailboxes, Notice
 from bethink.clock import SystemClock
 from bethink.errors import BethinkError, NewerSchema, StorageError
 from bethink.telemetry import log

@@ -21,8 +21,7 @@ import msgspec
 
 from bethink.engines.sqlite.tables import blank, keep_padded
 from bethink.errors import CorruptDatabase
-from bethink.search.analysis import ANALYSIS, Analyzer
-from bethink.search.entry import Entries, Names, model_key, vector_of
+from bethink.search.analysis import ANALYSIS, Analyzer, Entries, Names, model_key, vector_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from bethink.embeddings import EmbeddingModel
     from bethink.index import Candidates, IndexQuery
-    from bethink.search.entry import Entry
+    from bethink.search.analysis import Entry
     from bethink.search.shard import Shard
 
 

@@ -17,15 +17,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bethink.errors import Conflict
-from bethink.store import Page, Versioned
-from bethink.store.rows import Position, cursor, order_key, record_of
+from bethink.store import Page, Position, Versioned, cursor, order_key, record_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
-    from bethink.store import Collection, Key, Scan
-    from bethink.store.rows import Row
+    from bethink.store import Collection, Key, Row, Scan
 
 
 STEP = 64

@@ -16,8 +16,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BethinkError
-from bethink.store import Delete, Put, Scan
-from bethink.store.reading import pages_of, records_of
+from bethink.store import Delete, Put, Scan, pages_of, records_of
 from bethink.vault.files.draft import PageFile, seen
 from bethink.vault.files.folder import Content as FileContent
 from bethink.vault.files.folder import FileTree, version_of

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from bethink.errors import BadInput, NoSuchPage
-from bethink.store import Scan
-from bethink.store.reading import records_of
+from bethink.store import Scan, records_of
 from bethink.vault.files.folder import version_of
 from bethink.vault.files.parts import Part, part_of, said_in, title_of
 from bethink.vault.files.paths import folders_of

@@ -10,8 +10,7 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from bethink.store import Scan
-from bethink.store.reading import records_of
+from bethink.store import Scan, records_of
 from bethink.vault.files.paths import folder_of
 from bethink.vault.files.records import ONE, PAGES, VAULTS, VaultRecord
 

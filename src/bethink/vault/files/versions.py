@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from bethink.clock import to_datetime
 from bethink.errors import NoSuchPage, UnknownId
-from bethink.store import Delete, Scan
-from bethink.store.reading import records_of
+from bethink.store import Delete, Scan, records_of
 from bethink.vault.files.records import CONTENTS, VERSIONS, Page
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import msgspec
 
 from bethink.errors import BadInput, NotAllowed, UnknownId
 from bethink.principal import INSIDE, OWN_EYES
-from bethink.store import Collection, Put, Record
-from bethink.store.retry import retry_conflicts
+from bethink.store import Collection, Put, Record, retry_conflicts
 from bethink.vault.filters.patterns import finder_of
 
 if TYPE_CHECKING:

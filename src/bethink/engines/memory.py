@@ -1,20 +1,31 @@
-"""The store in memory: for tests, and for a process that is to leave nothing behind.
+"""The store, the index and the bus in memory: for tests, and for a process that is to leave nothing behind.
 
-`app` wires it when there is no data directory. It keeps encoded records, so
-that what cannot be stored elsewhere cannot be stored here either.
+`app` wires it when there is no data directory. The store keeps encoded records,
+so that what cannot be stored elsewhere cannot be stored here either.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
+from bethink.bus import Mailboxes, Notice
+from bethink.clock import SystemClock
 from bethink.errors import Conflict
-from bethink.search.entry import model_key, vector_bytes
-from bethink.store import Change, Delete, DeleteAll, Expect, Page, Put, SetVector, Versioned
-from bethink.store.rows import (
+from bethink.index import Candidates
+from bethink.search.analysis import Analyzer, Entries, Entry, entry_of, model_key, vector_bytes, vector_of
+from bethink.store import (
+    Change,
+    Delete,
+    DeleteAll,
+    Expect,
+    Page,
     Position,
+    Put,
     Row,
+    SetVector,
+    Versioned,
     check_scan,
     check_text,
     check_where,
@@ -25,10 +36,173 @@ from bethink.store.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
-    from bethink.engines.memory.index import MemoryIndex
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bethink.clock import Clock
+    from bethink.embeddings import EmbeddingModel
+    from bethink.index import IndexItem, IndexQuery
+    from bethink.search.shard import Shard
     from bethink.store import Collection, Key, R, Scan
+
+
+@dataclass(frozen=True, slots=True)
+class _Lease:
+    process: str
+    until_us: int
+
+
+@dataclass(slots=True)
+class MemoryHub:
+    """What the buses of one test share, each playing a process."""
+
+    mailboxes: Mailboxes = field(default_factory=Mailboxes)
+    leases: dict[str, _Lease] = field(default_factory=dict[str, _Lease])
+    living: set[str] = field(default_factory=set[str])
+    started: int = 0
+
+
+class MemoryBus:
+    """A bus without other processes, except those on the same hub that play them."""
+
+    def __init__(self, hub: MemoryHub | None = None, *, clock: Clock | None = None) -> None:
+        self._hub = hub or MemoryHub()
+        self._clock = clock or SystemClock()
+        self._hub.started += 1
+        self._process = f"memory-{self._hub.started}"
+        self._hub.living.add(self._process)
+
+    @property
+    def process(self) -> str:
+        """This process's own name on the bus."""
+        return self._process
+
+    @property
+    def fault(self) -> None:
+        """Nothing can go wrong."""
+        return
+
+    async def publish(self, topic: str, payload: str = "") -> None:
+        """Tell every subscriber of the topic."""
+        self._hub.mailboxes.deliver((Notice(topic, payload),))
+
+    @asynccontextmanager
+    async def subscribe(self, topic: str) -> AsyncGenerator[AsyncIterator[Notice]]:
+        """Notices published after the block was entered, in order."""
+        mailbox = self._hub.mailboxes.open(topic)
+        try:
+            yield mailbox
+        finally:
+            self._hub.mailboxes.drop(topic, mailbox)
+
+    async def claim(self, name: str, ttl_s: float) -> bool:
+        """Take or renew the lease `name` for `ttl_s` seconds."""
+        now = self._clock.now_us()
+        held = self._hub.leases.get(name)
+        if (
+            held
+            and held.process != self._process
+            and held.process in self._hub.living
+            and held.until_us > now
+        ):
+            return False
+        self._hub.leases[name] = _Lease(self._process, now + round(ttl_s * 1_000_000))
+        return True
+
+    async def release(self, name: str) -> None:
+        """Give up the lease if this process holds it."""
+        held = self._hub.leases.get(name)
+        if held and held.process == self._process:
+            del self._hub.leases[name]
+
+    async def is_alive(self, process: str) -> bool:
+        """Whether the process with that name on the bus still runs."""
+        return process in self._hub.living
+
+
+class MemoryIndex:
+    """Items of one process, gone with it."""
+
+    def __init__(self) -> None:
+        self._analyzer = Analyzer()
+        self._kept: dict[str, dict[str, tuple[str, Entry]]] = {}
+        # What a shard has still to learn: None for a removed item.
+        self._news: dict[str, dict[str, Entry | None]] = {}
+        self._shards: dict[str, Shard] = {}
+
+    async def search(self, query: IndexQuery) -> Candidates:
+        """The best `limit` of each leg."""
+        if not self._kept.get(query.owner):
+            return Candidates()
+        terms = self._analyzer.digests(self._analyzer.question(query.text))
+        model = None if query.model is None else model_key(query.model)
+        return self._shard(query.owner).search(query, terms, model)
+
+    async def missing_vectors(
+        self, owner: str, model: EmbeddingModel, limit: int
+    ) -> tuple[tuple[str, str], ...]:
+        """At most `limit` pairs (id, text) that have no vector of `model`."""
+        wanted = model_key(model)
+        missing = sorted(
+            (entry.model or "", entry.at, id, text)
+            for id, (text, entry) in self._kept.get(owner, {}).items()
+            if entry.model != wanted
+        )
+        return tuple((id, text) for _, _, id, text in missing[:limit])
+
+    async def vectors(
+        self, owner: str, model: EmbeddingModel, ids: Sequence[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        """The vectors of those of these items that have one of `model`, by id."""
+        kept, wanted = self._kept.get(owner, {}), model_key(model)
+        entries = [kept[id][1] for id in ids if id in kept]
+        return {entry.id: vector_of(entry.vector) for entry in entries if entry.model == wanted}
+
+    def entry(self, id: str, item: IndexItem) -> Entry:
+        """What `put` keeps of an item.
+
+        Raises:
+            BadInput, ValueError: see `entry_of`.
+        """
+        return entry_of(id, item, self._analyzer)
+
+    def put(self, owner: str, text: str, entry: Entry) -> None:
+        """Keep an item, replacing one with the same id."""
+        self._kept.setdefault(owner, {})[entry.id] = (text, entry)
+        self._news.setdefault(owner, {})[entry.id] = entry
+
+    def delete(self, owner: str, id: str) -> None:
+        """Remove an item; nothing happens if it is not there."""
+        if self._kept.get(owner, {}).pop(id, None) is not None:
+            self._news.setdefault(owner, {})[id] = None
+
+    def drop(self, owner: str) -> None:
+        """Hold nothing of an owner any more."""
+        for kept in (self._kept, self._news, self._shards):
+            kept.pop(owner, None)
+
+    def set_vector(self, owner: str, id: str, *, text: str, key: str, vector: bytes) -> None:
+        """Give an item its vector of the model `key`, if its text is still `text`."""
+        kept = self._kept.get(owner, {}).get(id)
+        if kept is not None and kept[0] == text:
+            self.put(owner, text, kept[1]._replace(model=key, vector=vector))
+
+    def _shard(self, owner: str) -> Shard:
+        shard = self._shards.get(owner)
+        if shard is None:
+            from bethink.search.shard import Shard
+
+            shard = self._shards[owner] = Shard()
+        news = self._news.pop(owner, {})
+        for id, entry in news.items():
+            if entry is None:
+                shard.remove(id)
+        if fresh := [entry for entry in news.values() if entry is not None]:
+            shard.add(Entries(*zip(*fresh, strict=True)))
+        shard.settle()
+        return shard
 
 
 @dataclass(frozen=True, slots=True)

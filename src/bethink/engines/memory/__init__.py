@@ -1,1 +1,0 @@
-"""Everything in memory: for tests, for temporary apps, and as the reference of the ports' contracts."""
