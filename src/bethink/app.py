@@ -33,10 +33,10 @@ from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs
 from bethink.clock import Ids, check_time_zone
-from bethink.conversations import Conversations
+from bethink.conversations import CONVERSATIONS, Conversations
 from bethink.export import Portability
-from bethink.feature import Features, OpenFeature, Surroundings
-from bethink.features import FEATURES, FORGETTING, IMPORTING, RECALL, VAULT
+from bethink.feature import Features, OpenFeature, RetentionRule, Surroundings
+from bethink.features import AGENT, FEATURES, FORGETTING, IMPORTING, RECALL, VAULT
 from bethink.files import Files
 from bethink.forgetting.announcements import Announcements
 from bethink.forgetting.occurrences import OccurrenceFinder
@@ -44,8 +44,8 @@ from bethink.forgetting.selection import Selector
 from bethink.forgetting.service import Forgetting
 from bethink.importing import Imports, UploadFolder
 from bethink.maintenance.background import Background, Vectors
-from bethink.maintenance.health import Health, Statistics
-from bethink.maintenance.housekeeping import Housekeeping, Retention, RetentionPeriods
+from bethink.maintenance.housekeeping import Housekeeping
+from bethink.maintenance.statistics import Statistics
 from bethink.masking import NumberMask
 from bethink.memory import Memory
 from bethink.mirror import Mirror
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from bethink.agent.request import FinishedTurn
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
+    from bethink.principal import Principal
     from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import RedisMirror
     from bethink.secrets_at_rest import SecretBox
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
 
 
-_MADE_LATER = (FORGETTING, IMPORTING)
+_MADE_LATER = (FORGETTING, IMPORTING, AGENT)
 """They ask the runs, which stand on all features."""
 
 
@@ -102,7 +103,6 @@ class App:
     forgetting: Forgetting
     portability: Portability
     importing: Imports
-    health: Health
     statistics: Statistics
     housekeeping: Housekeeping
     sharing: RedisMirror | None
@@ -236,8 +236,13 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
     base.features.add(FORGETTING, OpenFeature(service=forgetting))
     agent = _agent(base, forgetting)
     runs.runs = agent.runs
+    expiry = RetentionRule(
+        of=(CONVERSATIONS, TOOL_USES),
+        log="temporary conversations are removed",
+        drop=TemporaryExpiry(agent.runs, base.shared.secret_box),
+    )
+    base.features.add(AGENT, OpenFeature(service=agent.runs, retention=[expiry]))
     memory, vault, visibility = base.features.of(Memory), base.features.of(Vault), base.visibility
-    retention = Retention(ports.store, memory, forgetting, ports.clock, RetentionPeriods.of(settings))
     return App(
         settings=settings,
         ports=ports,
@@ -255,9 +260,8 @@ def _wire(settings: Settings, ports: Ports, background: Background, *, shared: S
             memory, ports.store, ports.embeddings, ports.clock, base.features, background.ask_vectors
         ),
         importing=importing,
-        health=Health(ports.store, ports.index, ports.embeddings, ports.clock, memory, retention),
-        statistics=Statistics(memory, base.recall, settings.data_dir),
-        housekeeping=_housekeeping(base, retention, forgetting, runs=agent.runs),
+        statistics=Statistics(base.features, base.recall, settings.data_dir),
+        housekeeping=Housekeeping(base.features.retention, forgetting, ports.bus, base.accounts),
         sharing=base.sharing,
         toolbox=agent.toolbox,
         rules=base.rules,
@@ -292,6 +296,10 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         important=features.important,
         on_missing=background.ask_vectors,
     )
+
+    async def forget(principal: Principal, facts: Sequence[str]) -> None:
+        await features.of(Forgetting).forget(principal, facts)
+
     surroundings = Surroundings(
         settings=settings,
         store=ports.store,
@@ -304,6 +312,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         search=recall,
         filter_for=visibility.filter_for,
         features=features,
+        forget=forget,
     )
     made = {VAULT.name: visibility.opened, RECALL.name: OpenFeature(service=recall)}
     for feature in FEATURES:
@@ -378,20 +387,6 @@ def _forgetting(base: _Base, runs: _RunsLater) -> Forgetting:
         clock=ports.clock,
         new_id=base.new_id,
         features=base.features,
-    )
-
-
-def _housekeeping(base: _Base, retention: Retention, forgetting: Forgetting, *, runs: Runs) -> Housekeeping:
-    return Housekeeping(
-        memory=base.features.of(Memory),
-        retention=retention,
-        forgetting=forgetting,
-        bus=base.ports.bus,
-        accounts=base.accounts,
-        vault=base.features.of(Vault),
-        let_go=TemporaryExpiry(runs, base.shared.secret_box),
-        merges=base.settings.memory_consolidation,
-        also=(TOOL_USES,),
     )
 
 

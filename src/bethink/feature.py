@@ -150,6 +150,29 @@ class DocumentForm:
     made_at: Callable[[Any], int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionRule:
+    """What of a feature goes by itself, or is merged, when it is due; housekeeping asks every hour.
+
+    `drop` does what is due of one owner and gives how many records that were: `log` says so behind the
+    number. Owners are those who have records in `of`, of any rule.
+    """
+
+    of: Sequence[Collection[Any]]
+    log: str
+    drop: Callable[[Principal], Awaitable[int]]
+
+
+class HealthFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of trouble: how many records have it, the ids of some, and what mends it."""
+
+    trouble: str
+    count: int
+    about: str
+    mend: str
+    examples: tuple[str, ...] = ()
+
+
 class Search(Protocol):
     """Recall, as a feature may ask it: its own items by their ids, best first, each with a score 0..1."""
 
@@ -172,8 +195,8 @@ class FilterFor(Protocol):
 class Surroundings:
     """What a feature may stand on when it is opened.
 
-    `features` are those that
-    stand before it in the list.
+    `features` are those that stand before it in the list. `forget` takes facts out for good, once all
+    are open.
     """
 
     settings: Settings
@@ -187,6 +210,7 @@ class Surroundings:
     search: Search
     filter_for: FilterFor
     features: Features
+    forget: Callable[[Principal, Sequence[str]], Awaitable[object]]
 
 
 async def _no_cuts(owner: str, gone: Redaction) -> RecordCuts:
@@ -208,6 +232,16 @@ async def _nothing_to_clean(owner: str) -> None:
     del owner
 
 
+async def _no_findings(principal: Principal) -> Sequence[HealthFinding]:
+    del principal
+    return ()
+
+
+async def _no_statistics(principal: Principal) -> Mapping[str, Any]:
+    del principal
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenFeature:
     """A feature at work: its service, and what the rooms above call of it. What it has not, it leaves out.
@@ -216,7 +250,8 @@ class OpenFeature:
     (kind, id). `forgettable` is how all of it goes, and what holds the words of a question. `cut` takes what
     is forgotten out of its records, wherever that was first found, and shows it; `redact` does so with what
     takes too long for a preview. `clean` removes what no record names any more. `documents` are its lines in
-    an export file.
+    an export file. `retention` is what goes by itself, `check` what needs a look, and `statistics` are
+    numbers by their names.
     """
 
     service: object
@@ -227,6 +262,9 @@ class OpenFeature:
     redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] = _no_changes
     clean: Callable[[str], Awaitable[None]] = _nothing_to_clean
     documents: Sequence[DocumentForm] = ()
+    retention: Sequence[RetentionRule] = ()
+    check: Callable[[Principal], Awaitable[Sequence[HealthFinding]]] = _no_findings
+    statistics: Callable[[Principal], Awaitable[Mapping[str, Any]]] = _no_statistics
 
 
 def _closed(at: Surroundings) -> OpenFeature:
@@ -240,7 +278,8 @@ class Feature:
     """What is known of a feature before it is opened.
 
     `collections` hold its records: engines make their tables from them, and all of them go when their owner
-    does. `counted` are those that a person is told the number of, by the words for many and for one.
+    does. `counted` are those that a person is told the number of, by the words for many and for one;
+    `sources` those whose records a fact may name as where it came from, by the kind of that source.
     `tools`, `routes` and `commands` name the modules of its faces, imported when the toolbox, the web
     application or the command line is made: they have `tools_of`, `router` and `register`.
     `mcp_summary` tells MCP clients of the tools whose family has its name.
@@ -252,6 +291,7 @@ class Feature:
     counted: Mapping[str, tuple[str, Collection[Any]]] = field(
         default_factory=dict[str, "tuple[str, Collection[Any]]"]
     )
+    sources: Mapping[str, Collection[Any]] = field(default_factory=dict[str, "Collection[Any]"])
     tools: str = ""
     routes: str = ""
     commands: str = ""
@@ -281,6 +321,16 @@ class Features:
     def counted(self) -> dict[str, Collection[Any]]:
         """What a person is told the number of."""
         return {many: one for feature, _ in self._open for many, (_, one) in feature.counted.items()}
+
+    @property
+    def sources(self) -> dict[str, Collection[Any]]:
+        """Where facts came from, by the kind of their source."""
+        return {kind: one for feature, _ in self._open for kind, one in feature.sources.items()}
+
+    @property
+    def retention(self) -> tuple[RetentionRule, ...]:
+        """What goes by itself, in the order in which it goes."""
+        return tuple(rule for one in self for rule in one.retention)
 
     def of(self, service: type[T]) -> T:
         """The service of this type.
@@ -319,6 +369,15 @@ class Features:
     async def redact(self, owner: str, gone: Redaction) -> list[Change]:
         """The changes by which nothing else of any feature says it."""
         return [change for one in self for change in await one.redact(owner, gone)]
+
+    async def check(self, principal: Principal) -> list[HealthFinding]:
+        """What needs a look; nothing if all is well."""
+        return [finding for one in self for finding in await one.check(principal)]
+
+    async def statistics(self, principal: Principal) -> dict[str, Mapping[str, Any]]:
+        """The numbers of each feature that has any."""
+        found = {feature.name: await one.statistics(principal) for feature, one in self._open}
+        return {name: numbers for name, numbers in found.items() if numbers}
 
     async def clean(self, owner: str) -> None:
         """Remove what no record names any more."""

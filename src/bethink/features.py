@@ -51,6 +51,7 @@ VAULT: Final = Feature(
 )
 RECALL: Final = Feature(name="recall")
 FORGETTING: Final = Feature(name="forgetting", collections=(INTENTS,), tools="bethink.tools.forgetting")
+AGENT: Final = Feature(name="runs", collections=(RUNS, JOURNAL, THREADS, TOOL_USES, RULES))
 IMPORTING: Final = Feature(name="importing", collections=(IMPORTS, TAKEN, GROWN))
 
 FEATURES: Final = (
@@ -69,6 +70,6 @@ FEATURES: Final = (
     RECALL,
     FORGETTING,
     IMPORTING,
-    Feature(name="runs", collections=(RUNS, JOURNAL, THREADS, TOOL_USES, RULES)),
+    AGENT,
     Feature(name="mirror", collections=(LINES, REFUSALS)),
 )

@@ -45,7 +45,7 @@ def test_a_fresh_machine_is_well_though_parts_are_off(plain: CommandLine, free_p
 def test_what_is_there_is_counted(plain: CommandLine) -> None:
     plain.added("User likes tea.")
     plain("chat", "/help")
-    assert "1 facts, 1 conversations, 2 messages" in messages(plain)["database"]
+    assert "1 conversation, 2 messages, 1 memory, 0 pages" in messages(plain)["database"]
 
 
 def test_a_model_is_probed_and_no_secret_shown(bethink: CommandLine, scripted: ScriptedProcess) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from bethink.app import Ports
 from bethink.engines.memory import MemoryBus, MemoryHub
+from bethink.feature import RetentionRule
 from bethink.memory import NewFact, Source
 from bethink.principal import Principal
 from bethink.settings import Settings
@@ -22,14 +23,14 @@ DAY_S = 86_400
 
 
 async def troubles(house: House) -> dict[str, int]:
-    return {one.trouble: one.count for one in await house.app.health.check(house.me)}
+    return {one.trouble: one.count for one in await house.app.features.check(house.me)}
 
 
 async def test_a_memory_without_trouble_is_well() -> None:
     async with open_house() as house:
-        assert await house.app.health.check(house.me) == []
+        assert await house.app.features.check(house.me) == []
         await house.app.memory.add(house.me, NewFact("Likes tea"))
-        assert await house.app.health.check(house.me) == []
+        assert await house.app.features.check(house.me) == []
 
 
 async def test_each_trouble_is_found_with_examples_and_what_mends_it() -> None:
@@ -56,7 +57,7 @@ async def test_each_trouble_is_found_with_examples_and_what_mends_it() -> None:
         }
         await house.app.runs.delete_conversation(house.me, said.id or "")
         await house.app.forgetting.forget(house.me, [home.fact.id])
-        found = {one.trouble: one for one in await house.app.health.check(house.me)}
+        found = {one.trouble: one for one in await house.app.features.check(house.me)}
         assert (found["orphans"].count, found["broken_links"].count) == (4, 1)
         assert found["duplicates"].mend.startswith("bethink memory consolidate")
         for finding in found.values():
@@ -90,13 +91,13 @@ async def test_the_numbers_count_what_there_is() -> None:
         house.clock.advance(40 * DAY_S)
         await memory.edit(house.me, old.fact.id, NewFact("Lives in Paris", "personal_info", pinned=True))
         await memory.add(house.me, NewFact("Likes tea", source=Source(kind="import", id="x")))
-        numbers = await house.app.statistics.numbers(house.me)
-        assert (numbers.facts, numbers.pinned, numbers.doubted) == (3, 1, 0)
-        assert numbers.states == {"active": 2, "superseded": 1}
-        assert numbers.categories == {"personal_info": 1, "general": 1}
-        assert numbers.sources == {"person": 2, "import": 1}
-        assert numbers.months == {"2026-03": 2}
-        assert numbers.warning is None
+        numbers = await house.app.statistics.numbers(house.me, "memory")
+        assert (numbers["facts"], numbers["pinned"], numbers["doubted"]) == (3, 1, 0)
+        assert numbers["states"] == {"active": 2, "superseded": 1}
+        assert numbers["categories"] == {"personal_info": 1, "general": 1}
+        assert numbers["sources"] == {"person": 2, "import": 1}
+        assert numbers["months"] == {"2026-03": 2}
+        assert numbers["warning"] is None
 
 
 async def aged(house: House) -> None:
@@ -155,7 +156,8 @@ async def test_what_was_brought_back_is_not_forgotten() -> None:
         await house.app.memory.undo(house.me, step.undo or "")
         await house.app.memory.retract(house.me, step.facts[0].id)
         house.clock.advance(20 * DAY_S)
-        assert await house.app.housekeeping.retention.forget(house.me) == 0
+        await house.app.housekeeping.tidy(house.me)
+        assert (await house.app.memory.get(house.me, [step.facts[0].id]))[0] is not None
 
 
 @pytest.mark.requirement("R59", "C4", "U4")
@@ -256,17 +258,19 @@ async def test_however_long_it_takes_nobody_else_begins_it() -> None:
 
     async with open_house(ports=first) as house, open_house(ports=other) as beside:
 
-        async def slow(principal: Principal) -> None:
+        async def slow(principal: Principal) -> int:
             begun.append(principal.owner)
             house.clock.advance(1_000)
-            await beside.app.housekeeping.tidy(beside.me)
+            await behind.tidy(beside.me)
+            return 0
 
-        async def again(principal: Principal) -> None:
+        async def again(principal: Principal) -> int:
             begun.append(principal.owner)
+            return 0
 
-        at_first = replace(house.app.housekeeping, let_go=slow)
-        object.__setattr__(beside.app.housekeeping, "let_go", again)
+        at_first = replace(house.app.housekeeping, retention=[RetentionRule(of=(), log="", drop=slow)])
+        behind = replace(beside.app.housekeeping, retention=[RetentionRule(of=(), log="", drop=again)])
         await at_first.tidy(house.me)
         assert len(begun) == 1
-        await beside.app.housekeeping.tidy(beside.me)
+        await behind.tidy(beside.me)
         assert len(begun) == 2

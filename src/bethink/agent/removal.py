@@ -48,8 +48,8 @@ class TemporaryExpiry:
     runs: Runs
     keeper: SecretBox
 
-    async def __call__(self, principal: Principal) -> None:
-        """Remove the owner's temporary conversations that have not changed for a day, and all said in them.
+    async def __call__(self, principal: Principal) -> int:
+        """Remove the owner's temporary conversations that have not changed for a day; how many.
 
         Events of runs, uses of tools and requests that nobody repeats any more are let go, too.
         """
@@ -58,11 +58,14 @@ class TemporaryExpiry:
             if not await runs.purge(principal):
                 break
         await HistoryMatch(runs.conversations, self.keeper).purge(principal)
+        count = 0
         for conversation in await runs.conversations.passed(principal):
             try:
                 await runs.delete_conversation(principal, conversation)
+                count += 1
             except (Busy, UnknownId) as error:
                 _log.info("a temporary conversation is not removed now: %s", error)
+        return count
 
 
 _ROUNDS: Final = 5

@@ -69,7 +69,6 @@ _MB = 1_000_000
 _FULL_BYTES = 50 * _MB
 """Less cannot even hold the database's log and a rewritten copy of a young database."""
 _TIGHT_BYTES = 500 * _MB
-_COUNTED = ("facts", "conversations", "messages")
 _OTHERS = 0o077
 _HELLO = "Hello! Answer in one short sentence."
 _FIRST_MESSAGE_S = 300
@@ -225,17 +224,19 @@ def _database(connection: sqlite3.Connection, path: Path) -> Check:
 
 
 def _counts(connection: sqlite3.Connection) -> str:
+    from bethink.features import FEATURES
+
     # A collection has its table from its first record on.
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    counts = {
-        name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608 - our own names
-        if name in tables
-        else 0
-        for name in _COUNTED
-    }
+    told: list[str] = []
+    for many, (word, one) in (pair for feature in FEATURES for pair in feature.counted.items()):
+        sql = f"SELECT count(*) FROM {one.name}"  # noqa: S608 - our own names
+        (count,) = connection.execute(sql).fetchone() if one.name in tables else (0,)
+        told.append(f"{count:,} {word if count == 1 else many}")
     (without,) = connection.execute("SELECT count(*) FROM index_items WHERE model IS NULL").fetchone()
-    told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    return told + (f", {without:,} not yet found by meaning" if without else "")
+    if without:
+        told.append(f"{without:,} not yet found by meaning")
+    return ", ".join(told)
 
 
 def _is_open_to_others(path: Path) -> bool:
@@ -246,7 +247,7 @@ def memory(options: Namespace) -> Check:
     """Whether facts need a look."""
     try:
         with opened(options) as session:
-            found = session.call(session.app.health.check, session.principal)
+            found = session.call(session.app.features.check, session.principal)
     except BethinkError as error:
         return broken("memory", error.message)
     told = [f"{one.count:,} {one.about}" for one in found if one.trouble not in _WELL]

@@ -507,7 +507,7 @@ def _import(session: Session, options: Namespace) -> Exit:
 @COMMANDS.add("health")
 def _health(session: Session, options: Namespace) -> None:
     """Check the memory: duplicates, contradictions, secrets and more."""
-    found = session.mine(session.app.health.check)
+    found = session.mine(session.app.features.check)
     for finding in found:
         examples = () if finding.trouble == "vectors" else (f"         {' '.join(finding.examples)}",)
         about = f"{finding.count:>7,}  {finding.about}"
@@ -519,27 +519,29 @@ def _health(session: Session, options: Namespace) -> None:
 @COMMANDS.add("stats")
 def _stats(session: Session, options: Namespace) -> None:
     """Show the memory in numbers."""
-    screen, numbers = session.screen, session.mine(session.app.statistics.numbers)
+    screen, numbers = session.screen, session.mine(session.app.statistics.numbers, "memory")
     if options.json:
         screen.result(numbers)
         return
-    screen.line(f"{numbers.facts:>9,}  memories, {numbers.pinned:,} pinned, {numbers.doubted:,} in doubt")
+    screen.line(
+        f"{numbers['facts']:>9,}  memories, {numbers['pinned']:,} pinned, {numbers['doubted']:,} in doubt"
+    )
     for title, counts in (
-        ("by state", numbers.states),
-        ("in use, by category", numbers.categories),
-        ("by source", numbers.sources),
-        ("in use, by month learnt", numbers.months),
+        ("by state", numbers["states"]),
+        ("in use, by category", numbers["categories"]),
+        ("by source", numbers["sources"]),
+        ("in use, by month learnt", numbers["months"]),
     ):
         if counts:
             screen.line(f"{title}:")
         items = list(counts.items())
-        for name, count in items[-_SHOWN_COUNTS:] if counts is numbers.months else items[:_SHOWN_COUNTS]:
+        for name, count in items[-_SHOWN_COUNTS:] if counts is numbers["months"] else items[:_SHOWN_COUNTS]:
             screen.line(f"{count:>9,}  {name}")
         if (more := len(counts) - _SHOWN_COUNTS) > 0:
             screen.note(f"           and {more:,} more")
-    screen.line(f"{numbers.bytes_on_disk / _MB:>9,.1f}  MB on the disk, with everything else")
-    if numbers.warning:
-        screen.note(f"warning: {numbers.warning}", "yellow")
+    screen.line(f"{numbers['bytes_on_disk'] / _MB:>9,.1f}  MB on the disk, with everything else")
+    if numbers["warning"]:
+        screen.note(f"warning: {numbers['warning']}", "yellow")
 
 
 @COMMANDS.add(

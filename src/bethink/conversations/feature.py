@@ -41,6 +41,7 @@ FEATURE = Feature(
     open=_open,
     collections=(CONVERSATIONS, MESSAGES, SIGHTINGS),
     counted={"conversations": ("conversation", CONVERSATIONS), "messages": ("message", MESSAGES)},
+    sources={"conversation": CONVERSATIONS},
 )
 
 

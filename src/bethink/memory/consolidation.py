@@ -91,7 +91,12 @@ class Consolidation:
         return next((item.record.at for item in page.items), None)
 
     async def consolidate(
-        self, principal: Principal, *, threshold: float, share: float, preview: bool
+        self,
+        principal: Principal,
+        *,
+        threshold: float = THRESHOLD,
+        share: float = LARGEST_SHARE,
+        preview: bool = False,
     ) -> ConsolidationReport:
         """Merge duplicates, all in one commit or none; see `Memory.consolidate`."""
         if not (0 < threshold <= 1 and 0 < share <= 1):

@@ -31,6 +31,7 @@ from bethink.memory.facts import (
 )
 from bethink.memory.gate import Gate
 from bethink.memory.undo import FactUndo, Reversal, takes_back_many
+from bethink.memory.upkeep import FactUpkeep
 from bethink.memory.wording import dated
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
 from bethink.store import Page, Scan, pages_of
@@ -80,21 +81,21 @@ class Memory:
     new_id: Ids
     find: Find = field(repr=False)
     sight: FactFilterOf = field(default=sees_all, repr=False)
-    _writing: FactWriter = field(init=False, repr=False)
+    writing: FactWriter = field(init=False, repr=False)
     _gate: Gate = field(init=False, repr=False)
     _undoing: FactUndo = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._writing = FactWriter(
+        self.writing = FactWriter(
             self.store, self.index, self.embeddings, self.clock, self.new_id, self.sight
         )
-        self._gate = Gate(self._writing)
-        self._undoing = FactUndo(self._writing, self._gate)
+        self._gate = Gate(self.writing)
+        self._undoing = FactUndo(self.writing, self._gate)
 
     @property
     def heard(self) -> list[Callable[[str], None]]:
         """Told, on the loop, whose facts this process changed; behind the commit."""
-        return self._writing.heard
+        return self.writing.heard
 
     async def add(
         self, principal: Principal, fact: NewFact, *, forgotten: Forgotten | None = None
@@ -135,7 +136,7 @@ class Memory:
             embedding = asyncio.create_task(self._vectors(following))
             try:
                 add = partial(self._add, batch, vectors, forgotten=forgotten)
-                results += await self._writing.repeated(principal, add)
+                results += await self.writing.repeated(principal, add)
                 vectors = await embedding
             finally:
                 embedding.cancel()
@@ -160,18 +161,18 @@ class Memory:
             outcomes, new = await _sorted_out(self.store, principal, facts, is_seen=draft.is_seen)
             if new and not preview:
                 for fact in new:
-                    draft.put(self._writing.in_its_slot(fact))
+                    draft.put(self.writing.in_its_slot(fact))
                     # Reading many facts must not keep everybody else waiting.
                     await asyncio.sleep(0)
-                self._writing.note(draft, "imported", undo=import_token(source))
-                await self._writing.commit(draft, _by_text(new, vectors or {}))
+                self.writing.note(draft, "imported", undo=import_token(source))
+                await self.writing.commit(draft, _by_text(new, vectors or {}))
             return outcomes
 
-        return await self._writing.repeated(principal, restore)
+        return await self.writing.repeated(principal, restore)
 
     async def said(self, principal: Principal, contents: Sequence[str]) -> list[list[Fact]]:
         """For each content, the facts of any state that say the very same, as far as they are seen whole."""
-        found = await self._writing.said(principal.owner, [digest(content) for content in contents])
+        found = await self.writing.said(principal.owner, [digest(content) for content in contents])
         sight, every = await self.sight(principal), [[one.record for one in same] for same in found]
         return [[one for one in same if sight is None or sight.fact(one) == one] for same in every]
 
@@ -294,12 +295,12 @@ class Memory:
             Conflict: another process kept changing facts meanwhile.
         """
         if takes_back_many(token):
-            return await Reversal(self._writing).undo(principal, token)
+            return await Reversal(self.writing).undo(principal, token)
         return await self._commit(principal, lambda draft: self._undoing.undo(draft, token))
 
     def alone(self, owner: str) -> asyncio.Lock:
         """While it is held, nothing else in this process changes facts of the owner."""
-        return self._writing.alone(owner)
+        return self.writing.alone(owner)
 
     async def consolidate(
         self,
@@ -318,35 +319,12 @@ class Memory:
             BadInput: a number is not above 0 and up to 1.
             Conflict: another process kept changing facts meanwhile.
         """
-        consolidation = Consolidation(self._writing)
+        consolidation = Consolidation(self.writing)
         return await consolidation.consolidate(principal, threshold=threshold, share=share, preview=preview)
 
     async def consolidated_at(self, principal: Principal) -> int | None:
         """When facts were last consolidated, microseconds UTC; None if never."""
-        return await Consolidation(self._writing).last(principal)
-
-    async def is_consolidation_due(self, principal: Principal) -> bool:
-        """Whether there are more than ten facts and the last time is more than a day ago (spec 000)."""
-        return await Consolidation(self._writing).is_due(principal)
-
-    async def expire(self, principal: Principal, ids: Sequence[str]) -> int:
-        """Retract facts for their age, in one commit and one step of the log; how many were in use.
-
-        Raises:
-            Conflict: another process kept changing facts meanwhile.
-        """
-
-        async def expired(draft: Draft) -> int:
-            old = [fact for fact in await draft.read(ids) if fact.state == "active"]
-            for fact in old:
-                draft.put(msgspec.structs.replace(draft.get(fact.id), state="retracted"))
-                await draft.left(fact)
-            if old:
-                self._writing.note(draft, "expired", undo=f"expired:{self.new_id()}")
-                await self._writing.commit(draft)
-            return len(old)
-
-        return await self._writing.repeated(principal, expired)
+        return await Consolidation(self.writing).last(principal)
 
     async def log(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> Page[LogStep]:
         """One page of what was changed, by ids, the newest first."""
@@ -358,15 +336,15 @@ class Memory:
 
         They belong into the commit that removes those.
         """
-        self._writing.readings.clear()
+        self.writing.readings.clear()
         draft = await Draft.begun(self.store, owner, self.clock.now_us())
         for fact in await draft.read(going):
             if fact.state == "active":
                 await draft.left(fact)
-        return await self._writing.changes(draft, but=going)
+        return await self.writing.changes(draft, but=going)
 
     async def _vectors(self, batch: Sequence[NewFact]) -> Sequence[Vector] | None:
-        return await self._writing.vectors([text_of(fact) for fact in batch])
+        return await self.writing.vectors([text_of(fact) for fact in batch])
 
     async def _add(
         self,
@@ -387,8 +365,8 @@ class Memory:
         results = await self._gate.add(draft, asked)
         at_hand = {text_of(one.new): one.vector for one in asked if one.vector is not None}
         for change, undo, facts in _steps(batch, results):
-            self._writing.note(draft, change, undo=undo, facts=facts)
-        await self._writing.commit(draft, at_hand, forgotten.expected if forgotten else ())
+            self.writing.note(draft, change, undo=undo, facts=facts)
+        await self.writing.commit(draft, at_hand, forgotten.expected if forgotten else ())
         return results
 
     async def _commit(
@@ -399,11 +377,11 @@ class Memory:
     ) -> FactChange:
         async def committed(draft: Draft) -> FactChange:
             result = await change(draft)
-            self._writing.note(draft, result.change, undo=result.undo)
-            await self._writing.commit(draft, expected=expected)
+            self.writing.note(draft, result.change, undo=result.undo)
+            await self.writing.commit(draft, expected=expected)
             return result
 
-        return await self._writing.repeated(principal, committed)
+        return await self.writing.repeated(principal, committed)
 
 
 def _by_text(facts: Sequence[Fact], vectors: Mapping[str, Vector]) -> dict[str, Vector]:
@@ -495,10 +473,14 @@ def _open(at: Surroundings) -> OpenFeature:
         return [fact and recallable_of(fact) for fact in await memory.get(principal, ids)]
 
     memory = Memory(at.store, at.index, at.embeddings, at.clock, at.new_id, find, at.filter_for)
+    upkeep = FactUpkeep(memory.writing, at.settings, at.features, at.forget)
     return OpenFeature(
         service=memory,
         recall=[RecallKind(name=KIND, resolve=resolve, past=PAST_KIND)],
         important=important,
+        retention=upkeep.retention,
+        check=upkeep.check,
+        statistics=upkeep.statistics,
     )
 
 

@@ -12,10 +12,10 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BethinkError
-from bethink.feature import OpenFeature, Recallable, RecallKind
+from bethink.feature import OpenFeature, Recallable, RecallKind, RetentionRule
 from bethink.store import Put, owners_of
 from bethink.telemetry import log
-from bethink.vault import KIND, OWN_KIND, Vault
+from bethink.vault import KIND, OWN_KIND, VAULTS, Vault
 from bethink.vault.files.parts import digest_of, plain_items, said_in, title_of
 from bethink.vault.filters.page_filter import HiddenPages, View, ViewContext, view
 from bethink.vault.filters.rules import RULE_SETS, FilterStore
@@ -246,7 +246,19 @@ class Visibility:
             recall=[pages],
             forgettable=self.vault.forgettable,
             clean=self.vault.purge,
+            retention=[
+                RetentionRule(
+                    of=(VAULTS,), log="old versions of pages are not kept any more", drop=self._thin
+                )
+            ],
         )
+
+    async def _thin(self, principal: Principal) -> int:
+        """Let go of versions of pages that are too old to be kept one by one."""
+        days = self.vault.settings.versions_days
+        if days is None or not await self.vault.exists(principal.owner):
+            return 0
+        return await self.vault.versions.thin(principal.owner, days)
 
     async def resolve_pages(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         """The recallables of these parts of pages, in order; None for what is gone or not to be found.

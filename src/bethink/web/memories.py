@@ -10,9 +10,9 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from bethink.clock import to_us
 from bethink.errors import BadInput, UnknownId
-from bethink.maintenance.health import Trouble
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
 from bethink.memory.facts import StepKind
+from bethink.memory.upkeep import Trouble
 from bethink.vault.filters.patterns import HIDDEN
 from bethink.web.deps import (
     SEES_ALL,
@@ -235,14 +235,14 @@ class Consolidation(ResponseModel):
 @router.get("/health", dependencies=[SEES_ALL])
 async def get_memory_health(app: Served, caller: Caller) -> MemoryHealth:
     """What in the memory needs a look, each with what mends it."""
-    found = await app.health.check(caller)
+    found = await app.features.check(caller)
     return MemoryHealth(findings=[MemoryFinding.of(finding) for finding in found])
 
 
 @router.get("/stats", dependencies=[SEES_ALL])
 async def get_memory_stats(app: Served, caller: Caller) -> MemoryNumbers:
     """The memory in numbers."""
-    return MemoryNumbers.of(await app.statistics.numbers(caller))
+    return MemoryNumbers(**await app.statistics.numbers(caller, "memory"))
 
 
 @router.get("/log")
