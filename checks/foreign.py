@@ -22,7 +22,7 @@ TESTED = (
     "src/bethink/dial",
     "src/bethink/llm",
     "src/bethink/mcp_client",
-    "src/bethink/web/dial.py",
+    "src/bethink/web/endpoints.py",
     "src/bethink/web/v1",
     "tests/servers",
     "tests/service/dial_client.txt",

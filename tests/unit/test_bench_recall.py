@@ -9,8 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.bench.dialogues import Question, read_dialogues
-from bethink.bench.recall import Scored, measure_recall, rows
+from bethink.bench.recall import Question, Scored, measure_recall, read_dialogues, rows
 from bethink.cli import main
 from bethink.clock import to_datetime
 from bethink.embeddings.hashing import HashingEmbeddings

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.stand_ins.dial_core import Fault
-from bethink.dial.bucket_memory import FOLDER, NAME, BucketMemory
+from bethink.dial.bucket_memory import FOLDER, NAME, BucketMemory, Document, Entry, merged, parse, written
 from bethink.dial.core import Core, url_in
-from bethink.dial.facts_file import Document, Entry, merged, parse, written
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.errors import BadInput, DialError, NewerSchema
 from bethink.memory import Fact, NewFact

@@ -65,7 +65,7 @@ BOUNDED = {
     ("child_process.py", "making"): "one start, awaited",
     ("child_process.py", "work"): "one end, awaited",
     ("cli/mcp_servers.py", "servers.connected"): "one look of a command",
-    ("dial/ephemeral_app.py", "self._live"): "its opener is told",
+    ("dial/sessions.py", "self._live"): "its opener is told",
     ("internet/pages.py", "_write"): "one reading",
     ("llm/llamacpp.py", "_both"): "ends with its process",
     ("llm/llamacpp.py", "_drain"): "ends with its process",

@@ -220,7 +220,7 @@ def test_a_renamed_tool_is_otherwise_the_same() -> None:
 
 
 NAMES_OF_OTHERS = {
-    "dial/compat/memory.py": "the classes that spec 002 names",
+    "dial/compat.py": "the classes that spec 002 names",
     "llm/scripted.py": "a model writes tools' names",
     "llm/tagged.py": "code in tags is a call of one tool",
 }

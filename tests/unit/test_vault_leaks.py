@@ -29,7 +29,7 @@ from bethink.tool import ToolContext
 from bethink.tools.vault_access import VaultAccess
 from bethink.tools.vault_code import VaultCode
 from bethink.vault.filters.rules import Rule
-from bethink.web.application import _FEATURES  # pyright: ignore[reportPrivateUsage] - every route there is
+from bethink.web import _FEATURES  # pyright: ignore[reportPrivateUsage] - every route there is
 from tests.door import called, said
 from tests.house import House, open_house
 from tests.mcp_clients import told

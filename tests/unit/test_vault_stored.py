@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bethink.clock import FakeClock, Ids
-from bethink.dial.ephemeral_app import open_ephemeral_app
+from bethink.dial.sessions import open_ephemeral_app
 from bethink.engines.sqlite.store import open_database
 from bethink.errors import NotAllowed
 from bethink.principal import LOCAL_OWNER

@@ -48,8 +48,7 @@ def run_recall(
         BadInput: what is at `path` is not of the format.
         EmbeddingsUnavailable: the embedding model is not there.
     """
-    from bethink.bench.dialogues import read_dialogues
-    from bethink.bench.recall import measure_recall
+    from bethink.bench.recall import measure_recall, read_dialogues
     from bethink.embeddings.minilm import MiniLmEmbeddings
 
     dialogues = read_dialogues(path, form)

@@ -72,8 +72,7 @@ def _run(words: list[str]) -> int:
 
     for word in words:
         if not word.isascii() and word.encode(errors="ignore").decode() != word:
-            message = f"The argument {word.encode(errors='replace').decode()!r} is not valid UTF-8."
-            raise BadInput(message)
+            raise BadInput(f"The argument {word.encode(errors='replace').decode()!r} is not valid UTF-8.")
     try:
         options = parse(words)
     except SystemExit as end:

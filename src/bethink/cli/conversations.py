@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bethink.cli.commands import Commands, arg, at_most
-from bethink.cli.files import write_out
+from bethink.cli.terminal import write_out
 from bethink.clock import to_datetime
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ def _serve(options: Namespace) -> int:
 
         serve_stdio(settings, only)
         return Exit.OK
-    from bethink.web.mcp import create_service
+    from bethink.web.endpoints import create_service
     from bethink.web.server import serve
 
     serve(settings, make=lambda opened: create_service(opened, only=only))

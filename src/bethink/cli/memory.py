@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from bethink.cli.commands import YES, Commands, arg, at_most, repeated
 from bethink.cli.exits import Exit
 from bethink.cli.facts import FactLines
-from bethink.cli.files import opened_file, write_out
-from bethink.cli.terminal import counted, document_of, read_stdin
+from bethink.cli.terminal import counted, document_of, opened_file, read_stdin, write_out
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:

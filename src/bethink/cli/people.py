@@ -24,13 +24,13 @@ def _serve(options: Namespace) -> int:
     """Serve the users API and its MCP server on this machine."""
     from bethink.settings import load_settings
     from bethink.telemetry import configure
-    from bethink.web.mcp import create_service
-    from bethink.web.people_service import router
+    from bethink.web.endpoints import create_service
+    from bethink.web.people import service
     from bethink.web.server import serve
 
     settings = load_settings(
         data_dir=options.data, log_level=options.log_level, host=options.host, port=options.port
     )
     configure(settings.log_level)
-    serve(settings, make=lambda opened: create_service(opened, only=["people"], routers=[router]))
+    serve(settings, make=lambda opened: create_service(opened, only=["people"], routers=[service]))
     return Exit.OK

@@ -114,8 +114,7 @@ class Session:
         try:
             named = datetime.fromisoformat(text)
         except ValueError as error:
-            message = f"{text!r} is no time: write it as 2026-05-01 or 2026-05-01T14:30."
-            raise BadInput(message) from error
+            raise BadInput(f"{text!r} is no time: write it as 2026-05-01 or 2026-05-01T14:30.") from error
         return named if named.tzinfo else named.replace(tzinfo=ZoneInfo(self.principal.time_zone))
 
 

@@ -46,8 +46,7 @@ def find_conversation(session: Session, *, id: str | None, last: bool) -> str | 
         return None
     page = session.mine(conversations.list, limit=1)
     if not page.items:
-        message = "There is no conversation yet to go on in: begin one with `bethink chat`."
-        raise UnknownId(message)
+        raise UnknownId("There is no conversation yet to go on in: begin one with `bethink chat`.")
     return page.items[0].record.id
 
 

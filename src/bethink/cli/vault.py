@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bethink.cli import vault_filters
 from bethink.cli.commands import Commands, arg, one_of, repeated
 from bethink.cli.exits import Exit
-from bethink.cli.terminal import counted, one_line, read_stdin
+from bethink.cli.terminal import counted, document_of, one_line, read_stdin
 from bethink.errors import BadInput, BethinkError, NoSuchPage
 
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from bethink.vault import Change, Entry, PageVersion
     from bethink.vault.checks.check import CheckReport, Defect
     from bethink.vault.checks.repair import RepairOption
+    from bethink.vault.filters.rules import Rule
     from bethink.vault.search.graph import Graph
     from bethink.vault.search.ranking import SearchResult
 
+_FILTER_PARTS = ("path", "section", "field", "pattern", "text")
 _SHOWN = 20
 """Of a list on the screen; JSON has all of it."""
 _WHO = {
@@ -522,4 +524,100 @@ def _mend(session: Session, choice: RepairOption, *, is_sure: bool) -> bool:
     return True
 
 
-COMMANDS.table += vault_filters.COMMANDS.table
+# --- filters ----------------------------------------------------------------
+
+
+COMMANDS.group("filters", "say what is hidden in the vault, and from whom")
+
+
+@COMMANDS.add(
+    "filters add",
+    arg("--path GLOB", "a page or a folder: private, entities/*.md", default=""),
+    arg("--section TITLE", "a section, with all below its heading", default=""),
+    arg("--field NAME", "a fact, front matter key or table column", default=""),
+    arg("--pattern WHAT", "email, phone, card, birth_date, number or a regular expression", default=""),
+    arg("--text WORDS", "words for the model alone: no protection", default=""),
+    arg("--action hide|mask|generalise", "hide (unless told), mask or generalise", default="hide"),
+    repeated(
+        "--from AUDIENCE",
+        "mcp-http:claude, openai, web/agent …; may be repeated. All but you unless told",
+        dest="audiences",
+    ),
+    arg("--note WORDS", "why, for yourself", default=""),
+)
+def _add_filter(session: Session, options: Namespace) -> None:
+    """Hide something; what is not named does not narrow it."""
+    from bethink.vault.filters.rules import Rule
+
+    given = {name: getattr(options, name) for name in (*_FILTER_PARTS, "action", "note")}
+    asked = Rule(**given, audiences=tuple(options.audiences))
+    rule = session.mine(session.app.visibility.filters.add, asked)
+    _follow_filters(session)
+    _show_filter(session, rule)
+    if rule.text and not options.json:
+        warning = "This is told to the model, which may not heed it: nothing is hidden by it."
+        session.screen.note(warning, "yellow")
+
+
+@COMMANDS.add("filters list")
+def _list_filters(session: Session, options: Namespace) -> None:
+    """List the filters, in their order."""
+    rules = session.mine(session.app.visibility.filters.list)
+    for rule in rules:
+        _show_filter(session, rule)
+    if not rules and not options.json:
+        session.screen.note("Nothing is hidden from anybody.")
+
+
+@COMMANDS.add("filters remove", arg("id ID", "the filter's id, as `list` shows it"))
+def _remove_filter(session: Session, options: Namespace) -> None:
+    """Remove a filter."""
+    rule = session.mine(session.app.visibility.filters.remove, options.id)
+    _follow_filters(session)
+    _show_filter(session, rule)
+
+
+@COMMANDS.add("filters reset")
+def _reset_filters(session: Session, _: Namespace) -> None:
+    """Remove all filters."""
+    count = session.mine(session.app.visibility.filters.reset)
+    _follow_filters(session)
+    told = f"Removed {count} filter{'' if count == 1 else 's'}: nothing is hidden from anybody."
+    session.screen.result({"removed": count}, told)
+
+
+@COMMANDS.add(
+    "filters test",
+    arg("path PATH", "of the page in the vault, such as entities/jane_doe.md"),
+    arg("--as AUDIENCE", "such as web/agent", dest="audience", required=True),
+)
+def _test_filters(session: Session, options: Namespace) -> None:
+    """Show a page as an audience sees it."""
+    screen = session.screen
+    reader = replace(session.principal, audience=options.audience)
+    seen = session.call(session.app.visibility.views.tried, reader, options.path)
+    if options.json:
+        screen.result({"hidden": seen.is_hidden, "text": seen.text, "marks": seen.marks})
+        return
+    if seen.is_hidden:
+        screen.note(f"{options.audience} does not see that this page is there.", "yellow")
+        return
+    screen.line(seen.text.removesuffix("\n"))
+    for mark in seen.marks:
+        line = seen.raw.count("\n", 0, mark.start) + 1
+        why = f"by {mark.rule}" if mark.rule else "a link to a hidden page"
+        screen.note(f"line {line}: {mark.action} {seen.raw[mark.start : mark.end]!r}, {why}")
+
+
+def _follow_filters(session: Session) -> None:
+    """Have what is searched follow the filters before the command ends: no other process may be there to."""
+    session.call(session.app.visibility.indexing.catch_up, session.owner)
+
+
+def _show_filter(session: Session, rule: Rule) -> None:
+    what = ", ".join(f"{name} {value!r}" for name in _FILTER_PARTS if (value := getattr(rule, name)))
+    action = "tell the model" if rule.text else rule.action
+    whom = ", ".join(rule.audiences) or "everybody but you"
+    note = f"  ({rule.note})" if rule.note else ""
+    document = document_of(rule) | {"audiences": list(rule.audiences), "action": rule.action}
+    session.screen.result(document, f"{rule.id}  {action}: {what}  from {whom}{note}")

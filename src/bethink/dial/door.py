@@ -18,9 +18,8 @@ from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.run_options import RunOptions
 from bethink.dial.answer import DialAnswer, Offer
 from bethink.dial.core import Core, CoreClient
-from bethink.dial.ephemeral_app import open_ephemeral_app
 from bethink.dial.history import HistorySeal, unpack
-from bethink.dial.sessions import DialSessions
+from bethink.dial.sessions import DialSessions, open_ephemeral_app
 from bethink.errors import BadInput
 from bethink.images.factory import dial_images
 from bethink.llm.factory import limits_of, sees

@@ -1,8 +1,7 @@
 """Bethink as an MCP server: its memory and tools for Claude Desktop, editors and any other MCP client.
 
 `bethink mcp` serves it over stdio, `web` at `/mcp`. `families` says what is
-offered, `calls` makes a call and has what cannot be undone confirmed first,
-`server` speaks the protocol in both its eras. The SDK takes a second to import:
+offered, `server` speaks the protocol in both its eras and makes the calls. The SDK takes a second to import:
 `server`, `stdio` and `http` are imported only where somebody is to be served.
 """
 

@@ -1,18 +1,306 @@
-"""What is offered to MCP clients, by family: a feature with tools. `bethink mcp --only` names them."""
+"""What is offered to MCP clients, by family: a feature with tools. `bethink mcp --only` names them.
+
+Most are the agent's own. Memory, recall and conversations are made for programs here: what the
+agent's tools tell a model in words is told by ids, scores and times. What cannot be undone is the
+toolbox's own tool, and asks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import AwareDatetime, BaseModel, Field
+
+from bethink.clock import to_datetime
+from bethink.conversations import KIND as TURN
 from bethink.errors import BadInput
 from bethink.features import FEATURES
-from bethink.mcp_server.memory import conversation_tools, memory_tools
+from bethink.memory import NewFact, Source
+from bethink.tool import ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
     from bethink.app import App
+    from bethink.conversations import StoredMessage
+    from bethink.memory import Fact, FactChange
+    from bethink.recall.service import Hit
     from bethink.tool import Tool
+
+
+class Memory(BaseModel):
+    """One fact. `learnt_at` is when it was told, `valid_…` when it was true."""
+
+    id: str
+    content: str
+    category: str
+    importance: float
+    topics: list[str]
+    state: str
+    pinned: bool
+    learnt_at: datetime
+    valid_from: datetime | None
+    valid_until: datetime | None
+    doubted: bool
+
+
+class FoundMemory(Memory):
+    """A fact that a search found; `score` is 0..1."""
+
+    score: float
+
+
+class MemoriesFound(BaseModel):
+    """Facts, best first."""
+
+    memories: list[FoundMemory]
+
+
+class History(BaseModel):
+    """What a fact was and what it became, oldest first."""
+
+    memories: list[Memory]
+
+
+class MemoryChange(BaseModel):
+    """What became of a fact; `undo` takes it back, `others` were superseded or put in doubt by it."""
+
+    change: str
+    memory: Memory
+    undo: str | None
+    others: list[Memory]
+
+
+class Remembered(BaseModel):
+    """One thing remembered, of any kind."""
+
+    id: str
+    kind: str = Field(description="`fact`, or `turn`: what was said in a conversation")
+    text: str
+    score: float
+    at: datetime
+    source: str | None
+    conversation: str | None
+    speaker: str | None
+    valid_until: datetime | None
+    doubt: str | None
+
+
+class Recalled(BaseModel):
+    """What answers a question, best first; `warning` says why it may be less than there is."""
+
+    hits: list[Remembered]
+    warning: str | None
+
+
+class Said(BaseModel):
+    """One message of a conversation."""
+
+    id: str
+    role: Literal["user", "assistant", "tool"]
+    text: str
+    at: datetime
+
+
+class Talk(BaseModel):
+    """A conversation: its messages in order, the newest of them last."""
+
+    id: str
+    title: str
+    messages: list[Said]
+    cursor: str | None = Field(description="Leads to older messages; null at the beginning.")
+
+
+Query = Annotated[str, Field(min_length=1, max_length=2000, description="A question or words")]
+Count = Annotated[int, Field(ge=1, le=50, description="How many results at most")]
+MemoryId = Annotated[str, Field(max_length=100, description="A memory's id, as store or search gave it")]
+When = AwareDatetime | None
+Kind = Literal["fact", "turn"]
+
+
+def memory_tools(app: App) -> list[Tool]:
+    """`store_memory`, `search_memory`, `get_memory_history`, `retract_memory` and `undo_memory_change`."""
+
+    @tool(effect="write", label="Remember: {content}", output=MemoryChange, echoes_arguments=True)
+    async def store_memory(
+        context: ToolContext,
+        content: Annotated[str, Field(min_length=1, description="One clear fact, in the third person")],
+        category: Annotated[
+            str,
+            Field(description="preferences, personal_info, goals, plans, context, or general"),
+        ] = "general",
+        importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it matters")] = 0.5,
+        topics: Annotated[list[str], Field(max_length=32, description="Words to find it by")] = [],  # noqa: B006 - a default of the schema, copied by its validation
+    ) -> ToolOutput:
+        """Remember a fact about the user for good, in Bethink's long-term memory.
+
+        What is known already is merged, what it corrects is superseded, what it
+        contradicts is kept beside it and both are doubted. Passwords, keys and
+        card numbers are refused. `undo` of the answer takes it back.
+        """
+        source = Source(kind="person", id=context.principal.audience)
+        new = NewFact(content, category, importance, tuple(topics), source)
+        return _json(change_of(await app.memory.add(context.principal, new)))
+
+    async def changed(context: ToolContext, change: FactChange) -> ToolOutput:
+        # Whose words they are is known behind this, when the answer is looked through.
+        await app.visibility.reader_filters.facts(context.principal, [change.fact, *change.others])
+        return _json(change_of(change))
+
+    @tool(effect="read", label="Look through memory: {query}", output=MemoriesFound, echoes_arguments=True)
+    async def search_memory(context: ToolContext, query: Query, top_k: Count = 5) -> ToolOutput:
+        """Find facts in the user's long-term memory, by meaning and by words, best first."""
+        found = await app.memory.search(context.principal, query, k=top_k)
+        return _json(MemoriesFound(memories=[found_of(fact, score) for fact, score in found]))
+
+    @tool(effect="read", label="Show what became of a memory", output=History)
+    async def get_memory_history(context: ToolContext, memory: MemoryId) -> ToolOutput:
+        """Give what a memory was before its corrections and what it became, oldest first."""
+        facts = await app.memory.history(context.principal, memory)
+        facts = await app.visibility.reader_filters.facts(context.principal, facts)
+        return _json(History(memories=[memory_of(fact) for fact in facts]))
+
+    @tool(effect="write", label="Take back a memory", output=MemoryChange)
+    async def retract_memory(context: ToolContext, memory: MemoryId) -> ToolOutput:
+        """Take a memory out of use, since it is wrong or no longer wanted. `undo` brings it back.
+
+        To remove it for good, use forget_memory.
+        """
+        return await changed(context, await app.memory.retract(context.principal, memory))
+
+    @tool(effect="write", label="Undo a change of memory", output=MemoryChange)
+    async def undo_memory_change(
+        context: ToolContext,
+        token: Annotated[str, Field(max_length=200, description="`undo` of the change")],
+    ) -> ToolOutput:
+        """Take back a change of memory by its undo token."""
+        return await changed(context, await app.memory.undo(context.principal, token))
+
+    return [store_memory, search_memory, get_memory_history, retract_memory, undo_memory_change]
+
+
+def conversation_tools(app: App) -> list[Tool]:
+    """`recall` over everything, `search_conversations` and `read_conversation`."""
+
+    @tool(effect="read", label="Recall: {query}", output=Recalled)
+    async def recall(
+        context: ToolContext,
+        query: Query,
+        k: Count = 10,
+        kinds: Annotated[
+            list[Kind] | None, Field(description="Only these kinds; all of them if left out")
+        ] = None,
+        since: Annotated[When, Field(description="Said from then on")] = None,
+        until: Annotated[When, Field(description="Said before")] = None,
+        as_of: Annotated[When, Field(description="What held at that time")] = None,
+    ) -> ToolOutput:
+        """Recall what answers a question from everything remembered: facts and past conversations."""
+        hits = await app.recall.search(
+            context.principal, query, k, kinds=kinds, since=since, until=until, as_of=as_of
+        )
+        return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
+
+    @tool(effect="read", label="Look through conversations: {query}", output=Recalled)
+    async def search_conversations(
+        context: ToolContext,
+        query: Query,
+        k: Count = 10,
+        since: Annotated[When, Field(description="Said from then on")] = None,
+        until: Annotated[When, Field(description="Said before")] = None,
+    ) -> ToolOutput:
+        """Find what was said in past conversations, best first; each hit names its conversation."""
+        hits = await app.recall.search(context.principal, query, k, kinds={TURN}, since=since, until=until)
+        return _json(Recalled(hits=[remembered_of(hit) for hit in hits], warning=app.recall.warning))
+
+    @tool(effect="read", label="Read a conversation", output=Talk)
+    async def read_conversation(
+        context: ToolContext,
+        conversation: Annotated[str, Field(max_length=100, description="Its id, as a hit names it")],
+        limit: Annotated[int, Field(ge=1, le=100, description="Messages of one page")] = 20,
+        cursor: Annotated[str | None, Field(max_length=1000, description="Of the page before")] = None,
+    ) -> ToolOutput:
+        """Read the newest messages of a conversation; `cursor` of the answer leads to older ones."""
+        return _json(await talk_of(app, context, conversation, limit=limit, cursor=cursor))
+
+    return [recall, search_conversations, read_conversation]
+
+
+async def talk_of(
+    app: App, context: ToolContext, conversation: str, *, limit: int, cursor: str | None = None
+) -> Talk:
+    """A page of a conversation.
+
+    Raises:
+        UnknownId: this owner has no such conversation.
+    """
+    held = (await app.conversations.get(context.principal, conversation)).record
+    page = await app.conversations.messages(context.principal, conversation, limit=limit, before=cursor)
+    messages = [said_of(item.record) for item in reversed(page.items)]
+    return Talk(id=held.id, title=held.title, messages=messages, cursor=page.cursor)
+
+
+def _json(answer: BaseModel) -> ToolOutput:
+    return ToolOutput(answer.model_dump_json(), structured=answer.model_dump(mode="json"))
+
+
+def memory_of(fact: Fact) -> Memory:
+    """A fact as programs read it."""
+    return Memory(**_fields(fact))
+
+
+def found_of(fact: Fact, score: float) -> FoundMemory:
+    """The same with how well it answers."""
+    return FoundMemory(**_fields(fact), score=round(score, 4))
+
+
+def change_of(changed: FactChange) -> MemoryChange:
+    """A change as programs read it."""
+    return MemoryChange(
+        change=changed.change,
+        memory=memory_of(changed.fact),
+        undo=changed.undo,
+        others=[memory_of(other) for other in changed.others],
+    )
+
+
+def remembered_of(hit: Hit) -> Remembered:
+    """A hit as programs read it."""
+    return Remembered(
+        id=hit.id,
+        kind=hit.kind,
+        text=hit.text,
+        score=round(hit.score, 4),
+        at=hit.at,
+        source=hit.source,
+        conversation=hit.conversation,
+        speaker=hit.speaker,
+        valid_until=hit.valid_until,
+        doubt=hit.doubt,
+    )
+
+
+def said_of(stored: StoredMessage) -> Said:
+    """A message as programs read it."""
+    role: Literal["user", "assistant", "tool"] = stored.message.__struct_config__.tag  # pyright: ignore[reportAssignmentType] - the union's own tags
+    return Said(id=stored.id, role=role, text=stored.message.content, at=to_datetime(stored.at))
+
+
+def _fields(fact: Fact) -> dict[str, Any]:
+    return {
+        "id": fact.id,
+        "content": fact.content,
+        "category": fact.category,
+        "importance": fact.importance,
+        "topics": list(fact.topics),
+        "state": fact.state,
+        "pinned": fact.pinned,
+        "learnt_at": to_datetime(fact.created_at),
+        "valid_from": None if fact.valid_from is None else to_datetime(fact.valid_from),
+        "valid_until": None if fact.valid_until is None else to_datetime(fact.valid_until),
+        "doubted": bool(fact.doubts),
+    }
+
 
 Make = Callable[["App"], Sequence["Tool"]]
 
@@ -46,9 +334,9 @@ def offers(app: App, only: Sequence[str] = ()) -> dict[str, Offer]:
     found: dict[str, Offer] = {}
     for name in only or FAMILIES:
         family = FAMILIES[name]
-        made = [tool for make in family.made for tool in make(app)]
-        for tool in (*made, *(tool for tool in app.toolbox.all if tool.family == name)):
-            found.setdefault(tool.name, Offer(tool, tool.output_schema))
+        made = [one for make in family.made for one in make(app)]
+        for one in (*made, *(one for one in app.toolbox.all if one.family == name)):
+            found.setdefault(one.name, Offer(one, one.output_schema))
     return found
 
 

@@ -10,7 +10,7 @@ from mcp import types
 
 from bethink.agent.policy import NO_READ
 from bethink.errors import NotAllowed, UnknownId
-from bethink.mcp_server.memory import memory_of, talk_of
+from bethink.mcp_server.families import memory_of, talk_of
 from bethink.tool import ToolContext
 
 if TYPE_CHECKING:

@@ -1,11 +1,174 @@
 """The web door: REST, a stream of events and the interface's files, over one wired `App`.
 
-A protocol into calls, events into frames, and no decisions: `create_web` gives
-the ASGI application, `server.serve` runs it, `create_rooms` are its routes alone. One file a feature.
+A protocol into calls, events into frames, and no decisions: `create_web` gives the ASGI application,
+`server.serve` runs it, tests and embedders mount it; `create_rooms` are its routes alone. One file a feature.
 """
 
 from __future__ import annotations
 
-from bethink.web.application import create_rooms, create_web
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["create_rooms", "create_web"]
+import anyio
+import msgspec
+from fastapi import FastAPI
+from starlette.routing import Router
+
+from bethink import __version__
+from bethink.events import Event
+from bethink.features import FEATURES
+from bethink.importing import ImportJobs
+from bethink.web import (
+    conversations,
+    files,
+    forgetting,
+    health,
+    importing,
+    mcp_servers,
+    memories,
+    recall,
+    runs,
+    settings,
+    tools,
+    users,
+)
+from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
+from bethink.web.health import ModelProbe
+from bethink.web.problems import Problem, documented, install
+from bethink.web.security.guard import Guard
+from bethink.web.ui import Compressed, Interface
+from bethink.web.v1 import chat, models, responses
+from bethink.web.v1.errors import OpenAiErrors
+from bethink.web.vault import check, filters, pages, search
+from bethink.web.vault.pages import VaultConflict
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from contextlib import AbstractAsyncContextManager
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from bethink.app import App
+
+_REFERENCE = "#/components/schemas/{name}"
+# Others before `memories`, which takes any word for an id.
+_FEATURES = (
+    health,
+    users,
+    settings,
+    tools,
+    files,
+    conversations,
+    runs,
+    importing,
+    mcp_servers,
+    memories,
+    forgetting,
+    recall,
+    *(import_module(feature.routes) for feature in FEATURES if feature.routes),
+    check,
+    filters,
+    pages,
+    search,
+    chat,
+    responses,
+    models,
+)
+
+
+def _with_events(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the schemas that no route names as a model."""
+    (event,), parts = msgspec.json.schema_components([Event], ref_template=_REFERENCE)
+    template = _REFERENCE.replace("{name}", "{model}")
+    problem = Problem.model_json_schema(ref_template=template)
+    conflict = VaultConflict.model_json_schema(ref_template=template)
+    faults = problem.pop("$defs") | conflict.pop("$defs")
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    event["description"] = "What happens in a run; a reader shows a kind that it does not know, and goes on."
+    schemas |= faults | {"Problem": problem, "VaultConflict": conflict, "Event": event} | parts
+    return document
+
+
+class _Web(FastAPI):
+    """FastAPI with the events' schemas in its OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document; made on first use."""
+        if self.openapi_schema is None:
+            self.openapi_schema = _with_events(super().openapi())
+        return self.openapi_schema
+
+
+def create_rooms() -> ASGIApp:
+    """Every route, and the interface's files, without the app that answers.
+
+    They hold nothing of it: each request finds it in its state, where `create_web`
+    puts it. So one set serves as many apps as there are, at once or in turn, and
+    working out the routes is paid for once.
+    """
+    web = _Web(
+        title="Bethink",
+        version=__version__,
+        summary="An agent that remembers, and whose memory its owner can read, correct, undo and take away.",
+        docs_url=None,  # the pages that FastAPI has for it load scripts from other hosts
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=documented(400, 403, 413, 422, 500, 503),
+        generate_unique_id_function=lambda route: route.name,
+        # Nothing is reported to anybody: neither traces nor what people send in.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    install(web)
+    for feature in _FEATURES:
+        web.include_router(feature.router)
+    web.router.routes += [mcp_route(_InState("mcp")), *dial_routes(_InState("dial"))]
+    interface = Interface(web)
+    web.router.default = interface.file
+    return Compressed(OpenAiErrors(Guard(interface)))
+
+
+def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None = None) -> ASGIApp:
+    """The application; `opened` is entered when it starts and left when it ends.
+
+    Give it `open_app(settings, ports)`, or `contextlib.nullcontext(app)` for an
+    app that somebody else closes. `rooms` are from `create_rooms`, its own by default.
+    """
+    rooms = rooms or create_rooms()
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncGenerator[dict[str, Any]]:
+        mcp, dial = Endpoint(open_mcp), Endpoint(open_dial)
+        async with (
+            opened as app,
+            ImportJobs(app.importing).opened() as desk,
+            anyio.create_task_group() as tasks,
+        ):
+            probe = ModelProbe(app.ports.llm, app.models.learnt)
+            supervise = app.ports.supervisor.supervise
+            tasks.start_soon(supervise, "the model's probe", probe.answer)
+            tasks.start_soon(supervise, "the door for MCP", partial(mcp.serve, app))
+            tasks.start_soon(supervise, "the door for DIAL", partial(dial.serve, app))
+            yield {"app": app, "probe": probe, "desk": desk, "mcp": mcp, "dial": dial}
+            tasks.cancel_scope.cancel()
+
+    life = Router(lifespan=lifespan)
+
+    async def web(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = life if scope["type"] == "lifespan" else rooms
+        await answer(scope, receive, send)
+
+    return web
+
+
+@dataclass(frozen=True, slots=True)
+class _InState:
+    """What answers in the app that is open: an ASGI application in the state of each request."""
+
+    name: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on."""
+        await scope["state"][self.name](scope, receive, send)

@@ -244,11 +244,9 @@ class ChatBody(Body):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if sum(named is not None for named in (self.edit, self.parent, self.regenerate)) > 1:
-            message = "give at most one of edit, parent and regenerate"
-            raise ValueError(message)
+            raise ValueError("give at most one of edit, parent and regenerate")
         if (self.message is None) != (self.regenerate is not None):
-            message = "give a message, or a message's id to regenerate, and not both"
-            raise ValueError(message)
+            raise ValueError("give a message, or a message's id to regenerate, and not both")
         return self
 
     def place(self, conversation: str) -> str | BranchPoint:
@@ -328,8 +326,7 @@ async def get_summary(conversation: str, app: Served, caller: Caller) -> Summary
     held = (await app.conversations.get(caller, conversation)).record
     summary = await app.runs.stored.summary(caller, held)
     if summary is None:
-        message = "This conversation has no summary: its model still reads all of it."
-        raise UnknownId(message)
+        raise UnknownId("This conversation has no summary: its model still reads all of it.")
     return SummaryShown.of(summary, text=summary.message.content, covered_messages=summary.position)
 
 

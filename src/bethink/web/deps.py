@@ -52,8 +52,7 @@ class Body(BaseModel):
     def _bounded(cls, given: object) -> object:
         """Refuse many fields at once: each of them would be an error of its own."""
         if isinstance(given, dict) and len(cast("dict[object, object]", given)) > _MAX_FIELDS:
-            message = f"at most {_MAX_FIELDS} fields"
-            raise ValueError(message)
+            raise ValueError(f"at most {_MAX_FIELDS} fields")
         return cast("object", given)
 
 
@@ -151,16 +150,14 @@ async def _stranger(request: Request, app: Annotated[App, Depends(_app)]) -> Pri
 
 def _stored(text: str) -> str:
     if "\0" in text:
-        message = "a NUL character cannot be kept"
-        raise ValueError(message)
+        raise ValueError("a NUL character cannot be kept")
     return text
 
 
 def _written(moment: object) -> object:
     if isinstance(moment, str | None):
         return moment
-    message = "write the time out, such as 2026-05-01T14:30:00Z"
-    raise ValueError(message)
+    raise ValueError("write the time out, such as 2026-05-01T14:30:00Z")
 
 
 Served = Annotated[App, Depends(_app)]

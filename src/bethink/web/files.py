@@ -51,11 +51,9 @@ async def upload_file(
     await app.conversations.get(caller, conversation)
     limit = app.settings.max_file_bytes
     if (file.size or 0) > limit:
-        message = f"The file is larger than {limit // 1_000_000} MB (BETHINK_MAX_FILE_BYTES)."
-        raise TooLarge(message)
+        raise TooLarge(f"The file is larger than {limit // 1_000_000} MB (BETHINK_MAX_FILE_BYTES).")
     if not file.filename:
-        message = "The field `file` is text: send a file with a name."
-        raise BadInput(message)
+        raise BadInput("The field `file` is text: send a file with a name.")
     content = await file.read()
     new = NewFile(file.filename, file.content_type or "application/octet-stream", content)
     return _shown(await app.files.add(caller, conversation, new))
@@ -77,10 +75,9 @@ async def get_file(file: str, app: Served, caller: Caller) -> Response:
     """A file's content: pictures as they are, everything else as a download."""
     held, path = await app.files.get(caller, file)
     if not await anyio.to_thread.run_sync(path.is_file):
-        message = (
+        raise UnknownId(
             f"The content of {held.name} is missing: its upload did not finish, or it was removed by hand."
         )
-        raise UnknownId(message)
     is_picture = held.media_type in _PICTURES
     way = "inline" if is_picture else "attachment"
     return FileResponse(

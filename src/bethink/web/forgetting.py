@@ -154,8 +154,9 @@ async def forget_all_memories(
     wanted = ForgetRequest(everything=True, kinds=kinds or [], conversations=conversations)
     if not confirm:
         preview = await app.forgetting.preview(caller, wanted)
-        message = f"This would forget {' and '.join(preview.counts)} for good. Add confirm=true to do it."
-        raise BadInput(message)
+        raise BadInput(
+            f"This would forget {' and '.join(preview.counts)} for good. Add confirm=true to do it."
+        )
     return _receipt(await app.forgetting.forget_all(caller, wanted))
 
 

@@ -105,22 +105,19 @@ async def receive(request: Request, make: Callable[[str], IO[bytes]], *, limit: 
             content = b"".join(parts)
             size += len(content)
             if size > limit:
-                message = (
+                raise TooLarge(
                     f"The file is larger than {limit // 1_000_000:,} MB (BETHINK_VAULT, "
                     "`max_export_bytes`). `bethink import` takes any size."
                 )
-                raise TooLarge(message)
             if content:
                 file = file or await anyio.to_thread.run_sync(make, name)
                 await anyio.to_thread.run_sync(file.write, content)
     except FormParserError as error:
-        message = f"The form cannot be read: {error}."
-        raise BadInput(message) from error
+        raise BadInput(f"The form cannot be read: {error}.") from error
     except OSError as error:
         if error.errno in _FULL:
             raise DiskFull from error
-        message = f"The upload cannot be kept: {error.strerror}."
-        raise StorageError(message) from error
+        raise StorageError(f"The upload cannot be kept: {error.strerror}.") from error
     finally:
         if file is not None:
             await anyio.to_thread.run_sync(file.close)

@@ -1,15 +1,22 @@
-"""`/memories`: what is known about the owner, to read, correct, undo and take away; its health and log."""
+"""`/memories`: what is known about the owner, to read, correct, undo and take along; its health and log."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import AsyncGenerator
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
+from zoneinfo import ZoneInfo
 
+import anyio.to_thread
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, BeforeValidator, Field
 
-from bethink.clock import to_us
-from bethink.errors import BadInput, UnknownId
+from bethink.clock import to_datetime, to_us
+from bethink.errors import BadInput, TooLarge, UnknownId
+from bethink.export import FORMATS
 from bethink.memory import LARGEST_SHARE, THRESHOLD, NewFact
 from bethink.memory.facts import StepKind
 from bethink.memory.upkeep import Trouble
@@ -31,6 +38,7 @@ from bethink.web.problems import documented
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import IO
 
     from bethink.app import App
     from bethink.memory import Fact, FactChange, LogStep
@@ -232,6 +240,35 @@ class Consolidation(ResponseModel):
     undo: str | None
 
 
+_SPOOLED_BYTES = 1_000_000
+FormatName = Literal["jsonl", "md", "csv", "data.json"]
+
+
+class BadImportLine(BaseModel):
+    """A line that was not taken, and why."""
+
+    line: int
+    reason: str
+
+
+class MemoryImport(BaseModel):
+    """What became of a file."""
+
+    id: str = Field(description="The same for the same bytes.")
+    format: FormatName
+    lines: int = Field(description="Those that say something.")
+    restored: int = Field(description="Put back as they were exported.")
+    said: int = Field(description="Conversations and messages put back.")
+    added: int
+    merged: int = Field(description="Said more of what is known.")
+    known: int = Field(description="Changed nothing.")
+    differing: int = Field(description="Changed here since they were exported, and left as they are here.")
+    refused: int
+    bad: list[BadImportLine] = Field(description="The first hundred of those refused.")
+    preview: bool
+    undo: str | None = Field(description="Takes back what was added.")
+
+
 @router.get("/health", dependencies=[SEES_ALL])
 async def get_memory_health(app: Served, caller: Caller) -> MemoryHealth:
     """What in the memory needs a look, each with what mends it."""
@@ -283,8 +320,9 @@ async def list_memories(
     """Memories, newest first; with `query` the active ones that answer it, best first, in one page."""
     if query is not None and query.strip():
         if state != "active" or cursor is not None:
-            message = "A search finds active memories, in one page: leave out state and cursor, or the query."
-            raise BadInput(message)
+            raise BadInput(
+                "A search finds active memories, in one page: leave out state and cursor, or the query."
+            )
         found = await app.memory.search(caller, query, k=limit)
         items = [
             FoundMemory.of(fact, score=score)
@@ -335,6 +373,75 @@ async def undo_memory_change(
 ) -> MemoryChange:
     """Take back a change."""
     return change_of(await app.memory.undo(caller, body.token), reader_filter)
+
+
+@router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "The file.", "content": {one.media_type: {} for one in FORMATS.values()}}
+    },
+)
+async def export_memories(
+    app: Served,
+    caller: Caller,
+    *,
+    format: Annotated[FormatName, Query(description="`jsonl`, `md` and `csv` lose nothing.")] = "jsonl",
+    conversations: Annotated[bool, Query(description="With all that was said, in `jsonl` only.")] = False,
+) -> StreamingResponse:
+    """Everything that is known, as a file."""
+    parts = app.portability.export(caller, format, conversations=conversations)
+    # What cannot be exported is a problem, and no file that breaks off.
+    head = await anext(parts)
+
+    async def body() -> AsyncGenerator[bytes]:
+        yield head.encode()
+        async for part in parts:
+            yield part.encode()
+
+    now: datetime = to_datetime(app.ports.clock.now_us()).astimezone(ZoneInfo(caller.time_zone))
+    name = f"bethink-memory-{now:%Y-%m-%d}{FORMATS[format].suffix}"
+    return StreamingResponse(
+        body(),
+        media_type=FORMATS[format].media_type,
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@router.post(
+    "/import",
+    responses=documented(507),
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {}}}},
+)
+async def import_memories(
+    request: Request,
+    app: Served,
+    caller: Caller,
+    *,
+    format: Annotated[
+        FormatName | Literal["auto"], Query(description="Known by how the file begins, unless named.")
+    ] = "auto",
+    preview: Annotated[bool, Query(description="Say what would be, and write nothing.")] = False,
+) -> MemoryImport:
+    """Take in a file, which is the request's body; what is known already changes nothing."""
+    with tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as file:
+        await _receive(request, file, app.settings.max_import_bytes)
+        report = await app.portability.import_file(caller, file, format=format, preview=preview)  # pyright: ignore[reportArgumentType] - it does all that a file does
+    return MemoryImport.model_validate(report, from_attributes=True)
+
+
+async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise TooLarge(
+                f"The file is larger than {limit // 1_000_000:,} MB (BETHINK_MAX_IMPORT_BYTES). `bethink "
+                "memory import` takes any size."
+            )
+        await anyio.to_thread.run_sync(file.write, part)
+    if not size:
+        raise BadInput("The request has no body: send the file itself.")
 
 
 @router.get("/{memory}", responses=documented(404))
@@ -399,8 +506,7 @@ async def fact_of(
     if found is not None and reader_filter is not None:
         found = reader_filter.fact(found)
     if found is None:
-        message = "No such memory: it may have been forgotten."
-        raise UnknownId(message)
+        raise UnknownId("No such memory: it may have been forgotten.")
     return found
 
 

@@ -1,14 +1,15 @@
-"""`/people`: the records that the owner keeps of others; `people_service` gives the same to programs."""
+"""`/people`: the records that the owner keeps of others; `service` gives the same to programs."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from bethink.people import PersonQuery, shown
+from bethink.people import PeopleFound, PersonQuery, shown
+from bethink.principal import LOCAL_OWNER
 from bethink.web.deps import Body, Caller, Cursor, Limit, Served
 from bethink.web.problems import documented
 
@@ -180,3 +181,110 @@ async def delete_person(person: str, app: Served, caller: Caller) -> Response:
     """Delete a person's record for good."""
     await app.people.delete(caller, person)
     return Response(status_code=204)
+
+
+service = APIRouter()
+"""The users management service of spec 001: `/v1/users`, with its statuses and sentences to the letter.
+
+`bethink people serve` serves it with an MCP server beside it. What it keeps are the people of the same
+data directory that the agent and `/people` know.
+"""
+_UNLIMITED = 100
+"""Users of one answer if nobody says how many."""
+_ServiceLimit = Annotated[
+    int, Query(ge=1, le=500, description="Users of one answer; `Link` leads to the next.")
+]
+_SERVICE_BODY = ConfigDict(strict=False, hide_input_in_errors=True)
+"""As the service's clients send it: numbers may be texts."""
+
+
+class UserCreate(PersonDraft):
+    """A user to add."""
+
+    model_config = _SERVICE_BODY
+
+
+class UserUpdate(PersonPatch):
+    """What to change of a user; what is left out, or null, stays."""
+
+    model_config = _SERVICE_BODY
+
+
+class Alive(BaseModel):
+    """The service answers."""
+
+    status: Literal["ok"] = Field(default="ok")
+
+
+@service.get("/health")
+async def get_health(app: Served) -> Alive:
+    """Whether users can be read."""
+    await app.people.count(app.accounts.on_behalf_of(LOCAL_OWNER, audience="health"))
+    return Alive()
+
+
+@service.get("/v1/users")
+async def get_users(
+    app: Served,
+    caller: Caller,
+    request: Request,
+    response: Response,
+    *,
+    limit: _ServiceLimit = _UNLIMITED,
+    cursor: Cursor = None,
+) -> list[Person]:
+    """All users, in the order in which they came."""
+    found = await app.people.search(caller, PersonQuery(), limit=limit, cursor=cursor)
+    return _paged(found, request, response)
+
+
+@service.get("/v1/users/search")
+async def search_users(
+    app: Served,
+    caller: Caller,
+    request: Request,
+    response: Response,
+    *,
+    name: Part = None,
+    surname: Part = None,
+    email: Part = None,
+    gender: OfGender = None,
+    limit: _ServiceLimit = _UNLIMITED,
+    cursor: Cursor = None,
+) -> list[Person]:
+    """The users who fit all that is asked."""
+    sought = PersonQuery(name, surname, email, gender)
+    found = await app.people.search(caller, sought, limit=limit, cursor=cursor)
+    return _paged(found, request, response)
+
+
+@service.get("/v1/users/{id}", responses=documented(404))
+async def get_user(id: str, app: Served, caller: Caller) -> Person:
+    """One user."""
+    return person_of(await app.people.get(caller, id))
+
+
+@service.post("/v1/users", status_code=201, responses=documented(400))
+async def add_user(body: UserCreate, app: Served, caller: Caller) -> Person:
+    """Add a user; no two have the same e-mail address."""
+    return person_of(await app.people.create(caller, given_of(body, with_null=False)))
+
+
+@service.put("/v1/users/{id}", responses=documented(400, 404))
+async def update_user(id: str, body: UserUpdate, app: Served, caller: Caller) -> Person:
+    """Change a user."""
+    return person_of(await app.people.update(caller, id, given_of(body, with_null=False)))
+
+
+@service.delete("/v1/users/{id}", status_code=204, responses=documented(404))
+async def delete_user(id: str, app: Served, caller: Caller) -> Response:
+    """Delete a user for good."""
+    await app.people.delete(caller, id)
+    return Response(status_code=204)
+
+
+def _paged(found: PeopleFound, request: Request, response: Response) -> list[Person]:
+    """The users; where there are more, the `Link` header leads to them (RFC 8288)."""
+    if found.cursor is not None:
+        response.headers["Link"] = f'<{request.url.include_query_params(cursor=found.cursor)}>; rel="next"'
+    return [person_of(person) for person in found.people]

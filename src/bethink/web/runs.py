@@ -62,11 +62,9 @@ class DecisionBody(Body):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.always and self.decision == "edit":
-            message = "always belongs to approve or reject: other calls have other arguments"
-            raise ValueError(message)
+            raise ValueError("always belongs to approve or reject: other calls have other arguments")
         if (self.decision == "edit") != (self.arguments is not None):
-            message = "arguments belong to the decision `edit`, and to no other"
-            raise ValueError(message)
+            raise ValueError("arguments belong to the decision `edit`, and to no other")
         return self
 
 

@@ -99,7 +99,6 @@ async def set_rule(tool: str, body: RuleBody, app: Served, caller: Caller) -> No
     rules = {rule.id for rule in await app.rules.list(caller)}
     known = app.toolbox.get(tool)
     if known is None and tool not in rules:
-        message = f"There is no tool {tool[:80]!r}: GET /tools lists them."
-        raise UnknownId(message)
+        raise UnknownId(f"There is no tool {tool[:80]!r}: GET /tools lists them.")
     name, origin = (known.name, known.origin) if known else (tool, "")
     await app.rules.set(caller, name, body.rule, origin=origin)

@@ -63,8 +63,7 @@ class SignInBody(Body):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.key is None) == (self.name is None) or (self.name is None) != (self.password is None):
-            message = "give either `key`, or `name` and `password`"
-            raise ValueError(message)
+            raise ValueError("give either `key`, or `name` and `password`")
         return self
 
 
@@ -87,13 +86,11 @@ async def get_session(app: Served, caller: Anybody) -> SessionShown:
 async def sign_in(body: SignInBody, app: Served, request: Request, response: Response) -> SessionShown:
     """Sign this browser in; the answer sets the cookie."""
     if not await app.accounts.needs_key():
-        message = (
+        raise BadInput(
             "This Bethink has no users, so nobody needs to sign in: `bethink users add` makes the first."
         )
-        raise BadInput(message)
     if request.scope["state"].get(FOREIGN):
-        message = "Only Bethink's own page may sign somebody in."
-        raise NotAllowed(message)
+        raise NotAllowed("Only Bethink's own page may sign somebody in.")
     signing, peer = app.accounts.signing, peer_of(request.scope, app.settings.trusted_proxies)
     if body.key is not None:
         signed = await signing.with_key(body.key.strip(), peer=peer)
@@ -232,8 +229,7 @@ async def make_key(body: KeyBody, app: Served, caller: Caller) -> KeyMade:
     """
     known = await app.accounts.register.known()
     if caller.owner not in known.users:
-        message = "This Bethink has no users, so it needs no keys: `bethink users add` makes the first."
-        raise BadInput(message)
+        raise BadInput("This Bethink has no users, so it needs no keys: `bethink users add` makes the first.")
     scopes = USUAL if body.scopes is None else body.scopes
     _check_grown(caller, scopes)
     expires = None if body.expires_at is None else to_us(body.expires_at)
@@ -260,8 +256,9 @@ async def add_user(body: UserBody, app: Served, _: Caller) -> UserShown:
     """A new user; without a password they need a key, which the command line makes."""
     known = await app.accounts.register.known()
     if not known.users:
-        message = "The first user is made at the command line: `bethink users add NAME`, then a key for them."
-        raise NotAllowed(message)
+        raise NotAllowed(
+            "The first user is made at the command line: `bethink users add NAME`, then a key for them."
+        )
     password = None if body.password is None else await app.accounts.signing.passwords.hashed(body.password)
     return _user(app, await app.accounts.register.add_user(body.name, is_admin=body.admin, password=password))
 
@@ -270,8 +267,9 @@ async def add_user(body: UserBody, app: Served, _: Caller) -> UserShown:
 async def change_user(user: str, body: UserPatch, app: Served, caller: Caller) -> UserShown:
     """Disable, enable, make an administrator or none, or give a new password, which signs them out."""
     if user == caller.owner and (body.disabled or body.admin is False):
-        message = "You would lock yourself out. Another administrator can do this, or `bethink users`."
-        raise NotAllowed(message)
+        raise NotAllowed(
+            "You would lock yourself out. Another administrator can do this, or `bethink users`."
+        )
     password = None if body.password is None else await app.accounts.signing.passwords.hashed(body.password)
     return _user(
         app,
@@ -288,11 +286,9 @@ def _check_grown(caller: Principal, scopes: Iterable[str]) -> None:
         NotAllowed: the caller came with a key that is no administrator's, or would give what they have not.
     """
     if caller.sign_in is None and ADMIN not in caller.rights:
-        message = "Sign in at / to make keys, or use the key of an administrator."
-        raise NotAllowed(message)
+        raise NotAllowed("Sign in at / to make keys, or use the key of an administrator.")
     if more := set(scopes) - caller.rights:
-        message = f"A new key cannot have more rights than you: {', '.join(sorted(more))}."
-        raise NotAllowed(message)
+        raise NotAllowed(f"A new key cannot have more rights than you: {', '.join(sorted(more))}.")
 
 
 def _key(app: App, key: Key, uses: Mapping[str, int]) -> KeyShown:

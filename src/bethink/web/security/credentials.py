@@ -72,11 +72,10 @@ def check(principal: Principal, method: str, path: str) -> None:
     rights = needed(method, path)
     if rights.isdisjoint(principal.rights):
         has = ", ".join(sorted(principal.rights)) or "nothing"
-        message = (
+        raise NotAllowed(
             f"This key may not do that: it has the scopes {has}, and {method} {path} needs "
             f"{' or '.join(sorted(rights))}."
         )
-        raise NotAllowed(message)
 
 
 COOKIE = "bethink_session"

@@ -178,11 +178,10 @@ def _checked(headers: Headers, scheme: str, ours: _OwnNames) -> str | None:
     """
     forwarded = next((name for name in headers if name.startswith(_FORWARDED)), None)
     if forwarded is not None and not ours.has_users:
-        message = (
+        raise NotAllowed(
             f"The request was forwarded by a proxy ({forwarded}). This Bethink has no users, so it "
             "answers only requests of this machine itself."
         )
-        raise NotAllowed(message)
     host = _checked_host(headers, ours)
     named = {url for url in ours.public_urls if urlsplit(url).netloc == host.lower()}
     return _foreign(headers, named or {f"{scheme}://{host}".lower()}, ours)
@@ -200,11 +199,10 @@ def _check_dial_host(headers: Headers, allowed: Sequence[str]) -> None:
     hosts = headers.getlist("host")
     if len(hosts) == 1 and (is_loopback(name := _name(hosts[0])) or name in allowed):
         return
-    message = (
+    raise NotAllowed(
         f"The Host header is {', '.join(hosts) or 'missing'}: add the name under which DIAL Core calls to "
         "`hosts` of the setting `dial`."
     )
-    raise NotAllowed(message)
 
 
 def _checked_host(headers: Headers, ours: _OwnNames) -> str:
@@ -214,11 +212,10 @@ def _checked_host(headers: Headers, ours: _OwnNames) -> str:
     told = f"The Host header is {', '.join(hosts) or 'missing'}"
     if ours.has_users:
         raise NotAllowed(f"{told}: this Bethink does not know that name. BETHINK_PUBLIC_URLS lists its own.")
-    message = (
+    raise NotAllowed(
         f"{told}: this Bethink has no users, so it answers only to this machine's own names, such as "
         "127.0.0.1 or localhost."
     )
-    raise NotAllowed(message)
 
 
 def _is_ours(host: str, ours: _OwnNames) -> bool:
@@ -240,13 +237,11 @@ def _foreign(headers: Headers, own: AbstractSet[str], ours: _OwnNames) -> str | 
         if origin.lower() in own:
             continue
         if origin.lower() not in ours.cors_origins:
-            message = f"The page {origin} is not Bethink's own: it may not send requests here."
-            raise NotAllowed(message)
+            raise NotAllowed(f"The page {origin} is not Bethink's own: it may not send requests here.")
         if not ours.has_users:
-            message = (
+            raise NotAllowed(
                 f"The page {origin} may send requests once there is a user with a key: `bethink users add`."
             )
-            raise NotAllowed(message)
         foreign = origin
     if foreign is not None:
         return foreign
@@ -254,8 +249,7 @@ def _foreign(headers: Headers, own: AbstractSet[str], ours: _OwnNames) -> str | 
     is_own = headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
     is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
     if not (is_own or is_link):
-        message = "Another site's page asked for this: it may not send requests here."
-        raise NotAllowed(message)
+        raise NotAllowed("Another site's page asked for this: it may not send requests here.")
     return None
 
 
@@ -339,15 +333,13 @@ def check_head(scope: Scope) -> None:
     query: bytes = scope.get("query_string", b"")
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     if len(path) + len(query) > MAX_ADDRESS_BYTES or query.count(b"&") >= _MAX_PARAMETERS:
-        message = (
+        raise TooLarge(
             f"The address is too long: at most {MAX_ADDRESS_BYTES // 1024} KB, {_MAX_PARAMETERS} parameters."
         )
-        raise TooLarge(message)
     if len(scope["headers"]) > _MAX_HEADERS:
         raise TooLarge(f"The request has more than {_MAX_HEADERS} headers.")
     if len(Headers(scope=scope).get("content-type", "")) > _MAX_MEDIA_TYPE_BYTES:
-        message = "The header Content-Type is too long to be one."
-        raise BadInput(message)
+        raise BadInput("The header Content-Type is too long to be one.")
 
 
 @dataclass(slots=True)

@@ -5,7 +5,9 @@ Source: OpenAI API reference, "Create chat completion".
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from fastapi import APIRouter, Depends, Request, Response
@@ -13,15 +15,18 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from bethink.agent.client_tools import with_tool_choice
-from bethink.errors import BadInput
+from bethink.agent.history_match import HistoryMatch, said_by
+from bethink.agent.run_options import NO_RESOURCES, BranchPoint, RunOptions
+from bethink.conversations import ConversationStart
+from bethink.errors import BadInput, UnknownId
 from bethink.llm import Options
 from bethink.web.deps import Caller, Served
 from bethink.web.sse import EventStream
-from bethink.web.v1.dispatch import Dispatch, failed
 from bethink.web.v1.errors import ERRORS
-from bethink.web.v1.frames import ChatFrames, Telling, collected, completion_of
+from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
 from bethink.web.v1.request import (
     MAX_MESSAGES,
+    USUAL,
     ChatMessage,
     ChatRequest,
     Effort,
@@ -36,8 +41,181 @@ from bethink.web.v1.request import (
     asked_of,
     client_tools,
     sound,
+    switch,
     system_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bethink.app import App
+    from bethink.llm import ToolSchema
+    from bethink.principal import Principal
+
+
+CONVERSATION: Final = "x-bethink-conversation"
+RUN: Final = "x-bethink-run"
+MEMORY: Final = "x-bethink-memory"
+TOOLS: Final = "x-bethink-tools"
+_ACTIVITY: Final = "x-bethink-activity"
+_KEY: Final = "idempotency-key"
+_MAX_KEY_CHARS: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The run that answers a request, and where."""
+
+    conversation: str
+    run: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What tells a client of it."""
+        return {CONVERSATION: self.conversation, RUN: self.run}
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One request of a client, on its way."""
+
+    app: App
+    caller: Principal
+    request: Request
+    body: bytes
+
+    async def begin(self, asked: ChatRequest, *, conversation: str | BranchPoint | None) -> Begun:
+        """The run that answers; the one that does already, where the request is a repeated one.
+
+        Raises:
+            BethinkError: whatever `Runs.start` and `HistoryMatch` raise.
+        """
+        threads = HistoryMatch(self.app.conversations, self.app.secret_box)
+        key = self.request.headers.get(_KEY)
+        if key is None:
+            return await self._begin(threads, asked, conversation)
+        if not 0 < len(key) <= _MAX_KEY_CHARS:
+            raise BadInput(f"An idempotency key has 1 to {_MAX_KEY_CHARS} characters.")
+        digest = self._digest(asked.wishes)
+        known = await threads.reserve(self.caller, key, digest)
+        if known is not None:
+            return Begun(known.conversation, known.run)
+        begun = Begun("", "")
+        try:
+            begun = await self._begin(threads, asked, conversation)
+        finally:
+            await threads.fulfil(self.caller, key, conversation=begun.conversation, run=begun.run)
+        return begun
+
+    async def _begin(self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None) -> Begun:
+        app, caller, wishes = self.app, self.caller, asked.wishes
+        conversation = at.conversation if isinstance(at, BranchPoint) else at
+        if conversation is not None:
+            await self._check_kind(conversation, wishes)
+        # Faults of the request are found before anything is made.
+        app.runs.loops.of(wishes, NO_RESOURCES)
+        if asked.results:
+            calls = {result.call for result in asked.results}
+            temporary = not wishes.memory
+            if at is None:
+                at = await threads.asked(caller, asked.history, calls, temporary=temporary)
+            elif isinstance(at, str):
+                at = await threads.named(caller, at, calls)
+            if isinstance(at, BranchPoint):
+                at = (await app.conversations.part(caller, at.conversation, at.message)).id
+            return Begun(at, await app.runs.answer(caller, at, asked.results, wishes=wishes))
+        heard = await app.runs.announcements.announced(caller.owner)
+        start = ConversationStart(temporary=not wishes.memory)
+        place = conversation or await threads.place(caller, asked.history, start)
+        files = [(await app.files.add(caller, place, file)).id for file in asked.files]
+        run = await app.runs.start(
+            caller, at if isinstance(at, BranchPoint) else place, asked.said, files=files, wishes=wishes
+        )
+        if conversation is None:
+            record = await app.runs.stored.get(caller, run)
+            await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
+        return Begun(place, run)
+
+    def _digest(self, wishes: RunOptions) -> str:
+        """The hash of the request: its body, and what its headers change."""
+        headers = f"{wishes.memory} {wishes.tools} {self.request.headers.get(CONVERSATION, '')}\n"
+        return hashlib.sha256(headers.encode() + self.body).hexdigest()
+
+    async def _check_kind(self, conversation: str, wishes: RunOptions) -> None:
+        """Refuse a named conversation in which more would be kept than the client wishes, or less.
+
+        Raises:
+            UnknownId: there is no such conversation.
+            BadInput: memory is off and it is an ordinary one, or on and it is a temporary one.
+        """
+        held = (await self.app.conversations.get(self.caller, conversation)).record
+        if bool(held.temporary) is not wishes.memory:
+            return
+        raise BadInput(
+            "This conversation is temporary and has no memory: ask with memory off, or in another one."
+            if held.temporary
+            else "This conversation is kept and recalled from: ask with memory on, or name none."
+        )
+
+    def wishes(self, model: str, metadata: Metadata | None, system: str) -> RunOptions:
+        """The wishes that any request may have: its model or assistant, memory and tools on or off.
+
+        Raises:
+            UnknownId: there is no such model.
+        """
+        headers, given = self.request.headers, metadata or Metadata()
+        wishes = RunOptions(
+            system=system,
+            memory=switch(headers, MEMORY, given.memory),
+            tools=switch(headers, TOOLS, given.tools),
+        )
+        if model == USUAL:
+            return wishes
+        if (assistant := self.app.settings.assistants.get(model)) is not None:
+            return msgspec.structs.replace(
+                wishes,
+                model=assistant.model,
+                system="\n\n".join(part for part in (assistant.system, system) if part),
+                memory=wishes.memory and assistant.memory,
+                tools=wishes.tools and assistant.tools,
+            )
+        if model not in self.app.models.names():
+            offered = ", ".join((USUAL, *self.app.settings.assistants, *self.app.models.names()))
+            raise UnknownId(f"There is no model {model[:80]!r} here. There are: {offered}.")
+        return msgspec.structs.replace(wishes, model=model)
+
+    def conversation(self, metadata: Metadata | None) -> str | None:
+        """The conversation that the request names; None where it is to be found by its history."""
+        return self.request.headers.get(CONVERSATION) or (metadata.conversation_id if metadata else None)
+
+    def page(self, conversation: str) -> str:
+        """Where a person finds the conversation."""
+        return f"{str(self.request.base_url).rstrip('/')}/conversations/{conversation}"
+
+    def reply(
+        self,
+        id: str,
+        model: str,
+        conversation: str,
+        *,
+        tools: Sequence[ToolSchema] = (),
+        usage: bool = False,
+    ) -> Reply:
+        """What the answer says of itself; `tools` are those that the client runs."""
+        return Reply(
+            id=id,
+            model=model,
+            page=self.page(conversation),
+            functions=frozenset(tool.name for tool in tools),
+            usage=usage,
+            activity=self.request.headers.get(_ACTIVITY, "").lower() == "reasoning",
+        )
+
+
+def failed(body: dict[str, Any], status: int, begun: Begun) -> JSONResponse:
+    """An answer that failed; the message is kept, so a client must not send it again by itself."""
+    return JSONResponse(body, status, {**begun.headers, "x-should-retry": "false"})
+
 
 router = APIRouter(prefix="/v1", tags=["openai"], dependencies=[Depends(sound)], responses=ERRORS)
 
@@ -74,8 +252,7 @@ class Completion(Loose):
 async def create_chat_completion(body: Completion, request: Request, app: Served, caller: Caller) -> Response:
     """Answer the last message, as OpenAI's API does; a client that leaves does not end the run."""
     if body.n not in (None, 1):
-        message = "n: a request gets one answer; send it again for another."
-        raise BadInput(message)
+        raise BadInput("n: a request gets one answer; send it again for another.")
     dispatch = Dispatch(app, caller, request, await request.body())
     asked = request_of(body, dispatch)
     begun = await dispatch.begin(asked, conversation=dispatch.conversation(body.metadata))
@@ -124,6 +301,5 @@ def _format(given: Format | None) -> dict[str, Any] | None:
     if given is None or given.type == "text":
         return None
     if given.type == "json_schema" and given.json_schema is None:
-        message = "response_format: json_schema is missing; it takes a name and a schema."
-        raise BadInput(message)
+        raise BadInput("response_format: json_schema is missing; it takes a name and a schema.")
     return given.model_dump(exclude_none=True)

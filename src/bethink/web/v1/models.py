@@ -66,8 +66,7 @@ async def get_model(name: str, app: Served, caller: Caller) -> Model:
     for model in (await list_models(app, caller)).data:
         if model.id == name:
             return model
-    message = f"There is no model {name[:80]!r} here."
-    raise UnknownId(message)
+    raise UnknownId(f"There is no model {name[:80]!r} here.")
 
 
 @router.post("/embeddings")
@@ -77,18 +76,15 @@ async def create_embeddings(body: EmbeddingsBody, app: Served, caller: Caller) -
     embeddings = app.ports.embeddings
     own = embeddings.model
     if body.model not in (own.id, USUAL):
-        message = f"There is no embedding model {body.model[:80]!r} here; there is {own.id}."
-        raise UnknownId(message)
+        raise UnknownId(f"There is no embedding model {body.model[:80]!r} here; there is {own.id}.")
     if body.dimensions not in (None, own.dimensions):
-        message = f"dimensions: {own.id} makes {own.dimensions} and no other number of them."
-        raise BadInput(message)
+        raise BadInput(f"dimensions: {own.id} makes {own.dimensions} and no other number of them.")
     texts = [body.input] if isinstance(body.input, str) else body.input
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-        message = (
+        raise BadInput(
             "input: give texts that are not empty. Tokens are another model's: LangChain sends texts "
             "with check_embedding_ctx_length=False."
         )
-        raise BadInput(message)
     given = [str(text) for text in texts]
     vectors = await embeddings.embed(given)
     tokens = sum(map(tokens_in, given))

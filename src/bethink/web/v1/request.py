@@ -53,8 +53,7 @@ def check_sound(given: object) -> None:
             return
         level = [inner for value in level for inner in _within(value)]
     if level:
-        message = f"The request is nested deeper than {_MAX_DEPTH} levels."
-        raise BadInput(message)
+        raise BadInput(f"The request is nested deeper than {_MAX_DEPTH} levels.")
 
 
 def _within(value: object) -> Iterable[object]:
@@ -68,12 +67,10 @@ def _within(value: object) -> Iterable[object]:
             _check_text(value)
         case int():
             if not -_MAX_INTEGER <= value < _MAX_INTEGER:
-                message = "A number of the request has more than 64 bits."
-                raise BadInput(message)
+                raise BadInput("A number of the request has more than 64 bits.")
         case float():
             if not math.isfinite(value):
-                message = "The request holds NaN or an infinite number."
-                raise BadInput(message)
+                raise BadInput("The request holds NaN or an infinite number.")
         case _:
             pass
     return ()
@@ -83,8 +80,9 @@ def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        message = f"A text of the request has half a character (a lone surrogate) at {error.start}."
-        raise BadInput(message) from error
+        raise BadInput(
+            f"A text of the request has half a character (a lone surrogate) at {error.start}."
+        ) from error
 
 
 USUAL: Final = "bethink"
@@ -185,8 +183,7 @@ def content_of(given: str | Sequence[Part] | None) -> MessageContent:
             case "image_url" | "input_image" | "input_audio" | "file" | "input_file":
                 _take(part, texts, files, len(files) + 1)
             case _:
-                message = f"A part of the content has the type {part.type[:60]!r}, which is not known."
-                raise BadInput(message)
+                raise BadInput(f"A part of the content has the type {part.type[:60]!r}, which is not known.")
     return MessageContent("\n".join(texts), files)
 
 
@@ -209,8 +206,7 @@ def switch(headers: Mapping[str, str], name: str, given: bool | None) -> bool:  
         return True
     if written.lower() in {"off", "false", "0", "no"}:
         return False
-    message = f"The header {name} is {written[:40]!r}: write on or off."
-    raise BadInput(message)
+    raise BadInput(f"The header {name} is {written[:40]!r}: write on or off.")
 
 
 def _take(part: Part, texts: list[str], files: list[NewFile], number: int) -> None:
@@ -225,8 +221,7 @@ def _take(part: Part, texts: list[str], files: list[NewFile], number: int) -> No
     url = part.image_url or part.file_data or part.file_url or about.get("file_data")
     name = part.filename or about.get("filename")
     if not isinstance(url, str):
-        message = f"A part of the type {part.type} holds no data: send it as a data: URL."
-        raise BadInput(message)
+        raise BadInput(f"A part of the type {part.type} holds no data: send it as a data: URL.")
     if url.startswith(("http://", "https://")):
         texts.append(f"[{'image' if 'image' in part.type else 'file'}: {url}]")
         return
@@ -241,8 +236,7 @@ def _of_data_url(url: str) -> tuple[str, bytes]:
     if not url.startswith("data:"):
         return "application/octet-stream", _decoded(url)
     if (head := _DATA_URL.match(url)) is None:
-        message = "A data: URL cannot be read: write data:image/png;base64,…"
-        raise BadInput(message)
+        raise BadInput("A data: URL cannot be read: write data:image/png;base64,…")
     rest = url[head.end() :]
     media_type = head["type"] or "text/plain"
     return media_type, _decoded(rest) if head["base"] else unquote_to_bytes(rest)
@@ -252,8 +246,7 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        message = "The data of a part is not base64."
-        raise BadInput(message) from error
+        raise BadInput("The data of a part is not base64.") from error
 
 
 class Offered(Loose):
@@ -331,8 +324,7 @@ def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
         case "tool":
             return ChatRequest(wishes, history, results=[_result(one) for one in messages[end:]])
         case _:
-            message = "messages: the last one must be the user's, or a tool's result."
-            raise BadInput(message)
+            raise BadInput("messages: the last one must be the user's, or a tool's result.")
 
 
 def _history(messages: Sequence[ChatMessage]) -> list[ClientMessage]:
@@ -354,6 +346,5 @@ def _unsaid(files: Sequence[object]) -> str:
 
 def _result(one: ChatMessage) -> ToolMessage:
     if not one.tool_call_id:
-        message = "messages: a tool's result needs the id of its call (tool_call_id, or call_id)."
-        raise BadInput(message)
+        raise BadInput("messages: a tool's result needs the id of its call (tool_call_id, or call_id).")
     return ToolMessage(one.tool_call_id, "", content_of(one.content).text)

@@ -21,8 +21,7 @@ from bethink.messages import ToolMessage, UserMessage
 from bethink.web.deps import Caller, Served
 from bethink.web.runs import followed
 from bethink.web.sse import EventStream
-from bethink.web.v1.chat import Completion, request_of
-from bethink.web.v1.dispatch import Dispatch, failed
+from bethink.web.v1.chat import Completion, Dispatch, failed, request_of
 from bethink.web.v1.errors import ERRORS
 from bethink.web.v1.request import (
     MAX_MESSAGES,
@@ -139,8 +138,7 @@ async def create_response(body: Asking, request: Request, app: Served, caller: C
     kept = Responses(app.runs.stored)
     store = body.store is not False
     if body.background and not store:
-        message = "background: a response that is not stored cannot be fetched; leave store: false out."
-        raise BadInput(message)
+        raise BadInput("background: a response that is not stored cannot be fetched; leave store: false out.")
     at = await _place(body, dispatch, kept)
     asked = _request(body, dispatch, alone=at is None)
     begun = await dispatch.begin(asked, conversation=at)
@@ -186,8 +184,7 @@ async def get_response(
     kept = await Responses(app.runs.stored).get(caller, run)
     reply = Dispatch(app, caller, request, b"").reply(response, kept.model, kept.conversation)
     if starting_after is not None and not stream:
-        message = "starting_after works with stream=true only."
-        raise BadInput(message)
+        raise BadInput("starting_after works with stream=true only.")
     after = -1 if starting_after is None else starting_after
     frames = ResponseFrames(reply, about(b"{}", kept.conversation, kept.previous), after=after)
     if stream:
@@ -222,8 +219,7 @@ async def list_input_items(
         items.reverse()
     ids = [item["id"] for item in items]
     if after is not None and after not in ids:
-        message = f"after: this response has no input item {after[:80]!r}."
-        raise BadInput(message)
+        raise BadInput(f"after: this response has no input item {after[:80]!r}.")
     start = 0 if after is None else ids.index(after) + 1
     page = items[start : start + limit]
     return {
@@ -267,8 +263,7 @@ async def _place(body: Asking, dispatch: Dispatch, kept: Responses) -> str | Bra
     if body.previous_response_id is None:
         return named
     if named is not None:
-        message = "previous_response_id already names the conversation: leave the other one out."
-        raise BadInput(message)
+        raise BadInput("previous_response_id already names the conversation: leave the other one out.")
     return await kept.behind(dispatch.caller, run_of(body.previous_response_id))
 
 
@@ -296,8 +291,9 @@ def _request(body: Asking, dispatch: Dispatch, *, alone: bool) -> ChatRequest:
     )
     request = request_of(completion, dispatch)
     if not alone and not request.results and any(one.role == "tool" for one in messages):
-        message = "input: send what your functions returned in a request of its own, before a new message."
-        raise BadInput(message)
+        raise BadInput(
+            "input: send what your functions returned in a request of its own, before a new message."
+        )
     return request
 
 
@@ -317,8 +313,9 @@ def _messages(given: str | Sequence[Item]) -> list[ChatMessage]:
             case "reasoning" | "item_reference":
                 pass
             case _:
-                message = f"input: an item of the type {item.type[:60]!r} is not known here, or has no role."
-                raise BadInput(message)
+                raise BadInput(
+                    f"input: an item of the type {item.type[:60]!r} is not known here, or has no role."
+                )
     return messages
 
 
@@ -329,10 +326,9 @@ def _format(given: TextConfig | None) -> Format | None:
     written = given.format.model_dump(exclude_none=True, by_alias=True, exclude={"type"})
     kind = given.format.type
     if kind == "json_schema" and given.format.schema_ is None:
-        message = (
+        raise BadInput(
             "text.format: schema is missing; a format of the type json_schema takes a name and a schema."
         )
-        raise BadInput(message)
     return Format(type=kind, json_schema=written if kind == "json_schema" else None)
 
 
@@ -368,8 +364,7 @@ def run_of(response: str) -> str:
         UnknownId: it is none.
     """
     if not response.startswith(PREFIX):
-        message = f"There is no response {response[:80]!r}: their ids begin with {PREFIX}."
-        raise UnknownId(message)
+        raise UnknownId(f"There is no response {response[:80]!r}: their ids begin with {PREFIX}.")
     return response.removeprefix(PREFIX)
 
 

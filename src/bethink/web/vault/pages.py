@@ -277,8 +277,9 @@ def _wanted(if_version: str | None, if_match: str | None, if_none_match: str | N
         return if_version
     if if_none_match is not None:
         if if_none_match.strip() != _NEW:
-            message = "If-None-Match can only be `*` here: the page must be new. Name a version by If-Match."
-            raise BadInput(message)
+            raise BadInput(
+                "If-None-Match can only be `*` here: the page must be new. Name a version by If-Match."
+            )
         return ""
     return None if if_match is None or if_match.strip() == "*" else _version_of(if_match)
 
