@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bethink.cli.commands import Commands, arg, at_most
-from bethink.cli.terminal import write_out
 from bethink.clock import to_datetime
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def _export(session: Session, options: Namespace) -> None:
 
     held = session.mine(session.app.conversations.get, options.conversation).record
     parts = exported(session.app.ports.store, session.principal, held, format=options.format)
-    if write_out(session, parts, options.output):
+    if session.write_out(parts, options.output):
         session.screen.note(f"{options.output}: written.")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bethink.cli.commands import YES, Commands, arg, at_most, repeated
 from bethink.cli.exits import Exit
 from bethink.cli.facts import FactLines
-from bethink.cli.terminal import counted, document_of, opened_file, read_stdin, write_out
+from bethink.cli.terminal import counted, document_of, opened_file, read_stdin
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
@@ -454,7 +454,7 @@ def _export(session: Session, options: Namespace) -> None:
     named = next((name for name, one in FORMATS.items() if one.suffix == ending), "jsonl")
     name = options.format or named
     parts = session.app.portability.export(session.principal, name, conversations=options.conversations)
-    if write_out(session, parts, options.output):
+    if session.write_out(parts, options.output):
         session.screen.note(f"{options.output}: written as {name}. Keep it as private as the memory itself.")
 
 

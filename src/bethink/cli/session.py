@@ -7,18 +7,21 @@ reader of the output never holds up the app, and typing never stops its tasks.
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack, aclosing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from zoneinfo import ZoneInfo
 
+import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
 from bethink.app import open_app
-from bethink.cli.terminal import Screen
+from bethink.cli.terminal import Screen, new_file
 from bethink.clock import shown_in, to_datetime
 from bethink.errors import BadInput
 from bethink.settings import load_settings
@@ -26,7 +29,7 @@ from bethink.telemetry import configure
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+    from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator
 
     from anyio.from_thread import BlockingPortal
 
@@ -97,6 +100,25 @@ class Session:
             fetching.result()
         finally:
             fetching.cancel()
+
+    def write_out(self, parts: AsyncIterable[str], output: str | None) -> bool:
+        """Write all parts to a new file, or to standard output if none or `-` is named; whether it is a file.
+
+        Raises:
+            BadInput: the file is there already.
+            BethinkError: it cannot be written.
+        """
+
+        async def write_to(write: Callable[[bytes], object]) -> None:
+            async for part in parts:
+                await anyio.to_thread.run_sync(write, part.encode())
+
+        if output in {None, "-"}:
+            self.call(write_to, sys.stdout.buffer.write)
+            return False
+        with new_file(Path(output or "")) as file:
+            self.call(write_to, file.write)
+        return True
 
     def local(self, at: int | datetime, format: str = "%Y-%m-%d %H:%M") -> str:
         """A time as the owner's clock shows it."""

@@ -18,37 +18,14 @@ from bethink.clock import to_datetime
 from bethink.errors import BadInput, BethinkError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Callable, Generator, Sequence
-
-    from bethink.cli.session import Session
+    from collections.abc import Generator, Sequence
 
 
 _SPOOLED_BYTES = 8_000_000
 
 
-def write_out(session: Session, parts: AsyncIterable[str], output: str | None) -> bool:
-    """Write all parts to a new file, or to standard output if none or `-` is named; whether it is a file.
-
-    Raises:
-        BadInput: the file is there already.
-        BethinkError: it cannot be written.
-    """
-    import anyio.to_thread
-
-    async def write_to(write: Callable[[bytes], object]) -> None:
-        async for part in parts:
-            await anyio.to_thread.run_sync(write, part.encode())
-
-    if output in {None, "-"}:
-        session.call(write_to, sys.stdout.buffer.write)
-        return False
-    with _new_file(Path(output or "")) as file:
-        session.call(write_to, file.write)
-    return True
-
-
 @contextmanager
-def _new_file(path: Path) -> Generator[BinaryIO]:
+def new_file(path: Path) -> Generator[BinaryIO]:
     """A file for nobody else's eyes, there under its name only once it is whole."""
     if path.exists():
         raise BadInput(f"{path} is there already: choose another name, or move it away.")
