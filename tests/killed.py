@@ -28,6 +28,7 @@ from bethink.principal import LOCAL_OWNER, Principal
 from bethink.settings import Settings
 from bethink.store import Change
 from bethink.vault import Vault
+from bethink.vault.files.page_reader import is_searched_whole
 
 ME = Principal(LOCAL_OWNER)
 FACT = "Likes tea"
@@ -224,7 +225,7 @@ async def look(directory: Path, done: int) -> list[str]:
         may = [FILES[min(place, len(FILES) - 1)] for place in (done, done + 1)]
         if own not in (*may, *BETWEEN.get(done, ())):
             faults.append(f"there is {own}")
-        if not await vault._reading.is_searched_whole(LOCAL_OWNER):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        if not await is_searched_whole(vault.context, LOCAL_OWNER):
             faults.append("not all is searched")
         faults += await _lost(house, own, done)
         faults += await _of_facts(house, files, done)

@@ -16,6 +16,7 @@ from bethink.store import R, Scan
 from bethink.vault import Authorship
 from bethink.vault.files import folder
 from bethink.vault.files.folder import Folder, Stat
+from bethink.vault.files.page_writer import PageWriter
 from bethink.vault.files.records import ONE, PAGES, VAULTS
 from tests.vaults import ME, kept_in
 
@@ -119,15 +120,15 @@ async def test_a_reader_that_catches_up_slowly_disturbs_no_writer(tmp_path: Path
         # What nobody had seen is kept first: two commits of one change.
         kept.file("a.md", "by the editor")
         async with kept.vault.context.lock(LOCAL_OWNER) as draft:
-            changing = kept.vault._changing  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the steps of a change
-            now = await changing._now(draft, "a.md")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            writer = PageWriter(draft, kept.vault.context.folder(LOCAL_OWNER), kept.vault.versions)
+            now = await writer._now("a.md")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
             assert now is not None
             store.is_held, store.holds = anyio.Event(), 1
             store.goes_on.set()
             store.goes_on = anyio.Event()
             for _ in range(20):
                 await anyio.lowlevel.checkpoint()
-            await changing.write(draft, "a.md", b"three", if_version=None, how=Authorship("person"))
+            await writer.write("a.md", b"three", if_version=None, how=Authorship("person"))
         store.holds = 0
         store.goes_on.set()
     (page,) = (await kept.vault.pages(LOCAL_OWNER)).values()

@@ -7,27 +7,28 @@ searched when it returns.
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio.to_thread
 
-from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.errors import BadInput, Conflict, NoSuchPage, UnknownId
 from bethink.forgettable import Forgettable
 from bethink.principal import OWN_EYES
 from bethink.vault.files.context import VaultContext
 from bethink.vault.files.draft import UNDO
 from bethink.vault.files.erasure import PageEraser
-from bethink.vault.files.folder import brought_back, kept_beside
-from bethink.vault.files.page_reader import PageReader
-from bethink.vault.files.page_writer import Authorship, Bulk, PageToDelete, PageWriter, encoded
-from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new
-from bethink.vault.files.records import ASIDE, Change
+from bethink.vault.files.folder import brought_back, kept_beside, version_of
+from bethink.vault.files.page_reader import found_parts, is_searched_whole, listing
+from bethink.vault.files.page_writer import FORGOTTEN, Authorship, PageToDelete, PageWriter, encoded
+from bethink.vault.files.paths import ENDING, checked, checked_folder, checked_new, folders_of
+from bethink.vault.files.records import ASIDE, TROUBLES, Change, Page, VaultState
 from bethink.vault.files.sync import FolderSync
 from bethink.vault.files.versions import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
     from bethink.store import Store
     from bethink.vault.files.context import News
     from bethink.vault.files.erasure import Erase, Erased, PageText, Rename
-    from bethink.vault.files.page_reader import FoundPart, VaultState
+    from bethink.vault.files.page_reader import FoundPart
     from bethink.vault.files.page_writer import BulkResult, PageToWrite
-    from bethink.vault.files.records import By, Entry, Page, PageRecord, PageVersion
+    from bethink.vault.files.records import By, Entry, PageRecord, PageVersion
     from bethink.vault.files.sync import SyncReport
 
 USER_PAGE: Final = "user.md"
@@ -50,7 +51,7 @@ _FIRST: Final = "# About me\n"
 _NO_TOKEN: Final = "This is no undo token of a page: use the one that came with the change."  # noqa: S105 - a sentence
 _NAMELESS: Final = "forgotten.md"
 _SHARED: Final = "The pages lie in {}: other programs may use them there, and lose them too."
-_FORGOTTEN: Final = "This change cannot be taken back any more: what it held was forgotten, or is too old."
+_NOT_TEXT: Final = "{path} is no UTF-8 text: save it as UTF-8, and it is read."
 
 
 @dataclass(slots=True)
@@ -63,17 +64,13 @@ class Vault:
 
     context: VaultContext
     versions: Versions = field(init=False)
-    _reading: PageReader = field(init=False, repr=False)
     _syncing: FolderSync = field(init=False, repr=False)
-    _changing: PageWriter = field(init=False, repr=False)
     _erasing: PageEraser = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.versions = Versions(self.context)
-        self._reading = PageReader(self.context)
         self._syncing = FolderSync(self.context)
         self._erasing = PageEraser(self.context)
-        self._changing = PageWriter(self.context, self.versions)
 
     @classmethod
     def of(cls, settings: Settings, store: Store, clock: Clock, *, new_id: Ids) -> Vault:
@@ -123,7 +120,20 @@ class Vault:
             BadInput: the path is not safe, or the file is no UTF-8 text.
             TooLarge: the file is larger than a page may be.
         """
-        return await self._reading.page(owner, checked(path))
+        path = checked(path)
+        folder, most = self.context.folder(owner), self.settings.max_file_bytes
+        content = await anyio.to_thread.run_sync(folder.read, path, most)
+        if content is None:
+            raise NoSuchPage
+        try:
+            text = content.body.decode()
+        except UnicodeDecodeError as error:
+            raise BadInput(_NOT_TEXT.format(path=path)) from error
+        known = (await self.context.known(owner)).pages.get(path)
+        # What nobody has taken in yet was laid in by another program.
+        untrusted = self.settings.trust == "untrusted" if known is None else known.untrusted
+        size, changed = content.stat.size, content.stat.mtime // 1000
+        return Page(path, text, version_of(content.body), size, changed, untrusted)
 
     async def listed(self, owner: str, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
         """What is in a folder now, folders first, or with `deep` in all those below it, too.
@@ -131,14 +141,27 @@ class Vault:
         Raises:
             NoSuchPage: there is no such folder.
         """
-        return await self._reading.listed(owner, checked_folder(folder), deep=deep)
+        return await listing(self.context, owner, checked_folder(folder), deep=deep)
 
     async def is_untrusted(self, owner: str, paths: Iterable[str]) -> bool:
         """Whether any of these pages, or of those in these folders, is from outside.
 
         One that is not known yet counts as laid in by another program.
         """
-        return await self._reading.is_untrusted(owner, paths)
+        pages = (await self.context.known(owner)).pages
+        folders: dict[str, bool] = {}
+        for path in paths:
+            if (page := pages.get(path)) is not None:
+                if page.untrusted:
+                    return True
+                continue
+            if not folders:
+                for one in pages.values():
+                    for folder in folders_of(one.path):
+                        folders[folder] = folders.get(folder, False) or one.untrusted
+            if folders.get(path, self.settings.trust == "untrusted"):
+                return True
+        return False
 
     async def pages(self, owner: str) -> Mapping[str, PageRecord]:
         """What is known of all pages by their paths, without looking at the files: those that are read."""
@@ -157,19 +180,26 @@ class Vault:
 
     async def state(self, owner: str) -> VaultState:
         """How many pages there are, what cannot be read and why."""
-        return await self._reading.state(owner)
+        known = await self.context.known(owner)
+        unread = [
+            (path, TROUBLES[page.trouble])
+            for path, page in sorted(known.pages.items())
+            if page.trouble is not None
+        ]
+        there = sum(page.state == "there" for page in known.pages.values())
+        return VaultState(there, known.bytes, (*unread, *known.vault.odd))
 
     async def faults(self, owner: str) -> Sequence[str]:
         """What of the vault is not as its files are, in words; nothing where all is well."""
         behind = await self._syncing.behind(owner)
         told = [f"{behind:,} files changed and were not taken in: `bethink vault sync`"] if behind else []
-        if not await self._reading.is_searched_whole(owner):
+        if not await is_searched_whole(self.context, owner):
             told.append("not all of it is searched: `bethink vault sync --rebuild`")
         return told
 
     async def parts(self, owner: str, ids: Sequence[str]) -> Sequence[FoundPart | None]:
         """The parts with these ids of index items, in their order, None for what is gone."""
-        return await self._reading.parts(owner, ids)
+        return await found_parts(self.context, owner, ids)
 
     async def write(
         self,
@@ -198,8 +228,8 @@ class Vault:
         """The same, by somebody who may have had the text from outside; see `write` for what it raises."""
         path = checked(path)
         body = encoded(text)
-        async with self.context.lock(principal.owner, "made") as draft:
-            return await self._changing.write(draft, path, body, if_version=if_version, how=how)
+        async with self._writing(principal.owner, "made") as writer:
+            return await writer.write(path, body, if_version=if_version, how=how)
 
     async def write_many(self, principal: Principal, wanted: Sequence[PageToWrite]) -> list[BulkResult]:
         """Have many pages hold what they should, each as `put` does, as one change: much faster.
@@ -207,8 +237,8 @@ class Vault:
         What became of each, in their order; one that is refused keeps no other. All is durable when it
         returns. What stands in its place when the process ends before that is known as what it is later.
         """
-        async with self.context.lock(principal.owner, "made") as draft:
-            return await Bulk(self._changing, draft, self.context.folder(principal.owner)).write(wanted)
+        async with self._writing(principal.owner, "made") as writer:
+            return await writer.write_many(wanted)
 
     async def delete(
         self, principal: Principal, path: str, *, if_version: str | None = None, by: By, note: str = ""
@@ -221,17 +251,15 @@ class Vault:
             BadInput: what is there cannot be kept as a version.
         """
         path = checked(path)
-        async with self.context.lock(principal.owner, "there") as draft:
-            return await self._changing.delete(draft, path, if_version=if_version, how=Authorship(by, note))
+        async with self._writing(principal.owner, "there") as writer:
+            return await writer.delete(path, if_version=if_version, how=Authorship(by, note))
 
     async def delete_many(
         self, principal: Principal, unwanted: Sequence[PageToDelete], *, by: By, note: str = ""
     ) -> list[BulkResult]:
         """Delete many pages, each as `delete` does, as one change: much faster; what became of each."""
-        async with self.context.lock(principal.owner, "there") as draft:
-            return await Bulk(self._changing, draft, self.context.folder(principal.owner)).delete(
-                unwanted, Authorship(by, note)
-            )
+        async with self._writing(principal.owner, "there") as writer:
+            return await writer.delete_many(unwanted, Authorship(by, note))
 
     async def move(self, principal: Principal, path: str, to: str, *, by: By, note: str = "") -> Change:
         """Give a page another path; it keeps its history.
@@ -241,8 +269,8 @@ class Vault:
             Conflict: there is one at `to`, or a name there differs from it in case only.
         """
         path, to = checked(path), checked_new(to)
-        async with self.context.lock(principal.owner, "there") as draft:
-            return await self._changing.move(draft, path, to, how=Authorship(by, note))
+        async with self._writing(principal.owner, "there") as writer:
+            return await writer.move(path, to, how=Authorship(by, note))
 
     async def create_folder(self, principal: Principal, folder: str) -> None:
         """Have a folder be there.
@@ -292,11 +320,11 @@ class Vault:
             UnknownId: it has no such version, or that is not kept any more.
         """
         path = checked(path)
-        async with self.context.lock(principal.owner, "made") as draft:
+        async with self._writing(principal.owner, "made") as writer:
             # Read while nobody forgets anything of it.
             old = await self.versions.version(principal.owner, path, id)
             how = Authorship(by, f"Restored version {id}", old.untrusted)
-            return await self._changing.write(draft, path, encoded(old.text), if_version=None, how=how)
+            return await writer.write(path, encoded(old.text), if_version=None, how=how)
 
     async def vouch(self, principal: Principal, path: str) -> Change:
         """Say that a page is the owner's own words, whoever wrote them.
@@ -305,8 +333,8 @@ class Vault:
             NoSuchPage: there is none.
         """
         path = checked(path)
-        async with self.context.lock(principal.owner, "there") as draft:
-            return await self._changing.vouch(draft, path, how=Authorship("person"))
+        async with self._writing(principal.owner, "there") as writer:
+            return await writer.vouch(path, how=Authorship("person"))
 
     async def undo(self, principal: Principal, token: str, *, by: By = "person") -> Change:
         """Take back the change that a token names; that is a change, too, with a token of its own.
@@ -322,9 +350,9 @@ class Vault:
             raise BadInput(_NO_TOKEN)
         version = await self.versions.get(principal.owner, token.removeprefix(UNDO))
         if version is None or version.final:
-            raise UnknownId(_FORGOTTEN)
-        async with self.context.lock(principal.owner, "there") as draft:
-            return await self._changing.take_back(draft, version, how=Authorship(by, "Taken back"))
+            raise UnknownId(FORGOTTEN)
+        async with self._writing(principal.owner, "there") as writer:
+            return await writer.take_back(version, how=Authorship(by, "Taken back"))
 
     async def set_aside(self, principal: Principal, path: str, version: str) -> Change:
         """Have a file that cannot be read be kept beside, too, by a name of its own; see `replace`.
@@ -349,8 +377,8 @@ class Vault:
             TooLarge: the page, its folder or the vault would be larger than they may be.
         """
         path, body = checked(path), encoded(text)
-        async with self.context.lock(principal.owner, "there") as draft:
-            return await self._changing.replace(draft, path, body, version=version, how=how)
+        async with self._writing(principal.owner, "there") as writer:
+            return await writer.replace(path, body, version=version, how=how)
 
     async def _bring_back(self, owner: str, aside: str) -> Change:
         path = checked(aside.rpartition(ASIDE)[0])
@@ -384,7 +412,9 @@ class Vault:
             if not self.settings.enabled:
                 return ""
             root = self.root(owner)
-            is_ours = await anyio.to_thread.run_sync(_is_within, root, self.context.data_dir)
+            is_ours = await anyio.to_thread.run_sync(
+                lambda: root.resolve().is_relative_to(self.context.data_dir.resolve())
+            )
             return "" if is_ours else _SHARED.format(root)
 
         return Forgettable("pages", "page", "pages", count, paths, self._remove_all, shared)
@@ -403,15 +433,19 @@ class Vault:
         ) as erased:
             await self.context.store.commit(owner, erased.changes)
             erased.done()
-        async with self.context.lock(owner, "there") as draft:
+        async with self._writing(owner, "there") as writer:
             unwanted = [
                 PageToDelete(path, lambda _version: True)
-                for path, page in draft.known.pages.items()
+                for path, page in writer.draft.known.pages.items()
                 if page.state == "there"
             ]
-            await Bulk(self._changing, draft, self.context.folder(owner)).delete(
-                unwanted, Authorship("person", "")
-            )
+            await writer.delete_many(unwanted, Authorship("person", ""))
+
+    @asynccontextmanager
+    async def _writing(self, owner: str, folder: Literal["there", "made"]) -> AsyncGenerator[PageWriter]:
+        """What changes the owner's pages, while nobody else does; the folder must be there, or is made."""
+        async with self.context.lock(owner, folder) as draft:
+            yield PageWriter(draft, self.context.folder(owner), self.versions)
 
     async def purge(self, owner: str) -> None:
         """Leave no trace of what was erased in files that are made from the pages."""
@@ -427,7 +461,3 @@ class Vault:
     async def reindex(self, owner: str, paths: Sequence[str]) -> None:
         """Make anew what is searched of these pages; what says the same keeps its vectors."""
         await self._syncing.reindex(owner, paths)
-
-
-def _is_within(root: Path, folder: Path) -> bool:
-    return root.resolve().is_relative_to(folder.resolve())

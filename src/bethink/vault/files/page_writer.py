@@ -1,14 +1,15 @@
-"""How a page is changed: file first, then all that is known of it, under one lock. `service` calls it.
+"""How pages are changed: file first, then all that is known of it, under one lock. `service` calls it.
 
-What is in the file and nobody has seen yet becomes a version before it is
-overwritten, so that nothing that anybody wrote is lost.
+What is in the file and nobody has seen yet becomes a version before it is overwritten, so that nothing
+that anybody wrote is lost. Many pages are one commit, and a flush of each folder: before their files come
+into their places it is noted what is meant to be there; if the process dies before the commit, the next
+look at the files takes them in as what they are, and not as somebody else's.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio.to_thread
@@ -21,25 +22,37 @@ from bethink.vault.files.paths import checked, checked_new, folder_of
 from bethink.vault.files.records import TROUBLES, Change, Meant
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import ParamSpec, TypeVar
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from bethink.settings_shapes import VaultSettings
-    from bethink.vault.files.context import VaultContext
     from bethink.vault.files.draft import Draft
     from bethink.vault.files.folder import Folder
-    from bethink.vault.files.records import By, PageVersion, Trouble
+    from bethink.vault.files.records import By, PageRecord, PageVersion, Trouble
     from bethink.vault.files.versions import Versions
 
-    P = ParamSpec("P")
-    T = TypeVar("T")
-    from collections.abc import Mapping, Sequence
-
-    from bethink.vault.files.records import PageRecord
-
+_TOO_LARGE: Final[dict[Trouble, str]] = {
+    "too_large": "a page may have {0.max_file_bytes:,} bytes: write several pages",
+    "directory_full": "the pages of one folder may have {0.max_directory_bytes:,} bytes: use another folder",
+    "vault_full": "all pages together may have {0.max_bytes:,} bytes: delete some, or set `vault`",
+}
+_UNREAD: Final = "{path} is left alone, since {why}: Bethink could not bring back what it overwrites."
+_SINCE: Final = "This change cannot be taken back any more: {path} was changed again since."
+FORGOTTEN: Final = "This change cannot be taken back any more: what it held was forgotten, or is too old."
 
 BulkResult = Change | BethinkError
 """What became of one of many pages, or why nothing did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authorship:
+    """Who changes a page, and why; whether it is untrusted then, None if it stays as it was.
+
+    `holds` is awaited while nobody else can change a page: it raises if the text must not be written.
+    """
+
+    by: By
+    note: str = ""
+    untrusted: bool | None = None
+    holds: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ class PageToDelete:
 
 
 class _Now(NamedTuple):
-    """Of which version the file at a path is; None where there is none."""
+    """Of which version the file at a path is; None if there is none."""
 
     path: str
     version: str | None
@@ -77,46 +90,123 @@ class _Plan:
     how: Authorship
     before: str | None
 
-    @property
-    def meant(self) -> Meant:
-        return Meant(self.path, version_of(self.body), self.how.by, self.how.note, self.how.untrusted)
-
 
 @dataclass(frozen=True, slots=True)
-class Bulk:
-    """Writes and deletes pages of one owner, within a draft."""
+class PageWriter:
+    """Changes pages of one owner within a draft, whose lock is held; errors are those of `Vault`."""
 
-    changing: PageWriter
     draft: Draft
     folder: Folder
+    versions: Versions
 
-    async def write(self, wanted: Sequence[PageToWrite]) -> list[BulkResult]:
-        """Have the pages hold their texts; see `Vault.write_many`."""
+    async def write(self, path: str, body: bytes, *, if_version: str | None, how: Authorship) -> Change:
+        """Have a page hold this."""
+        if how.holds is not None:
+            await how.holds()
+        if (change := await self._save(path, body, if_version=if_version, how=how)) is not None:
+            return change
+        now = await self._now(path)
+        if if_version is not None and if_version != ("" if now is None else now.version):
+            raise Conflict(_unlike(path, now and now.version, if_version))
+        return await self._put(checked_new(path) if now is None else path, body, now=now, how=how)
+
+    async def replace(self, path: str, body: bytes, *, version: str, how: Authorship) -> Change:
+        """Have a page be where a file of this version is, which is no page."""
+        if (page := self.draft.known.pages.get(path)) is not None:
+            if page.state == "there":
+                raise Conflict(EXISTS.format(path=path))
+            self.draft.lose(page, by="outside")
+            await self.draft.commit()
+        return await self._put(path, body, now=None, how=how, before=version)
+
+    async def delete(self, path: str, *, if_version: str | None, how: Authorship) -> Change:
+        """Delete a page."""
+        now = await self._there(path)
+        if if_version is not None and if_version != now.version:
+            raise Conflict(_unlike(path, now.version, if_version))
+        return await self._remove(now, how=how)
+
+    async def move(self, path: str, to: str, *, how: Authorship) -> Change:
+        """Give a page another path."""
+        now = await self._there(path)
+        if path == to:
+            return Change(path, now.version, now.version, None)
+        page = self.draft.known.pages[path]
+        stat = await anyio.to_thread.run_sync(self.folder.move, path, to)
+        moved = await anyio.to_thread.run_sync(seen, to, FileContent(now.body, stat.behind(now.stat)))
+        change = self.draft.move(page, moved, by=how.by, note=how.note)
+        try:
+            await self.draft.commit()
+        except StorageError:
+            await anyio.to_thread.run_sync(self.folder.move, to, path)
+            raise
+        return change
+
+    async def take_back(self, version: PageVersion, *, how: Authorship) -> Change:
+        """Make the page what it was before a change, if it still is what the change made of it.
+
+        Raises:
+            UnknownId: what it was is not kept any more.
+            Conflict: it was changed again since.
+        """
+        page = self.draft.known.ids.get(version.page)
+        now = await self._now(version.path)
+        here = None if now is None else now.version
+        if page is None or self.draft.known.ids[page.id].path != version.path or here != version.content:
+            raise Conflict(_SINCE.format(path=version.path))
+        if version.what == "vouched":
+            raise Conflict("Vouching for a page is not taken back.")
+        if version.was is not None:
+            return await self.move(version.path, version.was, how=how)
+        if version.before is None:
+            if now is None:
+                raise Conflict(_SINCE.format(path=version.path))
+            return await self._remove(now, how=how)
+        body = await self.versions.content(self.draft.owner, version.before)
+        if body is None:
+            raise UnknownId(FORGOTTEN)
+        how = replace(how, untrusted=version.was_untrusted)
+        return await self._put(version.path, body, now=now, how=how)
+
+    async def vouch(self, path: str, *, how: Authorship) -> Change:
+        """Have a page be its owner's own words."""
+        now = await self._there(path)
+        page = self.draft.known.pages[path]
+        if not page.untrusted:
+            return Change(path, now.version, now.version, None)
+        change = self.draft.vouch(page, by=how.by)
+        await self.draft.commit()
+        return change
+
+    async def write_many(self, wanted: Sequence[PageToWrite]) -> list[BulkResult]:
+        """Have the pages hold their texts; what became of each, in their order."""
         became: dict[int, BulkResult] = {}
         plans = await self._plans(wanted, became)
         if plans:
-            became |= await self._written(plans)
+            became |= await self._write_together(plans)
         # What differs from what is known of it is looked at, and written, by itself.
         for place, one in enumerate(wanted):
             if place not in became:
-                became[place] = await self._alone(one)
+                became[place] = await _outcome(self._write_alone(one))
         return [became[place] for place in range(len(wanted))]
 
-    async def delete(self, unwanted: Sequence[PageToDelete], how: Authorship) -> list[BulkResult]:
-        """Have the pages go; see `Vault.delete_many`."""
-        found = await anyio.to_thread.run_sync(self._looked_at, [one.path for one in unwanted])
+    async def delete_many(self, unwanted: Sequence[PageToDelete], how: Authorship) -> list[BulkResult]:
+        """Have the pages go; what became of each, in their order."""
+        found = await anyio.to_thread.run_sync(self._versions_at, [one.path for one in unwanted])
         became: dict[int, BulkResult] = {}
         going: dict[int, PageRecord] = {}
         paths: set[str] = set()
         for place, now in enumerate(found):
             if isinstance(now, BethinkError):
                 became[place] = now
-            elif now.version is not None and not unwanted[place].may(now.version):
-                became[place] = Conflict(unlike(now.path, now.version, now.version))
-            elif (page := self._known(now)) is not None and now.path not in paths:
+                continue
+            page = self.draft.known.pages.get(now.path)
+            if now.version is not None and not unwanted[place].may(now.version):
+                became[place] = Conflict(_unlike(now.path, now.version, now.version))
+            elif page and (page.state, page.version) == ("there", now.version) and now.path not in paths:
                 paths.add(now.path)
                 going[place] = page
-        gone = await anyio.to_thread.run_sync(self._remove, going)
+        gone = await anyio.to_thread.run_sync(self._remove_files, going)
         for place, error in gone.items():
             page = going[place]
             change = None if error is not None else self.draft.lose(page, by=how.by, note=how.note)
@@ -124,15 +214,10 @@ class Bulk:
         await self.draft.commit()
         for place, now in enumerate(found):
             if place not in became and isinstance(now, _Now):
-                became[place] = await self._alone_gone(now, how)
+                became[place] = await _outcome(self.delete(now.path, if_version=now.version, how=how))
         return [became[place] for place in range(len(unwanted))]
 
-    def _known(self, now: _Now) -> PageRecord | None:
-        """The page, if its file is what is known of it."""
-        page = self.draft.known.pages.get(now.path)
-        return page if page is not None and (page.state, page.version) == ("there", now.version) else None
-
-    def _remove(self, going: Mapping[int, PageRecord]) -> dict[int, BethinkError | None]:
+    def _remove_files(self, going: Mapping[int, PageRecord]) -> dict[int, BethinkError | None]:
         """Remove the files; why one was not."""
         gone: dict[int, BethinkError | None] = {}
         for place, page in going.items():
@@ -144,24 +229,16 @@ class Bulk:
         self.folder.flush({folder_of(page.path) for page in going.values()})
         return gone
 
-    async def _alone_gone(self, now: _Now, how: Authorship) -> BulkResult:
-        try:
-            return await self.changing.delete(self.draft, now.path, if_version=now.version, how=how)
-        except StorageError:
-            raise
-        except BethinkError as error:
-            return error
-
     async def _plans(self, wanted: Sequence[PageToWrite], became: dict[int, BulkResult]) -> list[_Plan]:
         """Those that can be written together; of those that are decided already, what became of them."""
-        known, planned, plans = self.draft.known, Counter[str](), list[_Plan]()
+        planned, plans = Counter[str](), list[_Plan]()
         paths: set[str] = set()
-        found = await anyio.to_thread.run_sync(self._looked_at, [one.path for one in wanted])
+        found = await anyio.to_thread.run_sync(self._versions_at, [one.path for one in wanted])
         for place, now in enumerate(found):
             if isinstance(now, BethinkError):
                 became[place] = now
                 continue
-            page = known.pages.get(now.path)
+            page = self.draft.known.pages.get(now.path)
             is_as_known = now.version == (page and page.version) and (page is None or page.state == "there")
             if now.path in paths or not is_as_known:
                 continue
@@ -177,8 +254,8 @@ class Bulk:
                 plans.append(plan)
         return plans
 
-    def _looked_at(self, paths: Sequence[str]) -> list[_Now | BethinkError]:
-        """What the files are now, or what is wrong with them."""
+    def _versions_at(self, paths: Sequence[str]) -> list[_Now | BethinkError]:
+        """Of which versions the files are now, or what is wrong with them."""
         found: list[_Now | BethinkError] = []
         for name in paths:
             try:
@@ -190,29 +267,28 @@ class Bulk:
         return found
 
     def _plan(self, place: int, one: PageToWrite, now: _Now, *, planned: Counter[str]) -> _Plan | None:
-        """How a page is written; None where nothing is to be done.
+        """How a page is written; None if nothing is to be done.
 
         Raises:
             BethinkError: it may not be written.
         """
         if one.if_version is not None and one.if_version != (now.version or ""):
-            raise Conflict(unlike(now.path, now.version, one.if_version))
+            raise Conflict(_unlike(now.path, now.version, one.if_version))
         path = now.path if now.version else checked_new(one.path)
         body = encoded(one.text)
         if version_of(body) == now.version:
             return None
-        if (trouble := self.draft.room(path, len(body), planned)) is not None:
-            raise too_large(path, len(body), trouble, sizes=self.draft.sizes)
+        self._check_room(path, body, planned)
         planned[folder_of(path)] += len(body)
         return _Plan(place, path, body, one.how, now.version)
 
-    async def _written(self, plans: Sequence[_Plan]) -> dict[int, BulkResult]:
+    async def _write_together(self, plans: Sequence[_Plan]) -> dict[int, BulkResult]:
         draft, known = self.draft, self.draft.known
         held = [known.pages.get(plan.path) or known.gone.get(plan.path) for plan in plans]
         await draft.fetch([page for page in held if page is not None])
-        await draft.announce([plan.meant for plan in plans])
+        await draft.announce([_meant(plan.path, plan.body, plan.how) for plan in plans])
         became: dict[int, BulkResult] = {}
-        for plan, now in zip(plans, await anyio.to_thread.run_sync(self._place, plans), strict=True):
+        for plan, now in zip(plans, await anyio.to_thread.run_sync(self._write_files, plans), strict=True):
             if isinstance(now, BethinkError):
                 became[plan.place] = now
             else:
@@ -221,7 +297,7 @@ class Bulk:
         await draft.commit()
         return became
 
-    def _place(self, plans: Sequence[_Plan]) -> list[PageFile | BethinkError]:
+    def _write_files(self, plans: Sequence[_Plan]) -> list[PageFile | BethinkError]:
         """Write the files; what each holds then, or why it does not."""
         found: list[PageFile | BethinkError] = []
         for plan in plans:
@@ -233,140 +309,14 @@ class Bulk:
         self.folder.flush({folder_of(plan.path) for plan in plans})
         return found
 
-    async def _alone(self, one: PageToWrite) -> BulkResult:
-        try:
-            return await self.changing.write(
-                self.draft, one.path, encoded(one.text), if_version=one.if_version, how=one.how
-            )
-        except StorageError:
-            raise
-        except BethinkError as error:
-            return error
-
-
-_TOO_LARGE: Final[dict[Trouble, str]] = {
-    "too_large": "a page may have {0.max_file_bytes:,} bytes: write several pages",
-    "directory_full": "the pages of one folder may have {0.max_directory_bytes:,} bytes: use another folder",
-    "vault_full": "all pages together may have {0.max_bytes:,} bytes: delete some, or set `vault`",
-}
-_UNREAD: Final = "{path} is left alone, since {why}: Bethink could not bring back what it overwrites."
-_SINCE: Final = "This change cannot be taken back any more: {path} was changed again since."
-_FORGOTTEN: Final = "This change cannot be taken back any more: what it held was forgotten, or is too old."
-
-
-@dataclass(frozen=True, slots=True)
-class Authorship:
-    """Who changes a page, and why; whether it is untrusted then, None where it is as it was.
-
-    `holds` is awaited while nobody else can change a page: it raises where the text must not be written.
-    """
-
-    by: By
-    note: str = ""
-    untrusted: bool | None = None
-    holds: Callable[[], Awaitable[None]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageWriter:
-    """Changes pages of all owners, each within a draft."""
-
-    context: VaultContext
-    versions: Versions
-
-    async def write(
-        self, draft: Draft, path: str, body: bytes, *, if_version: str | None, how: Authorship
-    ) -> Change:
-        """Have a page hold this; see `Vault.write`."""
-        if how.holds is not None:
-            await how.holds()
-        if (change := await self._save(draft, path, body, if_version=if_version, how=how)) is not None:
-            return change
-        now = await self._now(draft, path)
-        if if_version is not None and if_version != ("" if now is None else now.version):
-            raise Conflict(unlike(path, now and now.version, if_version))
-        if now is None:
-            path = checked_new(path)
-        return await self._put(draft, path, body, now=now, how=how)
-
-    async def replace(self, draft: Draft, path: str, body: bytes, *, version: str, how: Authorship) -> Change:
-        """Have a page be where a file of this version is, which is no page; see `Vault.replace`."""
-        if (page := draft.known.pages.get(path)) is not None:
-            if page.state == "there":
-                raise Conflict(EXISTS.format(path=path))
-            draft.lose(page, by="outside")
-            await draft.commit()
-        return await self._put(draft, path, body, now=None, how=how, before=version)
-
-    async def delete(self, draft: Draft, path: str, *, if_version: str | None, how: Authorship) -> Change:
-        """Delete a page; see `Vault.delete`."""
-        now = await self._now(draft, path)
-        if now is None:
-            raise NoSuchPage
-        if if_version is not None and if_version != now.version:
-            raise Conflict(unlike(path, now and now.version, if_version))
-        return await self._remove(draft, now, how=how)
-
-    async def move(self, draft: Draft, path: str, to: str, *, how: Authorship) -> Change:
-        """Give a page another path; see `Vault.move`."""
-        now = await self._now(draft, path)
-        if now is None:
-            raise NoSuchPage
-        if path == to:
-            return Change(path, now.version, now.version, None)
-        folder, page = self._folder(draft), draft.known.pages[path]
-        stat = await anyio.to_thread.run_sync(folder.move, path, to)
-        moved = await anyio.to_thread.run_sync(seen, to, FileContent(now.body, stat.behind(now.stat)))
-        change = draft.move(page, moved, by=how.by, note=how.note)
-        try:
-            await draft.commit()
-        except StorageError:
-            await anyio.to_thread.run_sync(folder.move, to, path)
-            raise
-        return change
-
-    async def take_back(self, draft: Draft, version: PageVersion, *, how: Authorship) -> Change:
-        """Make the page what it was before a change, if it still is what the change made of it.
-
-        Raises:
-            UnknownId: what it was is not kept any more.
-            Conflict: it was changed again since.
-        """
-        page = draft.known.ids.get(version.page)
-        now = await self._now(draft, version.path)
-        here = None if now is None else now.version
-        if page is None or draft.known.ids[page.id].path != version.path or here != version.content:
-            raise Conflict(_SINCE.format(path=version.path))
-        if version.what == "vouched":
-            raise Conflict("Vouching for a page is not taken back.")
-        if version.was is not None:
-            return await self.move(draft, version.path, version.was, how=how)
-        if version.before is None:
-            if now is None:
-                raise Conflict(_SINCE.format(path=version.path))
-            return await self._remove(draft, now, how=how)
-        body = await self.versions.content(draft.owner, version.before)
-        if body is None:
-            raise UnknownId(_FORGOTTEN)
-        how = replace(how, untrusted=version.was_untrusted)
-        return await self._put(draft, version.path, body, now=now, how=how)
-
-    async def vouch(self, draft: Draft, path: str, *, how: Authorship) -> Change:
-        """Have a page be its owner's own words; see `Vault.vouch`."""
-        now = await self._now(draft, path)
-        if now is None:
-            raise NoSuchPage
-        page = draft.known.pages[path]
-        if not page.untrusted:
-            return Change(path, now.version, now.version, None)
-        change = draft.vouch(page, by=how.by)
-        await draft.commit()
-        return change
+    async def _write_alone(self, one: PageToWrite) -> Change:
+        return await self.write(checked(one.path), encoded(one.text), if_version=one.if_version, how=one.how)
 
     async def _save(
-        self, draft: Draft, path: str, body: bytes, *, if_version: str | None, how: Authorship
+        self, path: str, body: bytes, *, if_version: str | None, how: Authorship
     ) -> Change | None:
         """Write a page whose file is as known, in one call of a thread; None if it takes more than that."""
+        draft, folder = self.draft, self.folder
         page = draft.known.pages.get(path)
         version = None if page is None else page.version
         is_simple = page is None or page.state == "there"
@@ -376,23 +326,26 @@ class PageWriter:
             return None
         if (base := page or draft.known.gone.get(path)) is not None:
             await draft.fetch([base])
-        most = draft.sizes.max_file_bytes
-        save = partial(_saved, self._folder(draft), path, body, version=version, most=most)
-        written = await anyio.to_thread.run_sync(save)
-        if written is None:
-            return None
-        change = draft.take(written, by=how.by, note=how.note, untrusted=how.untrusted)
-        await draft.commit()
-        return change
 
-    async def _now(self, draft: Draft, path: str) -> PageFile | None:
+        def save() -> PageFile | None:
+            content = folder.read(path, draft.sizes.max_file_bytes)
+            if version != (None if content is None else version_of(content.body)):
+                return None
+            if content is None:
+                checked_new(path)
+            return seen(path, FileContent(body, folder.write(path, body, before=version)))
+
+        written = await anyio.to_thread.run_sync(save)
+        return None if written is None else await self._taken(written, how)
+
+    async def _now(self, path: str) -> PageFile | None:
         """What the file holds; what nobody had seen of it is a version from now on.
 
         Raises:
             BadInput: it cannot be kept as a version.
         """
-        folder = self._folder(draft)
-        content = await anyio.to_thread.run_sync(folder.read, path, draft.sizes.max_file_bytes)
+        draft = self.draft
+        content = await anyio.to_thread.run_sync(self.folder.read, path, draft.sizes.max_file_bytes)
         known = draft.known.pages.get(path)
         if content is None:
             if known is not None:
@@ -411,58 +364,48 @@ class PageWriter:
             await draft.fetch([draft.known.pages[path]])
         return now
 
+    async def _there(self, path: str) -> PageFile:
+        now = await self._now(path)
+        if now is None:
+            raise NoSuchPage
+        return now
+
     async def _put(
-        self,
-        draft: Draft,
-        path: str,
-        body: bytes,
-        *,
-        now: PageFile | None,
-        how: Authorship,
-        before: str | None = None,
+        self, path: str, body: bytes, *, now: PageFile | None, how: Authorship, before: str | None = None
     ) -> Change:
         if now is not None and now.body == body:
             return Change(path, now.version, now.version, None)
-        if (trouble := draft.room(path, len(body))) is not None:
-            raise too_large(path, len(body), trouble, sizes=draft.sizes)
-        if now is None and (gone := draft.known.gone.get(path)) is not None:
-            await draft.fetch([gone])
+        self._check_room(path, body)
+        if now is None and (gone := self.draft.known.gone.get(path)) is not None:
+            await self.draft.fetch([gone])
         before = before if now is None else now.version
-        folder = self._folder(draft)
         if how.untrusted:
             # Should the process end between the file and its record, nobody takes it for the owner's words.
-            await draft.announce([Meant(path, version_of(body), how.by, how.note, how.untrusted)])
-        stat = await anyio.to_thread.run_sync(lambda: folder.write(path, body, before=before))
-        written = await anyio.to_thread.run_sync(seen, path, FileContent(body, stat))
-        change = draft.take(written, by=how.by, note=how.note, untrusted=how.untrusted)
-        await draft.commit()
+            await self.draft.announce([_meant(path, body, how)])
+        stat = await anyio.to_thread.run_sync(lambda: self.folder.write(path, body, before=before))
+        return await self._taken(await anyio.to_thread.run_sync(seen, path, FileContent(body, stat)), how)
+
+    async def _taken(self, written: PageFile, how: Authorship) -> Change:
+        change = self.draft.take(written, by=how.by, note=how.note, untrusted=how.untrusted)
+        await self.draft.commit()
         return change
 
-    async def _remove(self, draft: Draft, now: PageFile, *, how: Authorship) -> Change:
-        folder = self._folder(draft)
-        page = draft.known.pages[now.path]
-        await anyio.to_thread.run_sync(lambda: folder.delete(now.path, before=now.version))
-        change = draft.lose(page, by=how.by, note=how.note)
+    async def _remove(self, now: PageFile, *, how: Authorship) -> Change:
+        page = self.draft.known.pages[now.path]
+        await anyio.to_thread.run_sync(lambda: self.folder.delete(now.path, before=now.version))
+        change = self.draft.lose(page, by=how.by, note=how.note)
         try:
-            await draft.commit()
+            await self.draft.commit()
         except StorageError:
             # What could not be recorded could not be taken back: the page stays, as is said.
-            await anyio.to_thread.run_sync(lambda: folder.write(now.path, now.body, before=None))
+            await anyio.to_thread.run_sync(lambda: self.folder.write(now.path, now.body, before=None))
             raise
         return change or Change(now.path, now.version, None, None)
 
-    def _folder(self, draft: Draft) -> Folder:
-        return self.context.folder(draft.owner)
-
-
-def _saved(folder: Folder, path: str, body: bytes, *, version: str | None, most: int) -> PageFile | None:
-    """Write a page that is still of this version; what it holds then, None if it is of another."""
-    content = folder.read(path, most)
-    if version != (None if content is None else version_of(content.body)):
-        return None
-    if content is None:
-        checked_new(path)
-    return seen(path, FileContent(body, folder.write(path, body, before=version)))
+    def _check_room(self, path: str, body: bytes, planned: Counter[str] | None = None) -> None:
+        if (trouble := self.draft.room(path, len(body), planned)) is not None:
+            why = _TOO_LARGE[trouble].format(self.draft.sizes)
+            raise TooLarge(f"{path} would have {len(body):,} bytes: {why}.")
 
 
 def encoded(text: str) -> bytes:
@@ -479,12 +422,20 @@ def encoded(text: str) -> bytes:
         ) from error
 
 
-def too_large(path: str, size: int, trouble: Trouble, *, sizes: VaultSettings) -> TooLarge:
-    """Why a page of so many bytes has no place."""
-    return TooLarge(f"{path} would have {size:,} bytes: {_TOO_LARGE[trouble].format(sizes)}.")
+async def _outcome(change: Awaitable[Change]) -> BulkResult:
+    try:
+        return await change
+    except StorageError:
+        raise
+    except BethinkError as error:
+        return error
 
 
-def unlike(path: str, version: str | None, given: str) -> str:
+def _meant(path: str, body: bytes, how: Authorship) -> Meant:
+    return Meant(path, version_of(body), how.by, how.note, how.untrusted)
+
+
+def _unlike(path: str, version: str | None, given: str) -> str:
     """That a page, of this version now, is not of the given one."""
     if version is None:
         return f"{path} is not there any more: list the folder, or write it anew without a version."

@@ -82,6 +82,15 @@ class Change:
     moved_from: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class VaultState:
+    """How a vault is. `troubles` are files and folders that are not read, by path, each with the reason."""
+
+    pages: int
+    bytes: int
+    troubles: tuple[tuple[str, str], ...]
+
+
 class PageRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of one page; it keeps its id when the file is renamed.
 
