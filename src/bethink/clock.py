@@ -76,8 +76,7 @@ def to_us(moment: datetime) -> int:
         ValueError: the datetime has no time zone.
     """
     if moment.tzinfo is None:
-        message = "a datetime without a time zone has no place in time"
-        raise ValueError(message)
+        raise ValueError("a datetime without a time zone has no place in time")
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
@@ -144,8 +143,7 @@ def time_of(value: object) -> int:
                 pass
     except (ValueError, OverflowError):
         pass
-    message = f"{str(value)[:40]!r} is no time: write it like 2026-11-02T09:30:00Z."
-    raise BadInput(message)
+    raise BadInput(f"{str(value)[:40]!r} is no time: write it like 2026-11-02T09:30:00Z.")
 
 
 def checked_id(id: object) -> None:
@@ -155,8 +153,7 @@ def checked_id(id: object) -> None:
         BadInput: it is none.
     """
     if not isinstance(id, str) or not _ID.fullmatch(id):
-        message = f"{str(id)[:40]!r} is no id."
-        raise BadInput(message)
+        raise BadInput(f"{str(id)[:40]!r} is no id.")
 
 
 def with_times(value: Any, change: Any, name: str = "") -> Any:  # noqa: ANN401 - JSON of any shape

@@ -100,12 +100,10 @@ class Files:
             StorageError: it cannot be kept.
         """
         if len(file.content) > self.max_bytes:
-            message = f"{file.name[:_MAX_NAME_CHARS]} is larger than {self.max_bytes // 1_000_000} MB."
-            raise TooLarge(message)
+            raise TooLarge(f"{file.name[:_MAX_NAME_CHARS]} is larger than {self.max_bytes // 1_000_000} MB.")
         others = await self.list(principal, conversation)
         if len(others) >= MAX_FILES:
-            message = f"This conversation has {MAX_FILES} files already: begin another one."
-            raise BadInput(message)
+            raise BadInput(f"This conversation has {MAX_FILES} files already: begin another one.")
         media_type = file.media_type.partition(";")[0].strip().lower()
         kept = File(
             id=self.new_id(),
@@ -165,8 +163,7 @@ class Files:
         """
         (found,) = await self.store.get(FILES, principal.owner, [file])
         if found is None:
-            message = "File not found: its conversation was deleted, or what it held was forgotten."
-            raise UnknownId(message)
+            raise UnknownId("File not found: its conversation was deleted, or what it held was forgotten.")
         return found.record, self.blobs.path(principal.owner, file)
 
     async def attachments(
@@ -179,8 +176,7 @@ class Files:
         """
         known = {file.id: file for file in await self.list(principal, conversation)} if ids else {}
         if missing := [id for id in ids if id not in known]:
-            message = f"File {missing[0][:60]!r} is not in this conversation: upload it there first."
-            raise UnknownId(message)
+            raise UnknownId(f"File {missing[0][:60]!r} is not in this conversation: upload it there first.")
         return tuple(known[id].attachment for id in ids)
 
     async def forget(self, owner: str, says: Callable[[str], bool]) -> list[Change]:

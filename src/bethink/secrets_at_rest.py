@@ -86,11 +86,10 @@ class SecretBox:
         try:
             return AESGCM(key).decrypt(nonce, rest, version).decode()
         except (InvalidTag, ValueError) as error:
-            message = (
+            raise StorageError(
                 "A secret cannot be read: it was kept with another master key. Bring back that key "
                 f"(BETHINK_MASTER_KEY, or {FILE} of the data directory), or enter the secret anew."
-            )
-            raise StorageError(message) from error
+            ) from error
 
     def _read_key(self) -> bytes:
         if self._key is None:
@@ -98,8 +97,9 @@ class SecretBox:
             try:
                 self._key = _parsed(self.given) if self.given else _made(path)
             except OSError as error:
-                message = f"The master key {path} cannot be read or made: {error.strerror}."
-                raise StorageError(message) from error
+                raise StorageError(
+                    f"The master key {path} cannot be read or made: {error.strerror}."
+                ) from error
         return self._key
 
 
@@ -111,8 +111,9 @@ def _parsed(given: str) -> bytes:
     if len(key) == _KEY_BYTES:
         return key
     if len(given) < _KEY_BYTES // 2:
-        message = "BETHINK_MASTER_KEY is too short: give 32 random bytes in base64, or 16 characters or more."
-        raise BadInput(message)
+        raise BadInput(
+            "BETHINK_MASTER_KEY is too short: give 32 random bytes in base64, or 16 characters or more."
+        )
     return hashlib.scrypt(given.encode(), salt=b"bethink master key", n=2**14, r=8, p=1, dklen=_KEY_BYTES)
 
 
@@ -137,6 +138,5 @@ def _made(path: Path) -> bytes:
     except ValueError:
         key = b""
     if len(key) != _KEY_BYTES:
-        message = f"The master key {path} is damaged: bring back the file from a backup."
-        raise StorageError(message)
+        raise StorageError(f"The master key {path} is damaged: bring back the file from a backup.")
     return key

@@ -468,8 +468,9 @@ def _from_aliases() -> dict[str, Any]:
         try:
             values["tool_timeout_s"] = float(timeout_ms) / _MS_PER_S
         except ValueError as error:
-            message = f"COGNICAL_TOOLS_TIMEOUT_MS is {timeout_ms!r}: give a number of milliseconds."
-            raise BadInput(message) from error
+            raise BadInput(
+                f"COGNICAL_TOOLS_TIMEOUT_MS is {timeout_ms!r}: give a number of milliseconds."
+            ) from error
     return values
 
 
@@ -484,12 +485,11 @@ def _from_file(given: dict[str, Any], aliases: dict[str, Any]) -> dict[str, Any]
         except (FileNotFoundError, NotADirectoryError):
             continue
         except tomllib.TOMLDecodeError as error:
-            message = f"{path} is not valid TOML: {error}"
-            raise BadInput(message) from error
+            raise BadInput(f"{path} is not valid TOML: {error}") from error
         except UnicodeDecodeError as error:
-            message = f"{path} is not UTF-8 text (at byte {error.start:,}): save it as UTF-8."
-            raise BadInput(message) from error
+            raise BadInput(
+                f"{path} is not UTF-8 text (at byte {error.start:,}): save it as UTF-8."
+            ) from error
         except OSError as error:
-            message = f"{path} cannot be read: {error.strerror}"
-            raise BadInput(message) from error
+            raise BadInput(f"{path} cannot be read: {error.strerror}") from error
     return {}

@@ -30,8 +30,7 @@ def as_object(value: object) -> object:
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError as error:
-        message = f"it is not JSON: {error}"
-        raise ValueError(message) from error
+        raise ValueError(f"it is not JSON: {error}") from error
 
 
 def as_list(value: object) -> object:
@@ -51,8 +50,9 @@ def _origin(url: str) -> str:
     """
     parts = urlsplit(url.strip().rstrip("/"))
     if parts.scheme not in _PORTS or not parts.hostname or parts.path or parts.query or "@" in url:
-        message = f"{url!r} is no address of a site: give a scheme and a name, as https://bethink.example"
-        raise ValueError(message)
+        raise ValueError(
+            f"{url!r} is no address of a site: give a scheme and a name, as https://bethink.example"
+        )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}" + (
         f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
@@ -148,11 +148,9 @@ class McpServer(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.command is None) == (self.url is None):
-            message = "give either `command` (with `args`), or `url`"
-            raise ValueError(message)
+            raise ValueError("give either `command` (with `args`), or `url`")
         if (self.type == "stdio") != (self.command is not None) and self.type is not None:
-            message = f"the type {self.type} does not go with {'command' if self.command else 'url'}"
-            raise ValueError(message)
+            raise ValueError(f"the type {self.type} does not go with {'command' if self.command else 'url'}")
         return self
 
 

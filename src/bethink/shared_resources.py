@@ -58,7 +58,7 @@ async def shared_resources_of(
             ports.store,
             ports.bus,
             clock=ports.clock,
-            keeper=secret_box,
+            secret_box=secret_box,
             supervise=ports.supervisor.supervise,
         )
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Protocol, Ty
 from pydantic import ValidationError
 
 from bethink.errors import BadInput, NotAllowed
-from bethink.tool_schema import arguments_of, has_secrets
+from bethink.tool_schema import arguments_of, checker, has_secrets, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -179,8 +179,7 @@ class Rate:
 
 
 async def _keep_nowhere(file: NewFile) -> Attachment:
-    message = f"{file.name} cannot be kept: there is no conversation that it belongs to."
-    raise NotAllowed(message)
+    raise NotAllowed(f"{file.name} cannot be kept: there is no conversation that it belongs to.")
 
 
 async def _no_files() -> Sequence[HeldFile]:
@@ -302,7 +301,6 @@ class Tool:
     One that `needs_memory` is left out of runs without it. What one that `filters_itself` answers is what
     its reader may see; one that `echoes_arguments` repeats its call, which must not answer guesses at
     what is hidden. `output` is the model of its structured answer.
-    `secret` says that some argument is to be masked wherever a call is kept or shown.
     What an `unreviewed` tool says of itself are words from outside: no person has accepted them.
     """
 
@@ -334,10 +332,11 @@ class Tool:
     filters_itself: bool = False
     echoes_arguments: bool = False
     output: type[BaseModel] | None = None
-    secret: bool = field(init=False, default=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "secret", has_secrets(self.parameters))
+    @property
+    def secret(self) -> bool:
+        """Whether some argument is to be masked wherever a call is kept or shown."""
+        return has_secrets(self.parameters)
 
     def parse(self, arguments: str) -> dict[str, Any]:
         """The validated arguments of a call, from JSON text as a model wrote it.
@@ -403,13 +402,13 @@ def tool(
     def make(handler: Handler) -> Tool:
         description = inspect.cleandoc(handler.__doc__ or "")
         if not 0 < len(description) <= MAX_DESCRIPTION:
-            message = f"{handler.__name__}: a description of 1 to {MAX_DESCRIPTION} characters is needed"
-            raise ValueError(message)
+            raise ValueError(
+                f"{handler.__name__}: a description of 1 to {MAX_DESCRIPTION} characters is needed"
+            )
         arguments, schema = arguments_of(handler)
         named = {name for _, name, _, _ in string.Formatter().parse(label) if name is not None}
         if unknown := sorted(named - set(arguments.model_fields)):
-            message = f"{handler.__name__}: its label names {unknown[0]!r}, which is no parameter"
-            raise ValueError(message)
+            raise ValueError(f"{handler.__name__}: its label names {unknown[0]!r}, which is no parameter")
         return Tool(
             name=name or handler.__name__,
             description=description,
@@ -446,8 +445,6 @@ def foreign_tool(handler: Handler, **said: Unpack[Foreign]) -> Tool:
     `handler` gets the context and the arguments by name, checked against the
     schema. `label` is plain text. By itself an egress call gives everything it is called with.
     """
-    from bethink.tool_schema import checker, leaves
-
     description = said["description"].strip() or said["name"]
     return Tool(
         name=said["name"],

@@ -140,11 +140,9 @@ def checker(schema: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
         try:
             arguments: Any = json.loads(written)
         except (ValueError, RecursionError) as error:
-            message = f"The arguments are not valid. They are no JSON: {error}"
-            raise BadInput(message) from error
+            raise BadInput(f"The arguments are not valid. They are no JSON: {error}") from error
         if not isinstance(arguments, dict):
-            message = "The arguments are not valid. An object is wanted."
-            raise BadInput(message)
+            raise BadInput("The arguments are not valid. An object is wanted.")
         given = cast("dict[str, Any]", arguments)
         reasons = list(_reasons(found, given)) if (found := validator()) else []
         if reasons:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 import pytest
 
-from bethink.sandbox import Sandbox
+from bethink.sandbox import Limits, Outcome, Sandbox
 from bethink.sandbox.choice import LinuxSandbox, choose, fault_of
 from bethink.sandbox.confinement import Command, Job, Landlock
 from bethink.sandbox.places import packages
@@ -73,12 +75,40 @@ async def test_the_probe_refuses_a_sandbox_that_does_not_start() -> None:
     assert fault.startswith("it does not start: ")
 
 
+async def test_a_probe_that_is_cancelled_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sandbox = _Endless(Landlock())
+    probe = asyncio.create_task(fault_of(sandbox))
+    await sandbox.begun.wait()
+    assert _names(tmp_path)
+    probe.cancel()
+    await asyncio.sleep(0)
+    probe.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await probe
+    assert not _names(tmp_path)
+
+
 async def test_the_best_sandbox_is_chosen_and_a_data_directory_within_reach_refused(tmp_path: Path) -> None:
     sandbox: Sandbox = sandbox_named("landlock")
     assert (await choose("landlock", tmp_path)).sandbox == sandbox
     refused = await choose("auto", packages()[0] / "data")
     assert refused.sandbox is None
     assert "which code may read" in refused.reasons[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Endless(LinuxSandbox):
+    """Runs code that never ends."""
+
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self, code: str, directory: Path, limits: Limits) -> Outcome:
+        self.begun.set()
+        await asyncio.sleep(3600)
+        raise AssertionError
 
 
 class _Open(Landlock):
@@ -94,6 +124,10 @@ class _Broken(Landlock):
 
     def command(self, job: Job) -> Command:
         return Command(["/nowhere/python"], super().command(job).orders)
+
+
+def _names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
 
 
 def _needs(confinement: str, use: str) -> None:

@@ -239,7 +239,7 @@ async def test_what_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> 
         (at.root / "user.md").write_text("# By hand\n")
         context = ToolContext(at.house.me, "", "", "")
         with pytest.raises(BethinkError) as raised:
-            await code.desk.edit(context, seen, "# By code\n")
+            await code.desk.write(context, seen.path, "# By code\n", if_version=seen.version)
         assert raised.value.code == "conflict"
         assert (at.root / "user.md").read_text() == "# By hand\n"
 

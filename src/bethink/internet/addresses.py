@@ -106,8 +106,9 @@ def exceptions(entries: Iterable[str]) -> Exceptions:
             networks.append((ipaddress.ip_network(name, strict=False), port))
         except ValueError as error:
             if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?", name) or _ends_in_number(name):
-                message = f"web_allow_private holds {entry!r}: give an address, a network or a host's name."
-                raise BadInput(message) from error
+                raise BadInput(
+                    f"web_allow_private holds {entry!r}: give an address, a network or a host's name."
+                ) from error
             hosts.append((name.casefold(), port))
     return Exceptions(tuple(networks), tuple(hosts))
 

@@ -122,7 +122,10 @@ class Connection:
                 self._settle(reason)
             _log.info("MCP server %s: %s", self.config.name, reason)
             wait = delay * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret hangs on it
-            await self._pause(wait, spacing=max(0.0, _SPACING_S - held))
+            await asyncio.sleep(max(0.0, _SPACING_S - held))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._kick.wait()
             delay = min(delay * 2, _LONGEST_S)
 
     async def call(
@@ -136,23 +139,17 @@ class Connection:
             McpLost: the session ended during the call.
             McpError: the server refused.
         """
-        opened = await self._ready()
+        opened = await self.ready()
         self._calls += 1
         try:
             return await self._bounded(opened, tool=tool, arguments=arguments, on_progress=on_progress)
         except McpError as error:
-            self._suspect(opened)
+            # It may be the session that failed.
+            if self._open is opened:
+                self._wake.set()
             raise type(error)(self.hidden(error.message)) from None
         finally:
             self._calls -= 1
-
-    async def ready(self) -> None:
-        """Wait for the session.
-
-        Raises:
-            McpUnreachable: it does not come about, or not within the server's time for connecting.
-        """
-        await self._ready()
 
     async def _bounded(
         self, opened: _Open, *, tool: str, arguments: dict[str, Any], on_progress: Progress
@@ -179,7 +176,12 @@ class Connection:
                 " whether the call had effects is not known."
             ) from error
 
-    async def _ready(self) -> _Open:
+    async def ready(self) -> _Open:
+        """Wait for the session.
+
+        Raises:
+            McpUnreachable: it does not come about, or not within the server's time for connecting.
+        """
         if self._open is not None:
             return self._open
         if self._sign_in is not None:
@@ -197,11 +199,6 @@ class Connection:
             raise McpUnreachable(f"The server {self.config.name} cannot be reached: {reason}")
         return self._open
 
-    def _suspect(self, opened: _Open) -> None:
-        """A call failed: it may be the session that did."""
-        if self._open is opened:
-            self._wake.set()
-
     # --- the one task
 
     async def _attempt(self) -> tuple[str, bool]:
@@ -215,7 +212,10 @@ class Connection:
                 await asyncio.wait({task})
         finally:
             self._close("the connection was closed")
-            await _ended(task)
+            for _ in range(2):
+                if not task.done():
+                    task.cancel()
+                    await asyncio.wait({task}, timeout=_END_S)
         reason = self._reason(task)
         if self._lost is not None:
             reason = self._lost
@@ -231,9 +231,7 @@ class Connection:
             done, _ = await asyncio.wait({task, up}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             up.cancel()
             self._wake.clear()
-            if not done:
-                return False
-            if self._lost is not None:
+            if not done or self._lost is not None:
                 return False
             seconds = WAIT_S if self._sign_in is not None else self.config.connect_timeout_s
         return self._open is not None
@@ -267,8 +265,15 @@ class Connection:
                 async with asyncio.timeout(self.config.ping_every_s):
                     await self._wake.wait()
             self._wake.clear()
-            if self._lost is None and not self._changed:
-                await self._check(session)
+            if self._lost is not None or self._changed:
+                continue
+            try:
+                async with asyncio.timeout(_PING_S):
+                    await session.ping()
+            except TimeoutError as error:
+                # A server that does one thing at a time cannot answer during a call.
+                if not self._calls:
+                    raise McpUnreachable(f"It gave no sign of life within {_PING_S} s.") from error
 
     async def _look_again(self, session: Session) -> None:
         """Read the list of tools, the more rarely the more often it is said to have changed."""
@@ -291,15 +296,6 @@ class Connection:
             return None
         told = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
         return self.hidden(f"{len(names)} of its tools are left out, since they break the protocol: {told}")
-
-    async def _check(self, session: Session) -> None:
-        """A sign of life, or an end. A server that does one thing at a time cannot answer during a call."""
-        try:
-            async with asyncio.timeout(_PING_S):
-                await session.ping()
-        except TimeoutError as error:
-            if not self._calls:
-                raise McpUnreachable(f"It gave no sign of life within {_PING_S} s.") from error
 
     def _reason(self, task: asyncio.Task[None]) -> str:
         """Why a session's task ended."""
@@ -354,14 +350,6 @@ class Connection:
         since = self.status.since if state == self.status.state else self._clock.now_us()
         self.status = replace(self.status, state=state, since=since, **more)
 
-    async def _pause(self, seconds: float, *, spacing: float) -> None:
-        await asyncio.sleep(spacing)
-        try:
-            async with asyncio.timeout(seconds):
-                await self._kick.wait()
-        except TimeoutError:
-            return
-
 
 def _future() -> asyncio.Future[Any]:
     return asyncio.get_running_loop().create_future()
@@ -385,10 +373,3 @@ async def _first(call: Any, gone: asyncio.Future[str]) -> CallResult:  # noqa: A
         if task.done() and not task.cancelled():
             # Looked at, so that nobody reports it as overlooked.
             task.exception()
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    for _ in range(2):
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task}, timeout=_END_S)

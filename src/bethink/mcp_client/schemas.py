@@ -79,15 +79,6 @@ def _has_secret(schema: object) -> bool:
     return False
 
 
-def _demanded(branches: list[dict[str, Any]], *, of_all: bool) -> list[str]:
-    """What all the branches demand together, or what each of them does."""
-    sets: list[set[str]] = [set(branch.get("required", [])) for branch in branches]
-    if not sets:
-        return []
-    names = set[str]().union(*sets) if of_all else sets[0].intersection(*sets[1:])
-    return sorted(names)
-
-
 class _Writer:
     """Writes one schema plainly."""
 
@@ -108,7 +99,10 @@ class _Writer:
             for branch in branches:
                 properties = branch.get("properties", {}) | properties
                 is_closed = is_closed and branch.get("additionalProperties") is False
-            required += _demanded(branches, of_all=key == "allOf")
+            demands = [set[str](branch.get("required", [])) for branch in branches]
+            # What all the branches demand together, or what each of them does.
+            join = set[str].union if key == "allOf" else set[str].intersection
+            required += sorted(join(*demands)) if demands else []
         for extra in ("enum", "const", "default", "items"):
             made.pop(extra, None)
         made |= {"type": "object", "properties": properties}
@@ -155,17 +149,14 @@ class _Writer:
             made["type"] = "object"
         elif isinstance(given.get("items"), dict):
             made["type"] = "array"
-        if text := self._described(given):
-            made["description"] = text
-        return made
-
-    def _described(self, given: dict[str, Any]) -> str:
-        found = given.get("description")
+        found, pattern = given.get("description"), given.get("pattern")
         text = found if isinstance(found, str) else ""
-        pattern = given.get("pattern")
         if isinstance(pattern, str) and len(pattern) <= _MAX_PATTERN_CHARS:
             text = f"{text} (pattern: {pattern})".strip()
-        return text if len(text) <= self._bounds.description else f"{text[: self._bounds.description - 1]}…"
+        most = self._bounds.description
+        if text:
+            made["description"] = text if len(text) <= most else f"{text[: most - 1]}…"
+        return made
 
     @staticmethod
     def _limits(given: dict[str, Any]) -> dict[str, Any]:

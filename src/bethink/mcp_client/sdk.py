@@ -47,7 +47,11 @@ class SdkConnector:
                     self._older.add(config.origin)
                 yield session
         except sdk.FAILURES as error:
-            raise _translated(error, setup.refusal) from error
+            leaves = list(_leaves(error))
+            if ours := next((leaf for leaf in leaves if isinstance(leaf, McpError)), None):
+                raise ours from error
+            reasons = "; ".join(dict.fromkeys(str(leaf) or type(leaf).__name__ for leaf in leaves))
+            raise McpUnreachable(f"{reasons} ({setup.refusal})" if setup.refusal else reasons) from error
 
     def signed_in(self, state: str, code: str, issuer: str | None) -> bool:
         """Hand in what the sign-in page gave; False where nobody waits for this state."""
@@ -56,15 +60,6 @@ class SdkConnector:
     async def close(self) -> None:
         """End the guard of child processes."""
         await self._guard.close()
-
-
-def _translated(error: Exception, refusal: str) -> McpError:
-    leaves = list(_leaves(error))
-    for leaf in leaves:
-        if isinstance(leaf, McpError):
-            return leaf
-    told = "; ".join(dict.fromkeys(str(leaf) or type(leaf).__name__ for leaf in leaves))
-    return McpUnreachable(f"{told} ({refusal})" if refusal else told)
 
 
 def _leaves(error: Exception) -> Iterator[Exception]:

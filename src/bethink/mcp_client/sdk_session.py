@@ -8,7 +8,6 @@ import binascii
 import logging
 import re
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
@@ -22,7 +21,6 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types import (
     CONNECTION_CLOSED,
     AudioContent,
-    BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
@@ -93,11 +91,17 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 @asynccontextmanager
 async def opened(setup: SessionSetup, *, is_older: bool) -> AsyncGenerator[SdkSession]:
     """A session; the handshake of older revisions is made at once where `is_older`."""
+
+    async def hear(message: IncomingMessage) -> None:
+        """What the server says without being asked."""
+        if isinstance(message, ToolListChangedNotification):
+            setup.hooks.on_change()
+
     async with AsyncExitStack() as stack:
         client = Client(
             cast("Transport", _filtered(await _transport(setup, stack), setup)),
             read_timeout_seconds=min(_HANDSHAKE_S, setup.config.connect_timeout_s),
-            message_handler=partial(_hear, setup),
+            message_handler=hear,
             client_info=Implementation(name="bethink", version=__version__),
             mode="legacy" if is_older else "auto",
             cache=None,
@@ -115,12 +119,6 @@ async def opened(setup: SessionSetup, *, is_older: bool) -> AsyncGenerator[SdkSe
 async def _filtered(transport: Transport, setup: SessionSetup) -> AsyncGenerator[TransportStreams]:
     async with transport as (messages, answers):
         yield FilteredStream(messages, setup), answers
-
-
-async def _hear(setup: SessionSetup, message: IncomingMessage) -> None:
-    """What the server says without being asked."""
-    if isinstance(message, ToolListChangedNotification):
-        setup.hooks.on_change()
 
 
 async def _transport(setup: SessionSetup, stack: AsyncExitStack) -> Transport:
@@ -309,14 +307,11 @@ def _part(block: ContentBlock) -> Part:
         case ResourceLink():
             return Link(block.uri, block.title or block.name, block.mime_type or "", block.description or "")
         case EmbeddedResource():
-            return _resource(block.resource)
-
-
-def _resource(resource: TextResourceContents | BlobResourceContents) -> Part:
-    if isinstance(resource, TextResourceContents):
-        return Text(f"[{resource.uri}]\n{resource.text}")
-    name = resource.uri.rstrip("/").rpartition("/")[2]
-    return _file(name, resource.mime_type or "application/octet-stream", resource.blob)
+            resource = block.resource
+            if isinstance(resource, TextResourceContents):
+                return Text(f"[{resource.uri}]\n{resource.text}")
+            name = resource.uri.rstrip("/").rpartition("/")[2]
+            return _file(name, resource.mime_type or "application/octet-stream", resource.blob)
 
 
 def _file(name: str, media_type: str, data: str) -> Part:
@@ -366,12 +361,14 @@ class _Bounded(httpx2.AsyncHTTPTransport):
         response = await super().handle_async_request(request)
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - an async transport's
-        response.stream = _Events(response.stream) if is_stream else _Counted(response.stream, self._limit)
+        response.stream = _Counted(response.stream, None if is_stream else self._limit)
         return response
 
 
 class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, limit: int) -> None:
+    """An answer of at most `limit` bytes; without a limit a stream whose events are counted one by one."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, limit: int | None) -> None:
         self._inner = inner
         self._limit = limit
 
@@ -379,41 +376,23 @@ class _Counted(httpx2.AsyncByteStream):
         size, bounds = 0, JsonBounds(MAX_MESSAGE_VALUES)
         async for chunk in self._inner:
             size += len(chunk)
-            _count(bounds, chunk)
-            if size > self._limit:
-                message = f"The answer has more than the {self._limit:,} bytes that are taken."
-                raise httpx2.StreamError(message)
+            # An empty line ends an event.
+            parts = _BETWEEN.split(chunk) if self._limit is None else [chunk]
+            try:
+                bounds.feed(parts[0])
+                for part in parts[1:]:
+                    bounds = JsonBounds(MAX_MESSAGE_VALUES)
+                    bounds.feed(part)
+            except BadInput as error:
+                raise httpx2.StreamError(error.message) from error
+            if self._limit is not None and size > self._limit:
+                raise httpx2.StreamError(
+                    f"The answer has more than the {self._limit:,} bytes that are taken."
+                )
             yield chunk
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-class _Events(httpx2.AsyncByteStream):
-    """A stream whose events are counted one by one; an empty line ends each."""
-
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        bounds = JsonBounds(MAX_MESSAGE_VALUES)
-        async for chunk in self._inner:
-            last, *others = _BETWEEN.split(chunk)
-            _count(bounds, last)
-            for event in others:
-                bounds = JsonBounds(MAX_MESSAGE_VALUES)
-                _count(bounds, event)
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-def _count(bounds: JsonBounds, chunk: bytes) -> None:
-    try:
-        bounds.feed(chunk)
-    except BadInput as error:
-        raise httpx2.StreamError(error.message) from error
 
 
 MAX_PARTS = 1_000

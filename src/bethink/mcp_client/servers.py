@@ -115,7 +115,11 @@ class Servers:
         try:
             yield
         finally:
-            await self._end()
+            tasks = [server.task for server in self._servers.values() if server.task is not None]
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks, timeout=_CLOSE_S)
             await self._connector.close()
 
     async def _add(self, config: ServerConfig, supervise: Supervise) -> None:
@@ -127,13 +131,6 @@ class Servers:
             connection.want()
         name = f"the MCP server {config.name}"
         server.task = asyncio.create_task(supervise(name, connection.run), name=f"mcp-owner:{config.name}")
-
-    async def _end(self) -> None:
-        tasks = [server.task for server in self._servers.values() if server.task is not None]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=_CLOSE_S)
 
     # --- what is offered
 
@@ -171,7 +168,11 @@ class Servers:
     async def _learn(self, name: str, tools: list[RemoteTool]) -> None:
         """Take note of what a server offers now."""
         server = self._servers[name]
-        offered = _distinct(tools)
+        # The first of each name: a second one could only stand in for it.
+        first: dict[str, RemoteTool] = {}
+        for tool in tools:
+            first.setdefault(tool.name, tool)
+        offered = tuple(first.values())
         if server.is_known and server.offered == offered:
             return
         server.offered = offered
@@ -314,11 +315,3 @@ def _status(server: _Server) -> ServerStatus:
 
 def _digest(tools: Sequence[RemoteTool]) -> str:
     return hashlib.sha256(" ".join(sorted(tool.digest for tool in tools)).encode()).hexdigest()
-
-
-def _distinct(tools: Sequence[RemoteTool]) -> tuple[RemoteTool, ...]:
-    """The first of each name: a second one could only stand in for it."""
-    found: dict[str, RemoteTool] = {}
-    for tool in tools:
-        found.setdefault(tool.name, tool)
-    return tuple(found.values())

@@ -16,7 +16,7 @@ import signal
 from asyncio.subprocess import PIPE
 from collections import deque
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -171,12 +171,9 @@ class _Child:
         """Remember the server's last words on standard error."""
         assert self._process.stderr is not None  # noqa: S101 - it was asked for
         async for line in lines(self._process.stderr, _IN_THREAD):
-            text = (
-                ""
-                if isinstance(line, TooLong)
-                else self._hidden(line.decode(errors="replace").strip())[:_LINE_CHARS]
-            )
-            if text:
+            if isinstance(line, TooLong):
+                continue
+            if text := self._hidden(line.decode(errors="replace").strip())[:_LINE_CHARS]:
                 self._last.append(text)
                 _log.debug("%s: %s", self._config.name, text)
         self._heard.set()
@@ -207,7 +204,12 @@ class _Child:
                 await anyio.to_thread.run_sync(partial(check_json, line, values=MAX_MESSAGE_VALUES))
             except BadInput as error:
                 return _refused(TooLong(line[:ENDS], line[-ENDS:], len(line)), error.message)
-        return await _parsed(line)
+        try:
+            return (
+                await anyio.to_thread.run_sync(_message, line) if len(line) > _IN_THREAD else _message(line)
+            )
+        except (ValueError, RecursionError):
+            return None
 
 
 def _refused(line: TooLong, why: str) -> JSONRPCError | None:
@@ -218,15 +220,6 @@ def _refused(line: TooLong, why: str) -> JSONRPCError | None:
     text = found[0].decode()
     id = int(text) if text.isdecimal() else text.strip('"')
     return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=INTERNAL_ERROR, message=why))
-
-
-async def _parsed(line: bytes) -> JSONRPCMessage | None:
-    try:
-        if len(line) > _IN_THREAD:
-            return await anyio.to_thread.run_sync(_message, line)
-        return _message(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _message(line: bytes) -> JSONRPCMessage:
@@ -269,33 +262,25 @@ class TooLong:
     size: int
 
 
-class _Gathering:
-    """One line as it comes."""
+@dataclass(slots=True)
+class _Line:
+    """One line as it comes; beyond `limit` bytes only its ends are kept."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._head = b""
-        self._tail = b""
+    limit: int
+    kept: bytearray = field(default_factory=bytearray)
+    size: int = 0
+    head: bytes = b""
 
     def add(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size <= self._limit:
-            self._pieces.append(piece)
-            return
-        if self._pieces:
-            self._head = b"".join(self._pieces)[:ENDS]
-            self._pieces = []
-        self._head = self._head or piece[:ENDS]
-        self._tail = (self._tail + piece)[-ENDS:]
+        self.size += len(piece)
+        self.kept += piece
+        if self.size > self.limit:
+            self.head = self.head or bytes(self.kept[:ENDS])
+            del self.kept[:-ENDS]
 
-    def take(self) -> bytes | TooLong:
-        """The line; a new one begins."""
-        is_whole = self._size <= self._limit
-        line = b"".join(self._pieces) if is_whole else TooLong(self._head, self._tail, self._size)
-        self._pieces, self._size, self._head, self._tail = [], 0, b"", b""
-        return line
+    def whole(self) -> bytes | TooLong:
+        kept = bytes(self.kept)
+        return kept if self.size <= self.limit else TooLong(self.head, kept, self.size)
 
 
 async def lines(stream: StreamReader, limit: int) -> AsyncGenerator[bytes | TooLong]:
@@ -303,12 +288,13 @@ async def lines(stream: StreamReader, limit: int) -> AsyncGenerator[bytes | TooL
 
     Of a line with more than `limit` bytes only its ends are kept, however long it is.
     """
-    line = _Gathering(limit)
+    line = _Line(limit)
     while chunk := await stream.read(_CHUNK):
         *complete, rest = chunk.split(b"\n")
         for piece in complete:
             line.add(piece)
-            yield line.take()
+            yield line.whole()
+            line = _Line(limit)
         line.add(rest)
-    if last := line.take():
+    if last := line.whole():
         yield last

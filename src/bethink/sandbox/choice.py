@@ -8,12 +8,14 @@ import secrets
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 
 import anyio.to_thread
 
+from bethink.child_process import ended_if_cancelled, uncancelled
 from bethink.errors import SandboxUnavailable
 from bethink.sandbox import Limits, Outcome, places
 from bethink.sandbox.confinement import Bubblewrap, Job, Landlock
@@ -21,7 +23,7 @@ from bethink.sandbox.folder import remove
 from bethink.sandbox.process import ConfinedProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from bethink.sandbox import Answer, Ending, Sandbox
     from bethink.sandbox.confinement import Confinement
@@ -49,48 +51,58 @@ class LinuxSandbox:
 
     async def run(self, code: str, directory: Path, limits: Limits) -> Outcome:
         """See `Sandbox.run`. Cancelling kills the process."""
-        job = Job(directory, limits, "guest_run.py", orders={"code": code})
-        process = await ConfinedProcess.start(job, self.confinement)
-        try:
-            async with asyncio.timeout(limits.timeout_s):
-                await process.ended()
-        except TimeoutError:
-            process.kill("timed_out")
-        finally:
-            await process.end("died")
-        return Outcome(process.text, process.ending or _ending_of(process.exit_code), process.exit_code)
+        process = await self._done(Job(directory, limits, "guest_run.py", orders={"code": code}))
+        code_of_exit = process.exit_code
+        if code_of_exit == 0:
+            ending: Ending = "finished"
+        elif code_of_exit is None or not 0 < code_of_exit <= _KILLED_BY_SHELL:
+            ending = "died"
+        else:
+            ending = "failed"
+        return Outcome(process.text, process.ending or ending, code_of_exit)
 
     async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
         """See `Sandbox.read`."""
-        directory = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "bethink-read-"))
         orders = {"command": list(command), "own": str(places.own_modules())}
-        job = Job(
-            directory, limits, "guest_module.py", with_packages=True, source=source.fileno(), orders=orders
-        )
-        try:
-            process = await ConfinedProcess.start(job, self.confinement)
-            try:
-                async with asyncio.timeout(limits.timeout_s):
-                    await process.ended()
-            except TimeoutError:
-                process.kill("timed_out")
-            finally:
-                await process.end("died")
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(remove, directory)
-        return process.head
+        async with _temporary("bethink-read-") as place:
+            job = Job(
+                place, limits, "guest_module.py", with_packages=True, source=source.fileno(), orders=orders
+            )
+            return (await self._done(job)).head
 
     async def open(self, directory: Path, limits: Limits) -> KernelSession:
         """See `Sandbox.open`."""
         kernel = await anyio.to_thread.run_sync(importlib.import_module, "bethink.sandbox.kernel")
         return await kernel.open_kernel(self.confinement, directory, limits, scratches=self.scratches)
 
+    async def _done(self, job: Job) -> ConfinedProcess:
+        """The process of a job, which has ended in its time or was ended."""
+        process = await ConfinedProcess.start(job, self.confinement)
+        try:
+            async with asyncio.timeout(job.limits.timeout_s):
+                await process.ended()
+        except TimeoutError:
+            process.kill("timed_out")
+        finally:
+            await process.end("died")
+        return process
 
-def _ending_of(exit_code: int | None) -> Ending:
-    if exit_code == 0:
-        return "finished"
-    return "died" if exit_code is None or exit_code < 0 or exit_code > _KILLED_BY_SHELL else "failed"
+
+@asynccontextmanager
+async def _temporary(prefix: str) -> AsyncGenerator[Path]:
+    """A directory that goes with the block, however often whoever made it is cancelled."""
+
+    async def made() -> Path:
+        return Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", prefix))
+
+    async def removed(place: Path) -> None:
+        await uncancelled(lambda: anyio.to_thread.run_sync(remove, place))
+
+    place = await ended_if_cancelled(made(), removed)
+    try:
+        yield place
+    finally:
+        await removed(place)
 
 
 _ATTEMPTS: Final = """
@@ -114,7 +126,6 @@ open("inside", "w").write({token!r})
 print("done")
 """
 _LIMITS: Final = Limits(timeout_s=10)
-_NO_SESSION: Final = "no interpreter starts in it: {}"
 
 
 async def fault_of(sandbox: Sandbox, *, with_sessions: bool = False) -> str | None:
@@ -122,19 +133,19 @@ async def fault_of(sandbox: Sandbox, *, with_sessions: bool = False) -> str | No
 
     Takes about 0.2 s; with sessions, which an interpreter is started for, about 1.5 s.
     """
-    place = Path(await anyio.to_thread.run_sync(tempfile.mkdtemp, "", "bethink-probe-"))
     try:
         # Whoever can connect is let in by the kernel: nobody need answer.
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port: int = listener.getsockname()[1]
-            fault = await _try(sandbox, place, port, in_session=False)
-            return await _try(sandbox, place, port, in_session=True) if with_sessions and not fault else fault
+        async with _temporary("bethink-probe-") as place:
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                port: int = listener.getsockname()[1]
+                fault = await _try(sandbox, place, port, in_session=False)
+                if with_sessions and not fault:
+                    fault = await _try(sandbox, place, port, in_session=True)
+                return fault
     except OSError as error:
         return f"it does not start: {error}"
     except SandboxUnavailable as error:
-        return _NO_SESSION.format(_last_line(str(error)))
-    finally:
-        await anyio.to_thread.run_sync(remove, place)
+        return f"no interpreter starts in it: {_last_line(str(error))}"
 
 
 async def _try(sandbox: Sandbox, place: Path, port: int, *, in_session: bool) -> str | None:
@@ -148,23 +159,20 @@ async def _try(sandbox: Sandbox, place: Path, port: int, *, in_session: bool) ->
     await anyio.to_thread.run_sync(lay_out)
     names = {"canary": str(canary), "outside": str(place / "written"), "folder": str(place)}
     tried = _ATTEMPTS.format(port=port, token=token, **names)
-    outcome = (
-        await _in_session(sandbox, tried, work) if in_session else await sandbox.run(tried, work, _LIMITS)
-    )
+    if in_session:
+        session = await sandbox.open(work, _LIMITS)
+        try:
+            outcome: Answer | Outcome = await session.execute(tried, _LIMITS.timeout_s)
+        finally:
+            await session.close()
+    else:
+        outcome = await sandbox.run(tried, work, _LIMITS)
     lines = outcome.text.split("\n")
     if opened := [line.removeprefix("open: ") for line in lines if line.startswith("open: ")]:
         return f"code in it could {' and '.join(opened)}"
     if outcome.ending != "finished" or "done" not in lines:
         return f"it does not run code: {_last_line(outcome.text) or outcome.ending}"
     return await anyio.to_thread.run_sync(_seen_outside, place, token)
-
-
-async def _in_session(sandbox: Sandbox, tried: str, work: Path) -> Answer:
-    session = await sandbox.open(work, _LIMITS)
-    try:
-        return await session.execute(tried, _LIMITS.timeout_s)
-    finally:
-        await session.close()
 
 
 def _seen_outside(place: Path, token: str) -> str | None:
@@ -177,8 +185,7 @@ def _seen_outside(place: Path, token: str) -> str | None:
 
 
 def _last_line(text: str) -> str:
-    lines = text.strip().split("\n")
-    return lines[-1][:300]
+    return text.strip().rpartition("\n")[2][:300]
 
 
 Wanted = Literal["auto", "bubblewrap", "landlock"]

@@ -91,12 +91,12 @@ def _text_of(file: str) -> str:
     return resources.files("bethink.sandbox").joinpath(file).read_text(encoding="utf-8")
 
 
-def interpreter_arguments(interpreter: Path) -> list[str]:
+def _interpreter_arguments() -> list[str]:
     """Python without its environment and its packages, running the guest."""
-    return [str(interpreter), "-I", "-S", "-B", "-X", "utf8", "-c", _text_of("guest.py")]
+    return [str(places.interpreter()), "-I", "-S", "-B", "-X", "utf8", "-c", _text_of("guest.py")]
 
 
-def orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+def _orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     """The orders that are the same however the process is confined."""
     this = machine()
     if this is None:
@@ -116,32 +116,24 @@ def orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[s
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
         },
-        "limits": _limits(job.limits),
+        "limits": {
+            "RLIMIT_CORE": 0,
+            "RLIMIT_MEMLOCK": 0,
+            "RLIMIT_MSGQUEUE": 0,
+            "RLIMIT_NOFILE": _OPEN_FILES,
+            "RLIMIT_FSIZE": job.limits.disk_bytes,
+            "RLIMIT_DATA": job.limits.memory_bytes,
+            "RLIMIT_AS": job.limits.memory_bytes + _ADDRESS_SPACE_SLACK,
+        },
         "parent": 0,
         "source": job.source,
         "landlock": None,
         "filter": {"program": calls.program.hex(), "pid_at": calls.pid_at, "group_at": calls.group_at},
         "after_start": {"program": after_start(this).hex(), "call": SECCOMP_CALL[this]},
-        "path": [str(path) for path in _packages(job)],
+        "path": [str(path) for path in (places.packages() if job.with_packages else ())],
         "program": _text_of(job.program),
         **job.orders,
         **more,
-    }
-
-
-def _packages(job: Job) -> Sequence[Path]:
-    return places.packages() if job.with_packages else ()
-
-
-def _limits(limits: Limits) -> dict[str, int]:
-    return {
-        "RLIMIT_CORE": 0,
-        "RLIMIT_MEMLOCK": 0,
-        "RLIMIT_MSGQUEUE": 0,
-        "RLIMIT_NOFILE": _OPEN_FILES,
-        "RLIMIT_FSIZE": limits.disk_bytes,
-        "RLIMIT_DATA": limits.memory_bytes,
-        "RLIMIT_AS": limits.memory_bytes + _ADDRESS_SPACE_SLACK,
     }
 
 
@@ -183,10 +175,12 @@ class Bubblewrap:
         if program is None:
             raise FileNotFoundError("bwrap")
         walls = [str(program), *_WALLS, *_openings(job), "--remount-ro", "/", "--chdir", "/", "--"]
-        arguments = [*_dying_with_us(), *walls]
+        # What has `bwrap` end with this process from its first moment: its own way begins only later.
+        setpriv = shutil.which("setpriv")
+        dying_with_us = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
         return Command(
-            [*arguments, *interpreter_arguments(places.interpreter())],
-            orders(job, places.free(_WORK), places.free(_SCRATCH) if job.scratch else None),
+            [*dying_with_us, *walls, *_interpreter_arguments()],
+            _orders(job, places.free(_WORK), places.free(_SCRATCH) if job.scratch else None),
         )
 
     def found(self) -> Path | None:
@@ -194,12 +188,6 @@ class Bubblewrap:
         if self.program is not None:
             return self.program
         return Path(found) if (found := shutil.which("bwrap")) else _from_the_wheel()
-
-
-def _dying_with_us() -> list[str]:
-    """What has `bwrap` end with this process from its first moment: its own way begins only later."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 def _openings(job: Job) -> list[str]:
@@ -265,8 +253,8 @@ class Landlock:
         """The interpreter itself: it restricts itself before it reads the program."""
         scratch = str(job.scratch) if job.scratch else None
         return Command(
-            interpreter_arguments(places.interpreter()),
-            orders(
+            _interpreter_arguments(),
+            _orders(
                 job, str(job.directory), scratch, parent=os.getpid(), landlock=_rules(job, self._version())
             ),
         )
@@ -287,7 +275,7 @@ def _rules(job: Job, version: int) -> dict[str, Any]:
         for place in places.readable(with_packages=job.with_packages, with_own=job.source is not None)
     ]
     paths += [(device, writing) for device in places.DEVICES]
-    paths += [(str(place), inside) for place in _writable(job)]
+    paths += [(str(place), inside) for place in (job.directory, job.scratch) if place is not None]
     return {
         "files": handled,
         "net": _BIND_AND_CONNECT if version >= _NET_SINCE else 0,
@@ -295,7 +283,3 @@ def _rules(job: Job, version: int) -> dict[str, Any]:
         "size": next(size for since, size in _SIZES if version >= since),
         "paths": paths,
     }
-
-
-def _writable(job: Job) -> tuple[Path, ...]:
-    return (job.directory, job.scratch) if job.scratch else (job.directory,)

@@ -195,8 +195,7 @@ def _walk_in(here: int, prefix: str, depth: int, *, is_deep: bool) -> Iterator[_
     if depth > _MOST_DEPTH:
         if is_deep:
             return
-        message = "directories within directories without end"
-        raise OSError(message)
+        raise OSError("directories within directories without end")
     with os.scandir(here) as listing:
         for item in listing:
             try:

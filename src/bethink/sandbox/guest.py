@@ -34,7 +34,9 @@ def main() -> None:
     os.umask(0o077)
     os.environ.clear()
     os.environ.update(orders["environment"])
-    _detach()
+    # The leader of a group of its own: an interrupt finds this process alone.
+    if os.getpgrp() != os.getpid():
+        os.setsid()
     for name, value in orders["limits"].items():
         resource.setrlimit(getattr(resource, name), (value, value))
     _drop_capabilities()
@@ -58,12 +60,6 @@ def _read_all(descriptor: int) -> bytes:
     while part := os.read(descriptor, 1 << 16):
         parts.append(part)
     return b"".join(parts)
-
-
-def _detach() -> None:
-    """Be the leader of a group of one's own, so that an interrupt finds this process alone."""
-    if os.getpgrp() != os.getpid():
-        os.setsid()
 
 
 def _drop_capabilities() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 orders: dict[str, Any] = globals()["orders"]
 
 _NAME = "<code>"
-_OWN_FRAMES = 1
 
 
 def _run(source: str) -> int:
@@ -32,9 +31,7 @@ def _run(source: str) -> int:
             return 1
         return leaving.code or 0
     except BaseException as error:  # noqa: BLE001 - shown as Python itself would, without our own frames
-        frames = error.__traceback__
-        for _ in range(_OWN_FRAMES):
-            frames = frames.tb_next if frames else None
+        frames = error.__traceback__.tb_next if error.__traceback__ else None
         sys.stdout.flush()
         traceback.print_exception(type(error), error, frames)
         return 1

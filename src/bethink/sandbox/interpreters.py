@@ -75,8 +75,10 @@ class Workplaces:
         with (mine / _LOCK).open("w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             for other in passing.iterdir():
-                if other != mine:
-                    _remove_unless_held(other)
+                with contextlib.suppress(OSError), (other / _LOCK).open("a") as lock:
+                    # Not of a process that still holds its own, nor this one's.
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    remove(other)
             yield mine
             remove(mine)
 
@@ -109,12 +111,6 @@ class Workplaces:
 
 def _name(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else hashlib.sha256(text.encode()).hexdigest()
-
-
-def _remove_unless_held(place: Path) -> None:
-    with contextlib.suppress(OSError), (place / _LOCK).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        remove(place)
 
 
 _MODULES: Final = ("ipykernel", "jupyter_client")
@@ -283,7 +279,14 @@ class Interpreters:
                 answer = await held.session.execute(code, timeout_s)
                 found, more = list[Found](), 0
                 if answer.ending != "out_of_disk":
-                    look = partial(self._changed, held.directory, before)
+                    most = self.options.file_bytes
+                    look = partial(
+                        changed,
+                        held.directory,
+                        before,
+                        most_files=self.options.limits.files,
+                        bounds=Bounds(_MOST_FILES_BACK, most, _MOST_AT_ONCE * most),
+                    )
                     found, more = await anyio.to_thread.run_sync(look)
             finally:
                 held.busy -= 1
@@ -405,7 +408,11 @@ class Interpreters:
                 tasks.start_soon(self._supervise, "interpreters that are unused", self._reap)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._close_all()
+                everything = [*self._held.values(), *self._spare]
+                self._held.clear()
+                self._spare.clear()
+                for held in everything:
+                    await held.session.close()
                 await anyio.to_thread.run_sync(opening.__exit__, None, None, None)
 
     def _begin(self) -> None:
@@ -437,14 +444,6 @@ class Interpreters:
                 if not held.busy and now - held.used > self.options.idle_s:
                     await self._drop(key, f"nothing ran in it for {self.options.idle_s / 60:g} minutes")
 
-    async def _close_all(self) -> None:
-        with anyio.CancelScope(shield=True):
-            everything = [*self._held.values(), *self._spare]
-            self._held.clear()
-            self._spare.clear()
-            for held in everything:
-                await held.session.close()
-
     def _lay_out(self, held: _Held, files: Files) -> dict[str, Print]:
         """Put in what is new, and how everything looks then. A file that code has changed stays as it is."""
         directory, most = held.directory, self.options.limits.files
@@ -463,15 +462,6 @@ class Interpreters:
                 # Its content may be gone meanwhile; a name of it may be a directory there.
                 _log.warning("a file is not laid out for code: %s", error)
         return prints_of(directory, most) if wanted else before
-
-    def _changed(self, directory: Path, before: Mapping[str, Print]) -> tuple[list[Found], int]:
-        most = self.options.file_bytes
-        return changed(
-            directory,
-            before,
-            most_files=self.options.limits.files,
-            bounds=Bounds(_MOST_FILES_BACK, most, _MOST_AT_ONCE * most),
-        )
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:

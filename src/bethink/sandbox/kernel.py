@@ -209,12 +209,15 @@ class Shown:
         """Whether more was sent than anybody reads."""
         return self._traffic > _MOST_TRAFFIC_BYTES
 
-    async def take_soon(self, message: Message | None, size: int) -> None:
-        """The same; a large message in a thread, since pictures are decoded."""
-        if size > _SMALL_BYTES:
-            await anyio.to_thread.run_sync(self.take, message, size)
-        else:
-            self.take(message, size)
+    async def follow(self, channels: Channels, request: str) -> None:
+        """Take what is published of a request until it is done, or more than anybody reads."""
+        while not (self.is_complete or self.is_over):
+            message, size = await channels.published(request)
+            if size > _SMALL_BYTES:
+                # In a thread: pictures are decoded.
+                await anyio.to_thread.run_sync(self.take, message, size)
+            else:
+                self.take(message, size)
 
     def take(self, message: Message | None, size: int) -> None:
         """One message of the IOPub channel; None is one of somebody else, and counts too."""
@@ -429,8 +432,18 @@ class KernelSession:
 
     async def _run(self, channels: Channels, code: str, shown: Shown) -> Ending:
         """Until the kernel has replied and shown everything, or can do neither any more."""
-        request = await channels.ask("execute_request", _execution(code))
-        showing = asyncio.create_task(_show(channels, request, shown))
+        request = await channels.ask(
+            "execute_request",
+            {
+                "code": code,
+                "silent": False,
+                "store_history": True,
+                "user_expressions": {},
+                "allow_stdin": False,
+                "stop_on_error": True,
+            },
+        )
+        showing = asyncio.create_task(shown.follow(channels, request))
         try:
             replying = asyncio.create_task(channels.reply(request))
             try:
@@ -466,20 +479,3 @@ class KernelSession:
 
     def _lost(self, shown: Shown) -> Answer:
         return shown.answer(self._process.ending or "died", lost=True)
-
-
-async def _show(channels: Channels, request: str, shown: Shown) -> None:
-    while not (shown.is_complete or shown.is_over):
-        message, size = await channels.published(request)
-        await shown.take_soon(message, size)
-
-
-def _execution(code: str) -> dict[str, object]:
-    return {
-        "code": code,
-        "silent": False,
-        "store_history": True,
-        "user_expressions": {},
-        "allow_stdin": False,
-        "stop_on_error": True,
-    }

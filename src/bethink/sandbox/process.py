@@ -15,7 +15,6 @@ import os
 import signal
 import socket
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 from time import perf_counter
@@ -88,12 +87,14 @@ class ConfinedProcess:
             pass_fds=() if job.source is None else (job.source,),
         )
         try:
-            started = cls(job, process, await anyio.to_thread.run_sync(_opened, job))
+            places = [job.directory] if job.scratch is None else [job.directory, job.scratch]
+            flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+            opened = await anyio.to_thread.run_sync(lambda: [os.open(place, flags) for place in places])
+            started = cls(job, process, opened)
         except BaseException:
             await process.end()
             raise
-        stdin = process.stdin
-        if stdin is not None:
+        if (stdin := process.stdin) is not None:
             stdin.write(json.dumps(dict(command.orders)).encode())
             with contextlib.suppress(ConnectionError):
                 await stdin.drain()
@@ -201,23 +202,18 @@ class ConfinedProcess:
         limits = self._job.limits
         pid = _innermost(self._process.pid)
         memory, threads = _use_of(pid) if pid is not None else (0, 0)
-        held = _held_by(pid, limits.disk_bytes, self._given) if pid is not None else _Held(0, 0)
-        if memory + held.buffers > limits.memory_bytes:
+        unlinked, buffers = _held_by(pid, limits.disk_bytes, self._given) if pid is not None else (0, 0)
+        if memory + buffers > limits.memory_bytes:
             return "out_of_memory"
         if threads > limits.threads:
             return "too_many_threads"
         sizes = [size_of(f"/proc/self/fd/{place}/.", limits.files) for place in self._places]
-        taken = held.unlinked + sum(size.bytes for size in sizes)
+        taken = unlinked + sum(size.bytes for size in sizes)
         if not all(size.is_whole for size in sizes) or taken > limits.disk_bytes:
             return "out_of_disk"
         # What takes little is not to blame for a disk that others have filled.
         is_full = any(_is_full(place) for place in self._places)
         return "out_of_disk" if is_full and taken > limits.disk_bytes // 16 else None
-
-
-def _opened(job: Job) -> list[int]:
-    places = [job.directory] if job.scratch is None else [job.directory, job.scratch]
-    return [os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in places]
 
 
 def _innermost(pid: int) -> int | None:
@@ -242,18 +238,11 @@ def _is_full(place: int) -> bool:
     return disk.f_bavail * disk.f_frsize < min(_SPARE_BYTES, _SPARE_SHARE * disk.f_blocks * disk.f_frsize)
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """Bytes that no directory and no page of a process shows: of unlinked files, of sockets and pipes."""
+def _held_by(pid: int, most_of_one: int, given: int | None) -> tuple[int, int]:
+    """Bytes that no directory and no page of a process shows: of unlinked files, and of sockets and pipes.
 
-    unlinked: int
-    buffers: int
-
-
-def _held_by(pid: int, most_of_one: int, given: int | None) -> _Held:
-    """What a process holds open, but for the file of inode `given`.
-
-    A deleted file that is only mapped counts as `most_of_one`.
+    They are those of what it holds open, but for the file of inode `given`. A deleted file that is only
+    mapped counts as `most_of_one`.
     """
     files: dict[tuple[int, int], int] = {}
     inodes: set[int] = set()
@@ -270,7 +259,7 @@ def _held_by(pid: int, most_of_one: int, given: int | None) -> _Held:
             elif stat.S_ISREG(status.st_mode) and not status.st_nlink and status.st_ino != given:
                 files[status.st_dev, status.st_ino] = status.st_blocks * BLOCK_BYTES
     mapped = len(_deleted_mappings(pid) - inodes)
-    return _Held(sum(files.values()) + mapped * most_of_one, buffers)
+    return sum(files.values()) + mapped * most_of_one, buffers
 
 
 def _deleted_mappings(pid: int) -> set[int]:

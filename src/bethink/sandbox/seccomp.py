@@ -149,6 +149,14 @@ class Filter:
     group_at: tuple[int, ...]
 
 
+def _refused(number: int) -> Instruction:
+    return Instruction(RETURN, _ERRNO | number)
+
+
+_ALLOW: Final = Instruction(RETURN, ALLOW)
+_DENIED: Final = _refused(errno.EPERM)
+
+
 def build_filter(machine: Machine, *, serves: bool = False) -> Filter:
     """The filter for code on `machine`. A process that `serves` may make sockets until `after_start`."""
     program = instructions(machine, serves=serves)
@@ -164,27 +172,21 @@ def after_start(machine: Machine) -> bytes:
     program = _beginning(machine)
     for number in _numbers(_SERVING, machine).values():
         program += _for_call(number, [_DENIED])
-    return _packed([*program, Instruction(RETURN, ALLOW)])
+    return _packed([*program, _ALLOW])
 
 
 def instructions(machine: Machine, *, serves: bool = False) -> list[Instruction]:
     """The program of `machine`, in order; its last instruction refuses."""
-    program = [
-        *_beginning(machine),
-        Instruction(AT_LEAST, _X32, 0, 1),
-        _refused(errno.EPERM),
-    ]
-    for number in _numbers(_ALLOWED, machine).values():
-        program += _for_call(number, [Instruction(RETURN, ALLOW)])
-    for number in _numbers(_PRETENDED, machine).values():
-        program += _for_call(number, [_refused(0)])
-    for number in _numbers(_UNSUPPORTED, machine).values():
-        program += _for_call(number, [_refused(errno.EOPNOTSUPP)])
+    program = [*_beginning(machine), Instruction(AT_LEAST, _X32, 0, 1), _DENIED]
+    answers = ((_ALLOWED, _ALLOW), (_PRETENDED, _refused(0)), (_UNSUPPORTED, _refused(errno.EOPNOTSUPP)))
+    for table, answer in answers:
+        for number in _numbers(table, machine).values():
+            program += _for_call(number, [answer])
     rules = _rules(serves=serves)
     serving = _numbers(_SERVING, machine) if serves else {}
     for name, number in (_numbers(_JUDGED, machine) | serving).items():
         program += _for_call(number, rules[name])
-    return [*program, _refused(errno.EPERM)]
+    return [*program, _DENIED]
 
 
 def _beginning(machine: Machine) -> list[Instruction]:
@@ -202,18 +204,17 @@ def _packed(program: Sequence[Instruction]) -> bytes:
 
 
 def _rules(*, serves: bool) -> dict[str, list[Instruction]]:
-    allowed = Instruction(RETURN, ALLOW)
-    accepting, most = allowed if serves else _DENIED, len(_BUFFER_SIZES)
+    accepting, most = _ALLOW if serves else _DENIED, len(_BUFFER_SIZES)
     unix_stream = [
         *_only(0, (_AF_UNIX,), otherwise=errno.EOPNOTSUPP),
         *_only(1, (_SOCK_STREAM,), mask=_SOCK_TYPE, otherwise=errno.EOPNOTSUPP),
-        Instruction(RETURN, ALLOW),
+        _ALLOW,
     ]
     own = Instruction(EQUAL, 0, 0, 1, owner="pid")
     own_group = Instruction(EQUAL, 0, 0, 1, owner="group")
     return {
-        "fcntl": [*_only(1, _FCNTLS, otherwise=errno.EPERM), Instruction(RETURN, ALLOW)],
-        "ioctl": [*_only(1, _IOCTLS, otherwise=errno.ENOTTY), Instruction(RETURN, ALLOW)],
+        "fcntl": [*_only(1, _FCNTLS, otherwise=errno.EPERM), _ALLOW],
+        "ioctl": [*_only(1, _IOCTLS, otherwise=errno.ENOTTY), _ALLOW],
         # libzmq gives up with an assertion where EPERM is answered here.
         "socket": unix_stream,
         "socketpair": unix_stream,
@@ -224,41 +225,38 @@ def _rules(*, serves: bool) -> dict[str, list[Instruction]]:
             Instruction(AND, _SHARED_MEMORY),
             Instruction(EQUAL, _SHARED_MEMORY, 0, 1),
             _DENIED,
-            allowed,
+            _ALLOW,
         ],
-        "sendto": [*_null(4), Instruction(RETURN, ALLOW)],
+        "sendto": [*_null(4), _ALLOW],
         "setsockopt": [
             _load(2),
             *(Instruction(EQUAL, size, most - place, 0) for place, size in enumerate(_BUFFER_SIZES)),
-            allowed,
+            _ALLOW,
             _DENIED,
         ],
-        "bind": [allowed],
-        "listen": [allowed],
+        "bind": [_ALLOW],
+        "listen": [_ALLOW],
         "accept": [accepting],
         "accept4": [accepting],
         "seccomp": [
             *_only(0, (_SET_MODE_FILTER,), otherwise=errno.EPERM),
             *_only(1, (_FOR_ALL_THREADS,), otherwise=errno.EPERM),
-            allowed,
+            _ALLOW,
         ],
         # Not with a table of open files of one thread's own, which nobody would count.
-        "close_range": [*_only(2, (0, _CLOSE_RANGE_CLOEXEC), otherwise=errno.EINVAL), allowed],
-        "kill": [_load(0), own, Instruction(RETURN, ALLOW), own_group, Instruction(RETURN, ALLOW), _DENIED],
-        "tgkill": [_load(0), own, Instruction(RETURN, ALLOW), _DENIED],
+        "close_range": [*_only(2, (0, _CLOSE_RANGE_CLOEXEC), otherwise=errno.EINVAL), _ALLOW],
+        "kill": [_load(0), own, _ALLOW, own_group, _ALLOW, _DENIED],
+        "tgkill": [_load(0), own, _ALLOW, _DENIED],
         "clone": [
             _load(0),
             Instruction(AND, _CLONE_THREAD | _CLONE_FILES | _CLONE_NAMESPACES),
             Instruction(EQUAL, _CLONE_THREAD | _CLONE_FILES, 0, 1),
-            Instruction(RETURN, ALLOW),
+            _ALLOW,
             _DENIED,
         ],
         # Its arguments lie in memory, which a filter cannot read: glibc falls back to `clone`.
         "clone3": [_refused(errno.ENOSYS)],
-        "prctl": [
-            *_only(0, (_PR_SET_NAME, _PR_GET_NAME), otherwise=errno.EINVAL),
-            Instruction(RETURN, ALLOW),
-        ],
+        "prctl": [*_only(0, (_PR_SET_NAME, _PR_GET_NAME), otherwise=errno.EINVAL), _ALLOW],
         "prlimit64": [*_null(2), *_own_or_zero(own)],
         "sched_setaffinity": _own_or_zero(own),
     }
@@ -273,13 +271,6 @@ def _load(argument: int, *, high: bool = False) -> Instruction:
     return Instruction(LOAD, ARGUMENTS_AT + 8 * argument + 4 * high)
 
 
-def _refused(number: int) -> Instruction:
-    return Instruction(RETURN, _ERRNO | number)
-
-
-_DENIED: Final = _refused(errno.EPERM)
-
-
 def _only(
     argument: int, values: Sequence[int], *, otherwise: int, mask: int | None = None
 ) -> list[Instruction]:
@@ -290,28 +281,16 @@ def _only(
 
 
 def _null(argument: int) -> list[Instruction]:
-    """Go on where a pointer is null."""
-    return [
-        _load(argument),
-        Instruction(EQUAL, 0, 1, 0),
-        _DENIED,
-        _load(argument, high=True),
-        Instruction(EQUAL, 0, 1, 0),
-        _DENIED,
-    ]
+    """Go on if a pointer is null."""
+    is_zero = Instruction(EQUAL, 0, 1, 0)
+    return [_load(argument), is_zero, _DENIED, _load(argument, high=True), is_zero, _DENIED]
 
 
 def _own_or_zero(own: Instruction) -> list[Instruction]:
-    allowed = Instruction(RETURN, ALLOW)
-    return [_load(0), Instruction(EQUAL, 0, 0, 1), allowed, own, allowed, _DENIED]
+    return [_load(0), Instruction(EQUAL, 0, 0, 1), _ALLOW, own, _ALLOW, _DENIED]
 
 
 def _no_silent_truncation(flags: int) -> list[Instruction]:
     """Not O_RDONLY with O_TRUNC: it empties a file that Landlock before its third version lets one read."""
-    return [
-        _load(flags),
-        Instruction(AND, _O_ACCMODE_AND_TRUNC),
-        Instruction(EQUAL, _O_TRUNC, 0, 1),
-        _DENIED,
-        Instruction(RETURN, ALLOW),
-    ]
+    truncates = Instruction(EQUAL, _O_TRUNC, 0, 1)
+    return [_load(flags), Instruction(AND, _O_ACCMODE_AND_TRUNC), truncates, _DENIED, _ALLOW]

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bethink.messages import Attachment
-    from bethink.sandbox import Display
-    from bethink.sandbox.folder import Found
     from bethink.sandbox.interpreters import Interpreters, Ran
-    from bethink.tool import HeldFile, Tool
+    from bethink.tool import Tool
 
 _PATIENCE_S: Final = 40
 """Beyond the code's own time: to start an interpreter, to interrupt it, to carry files."""
@@ -38,6 +36,8 @@ _NAMES: Final = {
 _ANY: Final = "application/octet-stream"
 _EMPTIED: Final = "its directory was emptied, and only what the user was given before is there again"
 _NOTHING: Final = "(It ran and printed nothing.)"
+_ERRORS: Final = {"finished": None, "timed_out": "timeout", "failed": "code_failed"}
+"""Codes of endings; of every other one it is `code_` and its name."""
 
 
 def code_source(interpreters: Interpreters | None, timeout_s: float) -> Callable[[], Sequence[Tool]]:
@@ -72,59 +72,53 @@ def code_tools(interpreters: Interpreters, timeout_s: float) -> list[Tool]:
         directory; those that you write there are given to the user. No network,
         no other programs, no packages to install.
         """
+        held = await context.files()
+        # Oldest first. What was only shown is no file of the code's.
+        files = Files(
+            {file.name: file.path for file in held if file.made_as is None},
+            {file.made_as: file.path for file in held if file.made_as},
+        )
         owner = context.principal.owner
-        held = _laid_out(await context.files())
-        ran = await interpreters.execute(owner, context.conversation, code, files=held, timeout_s=timeout_s)
+        ran = await interpreters.execute(owner, context.conversation, code, files=files, timeout_s=timeout_s)
         kept, notes = await _kept(context, ran)
-        return ToolOutput(_told(ran, notes), attachments=tuple(kept), error=_error(ran))
+        return ToolOutput(
+            _answer_text(ran, notes),
+            attachments=tuple(kept),
+            error=_ERRORS.get(ran.answer.ending, f"code_{ran.answer.ending}"),
+        )
 
     return [execute_code]
-
-
-def _laid_out(held: Sequence[HeldFile]) -> Files:
-    """The conversation's files, oldest first, as code is to find them; what was only shown is none of its."""
-    return Files(
-        {file.name: file.path for file in held if file.made_as is None},
-        {file.made_as: file.path for file in held if file.made_as},
-    )
 
 
 async def _kept(context: ToolContext, ran: Ran) -> tuple[list[Attachment], list[str]]:
     """What was shown and made, kept as attachments, and what is to be said of it."""
     kept: list[Attachment] = []
     notes: list[str] = []
-    for file, note in (*_displays(ran.answer.displays), *map(_made, ran.files)):
-        if file is None:
-            notes.append(note)
-            continue
+
+    async def keep(file: NewFile, note: str) -> None:
         try:
             kept.append(await context.keep(file))
         except BethinkError as error:
             notes.append(f"[{file.name} was not kept: {error}]")
         else:
             notes.append(f"[{note}: {kept[-1].name}]")
+
+    for number, display in enumerate(ran.answer.displays, 1):
+        name = _NAMES.get(display.media_type, "display-{}").format(number)
+        await keep(NewFile(name, display.media_type, display.content, made_as=""), "Shown to the user")
+    for found in ran.files:
+        if found.content is None:
+            notes.append(f"[{found.name} {found.why}: {found.size:,} bytes]")
+            continue
+        name = found.name.rpartition("/")[2]
+        media_type = mimetypes.guess_type(name)[0] or _ANY
+        await keep(NewFile(name, media_type, found.content, made_as=found.name), "Given to the user")
     if ran.more_files:
         notes.append(f"[{ran.more_files:,} more files were made or changed, and not given to the user]")
     return kept, notes
 
 
-def _displays(displays: Sequence[Display]) -> list[tuple[NewFile, str]]:
-    shown: list[tuple[NewFile, str]] = []
-    for number, display in enumerate(displays, 1):
-        name = _NAMES.get(display.media_type, "display-{}").format(number)
-        shown.append((NewFile(name, display.media_type, display.content, made_as=""), "Shown to the user"))
-    return shown
-
-
-def _made(found: Found) -> tuple[NewFile | None, str]:
-    name = found.name.rpartition("/")[2]
-    if found.content is None:
-        return None, f"[{found.name} {found.why}: {found.size:,} bytes]"
-    media_type = mimetypes.guess_type(name)[0] or _ANY
-    return NewFile(name, media_type, found.content, made_as=found.name), "Given to the user"
-
-
-def _told(ran: Ran, notes: Sequence[str]) -> str:
+def _answer_text(ran: Ran, notes: Sequence[str]) -> str:
     answer = ran.answer
     parts: list[str] = []
     if ran.lost_before:
@@ -140,15 +134,3 @@ def _told(ran: Ran, notes: Sequence[str]) -> str:
         )
     parts += notes
     return "\n".join(part for part in parts if part) or _NOTHING
-
-
-def _error(ran: Ran) -> str | None:
-    match ran.answer.ending:
-        case "finished":
-            return None
-        case "timed_out":
-            return "timeout"
-        case "failed":
-            return "code_failed"
-        case ending:
-            return f"code_{ending}"

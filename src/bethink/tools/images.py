@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
@@ -13,8 +12,6 @@ from bethink.images.exchange import DEFAULT
 from bethink.tool import NewFile, Rate, ToolContext, ToolOutput, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bethink.images import Images
     from bethink.tool import Tool
 
@@ -34,7 +31,7 @@ def image_tools(images: Images | None, timeout_s: float, price_usd: float | None
         effect="egress",
         label="Make a picture ({size}): {prompt}",
         timeout_s=timeout_s + _PATIENCE_S,
-        gives=_prompt,
+        gives=lambda arguments: (arguments["prompt"],),
         public=True,
         rate=_OFTEN,
         family="images",
@@ -72,18 +69,9 @@ def image_tools(images: Images | None, timeout_s: float, price_usd: float | None
         kept = await context.keep(NewFile(f"picture.{ending}", picture.media_type, picture.content))
         return ToolOutput(f"Made, and shown to the user: {kept.name} ({size}).", attachments=(kept,))
 
-    return [_with_sizes(generate_image, images.sizes)]
-
-
-def _with_sizes(one: Tool, sizes: Sequence[str]) -> Tool:
-    """The tool as a model is told of it, with the sizes that there are."""
-    if not sizes:
-        return one
-    properties: dict[str, Any] = one.parameters["properties"]
-    size = {key: value for key, value in properties["size"].items() if key != "maxLength"}
-    told = properties | {"size": size | {"enum": [*sizes]}}
-    return replace(one, parameters=one.parameters | {"properties": told})
-
-
-def _prompt(arguments: dict[str, Any]) -> Sequence[str]:
-    return (arguments["prompt"],)
+    if images.sizes:
+        # A model is told of the sizes that there are. The schema is this tool's own.
+        schema: dict[str, Any] = generate_image.parameters["properties"]["size"]
+        del schema["maxLength"]
+        schema["enum"] = [*images.sizes]
+    return [generate_image]

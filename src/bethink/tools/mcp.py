@@ -122,7 +122,9 @@ class McpTools:
             tool = foreign_tool(
                 _handler(self.servers, config, remote, rule.lists if rule else ()),
                 name=name,
-                description=_described(config, remote),
+                description=remote.description.strip()
+                or remote.title
+                or f"{remote.name}, a tool of {config.name}.",
                 parameters=plain(remote.input_schema),
                 effect=(rule and rule.effect) or _effect(remote, rules.effect if rules else "egress"),
                 trust=(rule and rule.trust) or (rules.trust if rules else "untrusted"),
@@ -187,10 +189,6 @@ def _effect(remote: RemoteTool, given: Effect) -> Effect:
     return given if _STRICTNESS.index(given) >= _STRICTNESS.index(claimed) else claimed
 
 
-def _described(config: ServerConfig, remote: RemoteTool) -> str:
-    return remote.description.strip() or remote.title or f"{remote.name}, a tool of {config.name}."
-
-
 def _handler(servers: Servers, config: ServerConfig, remote: RemoteTool, lists: Sequence[str]) -> Handler:
     async def call(context: ToolContext, /, **arguments: object) -> ToolOutput:
         result = await servers.call(
@@ -225,7 +223,8 @@ async def _output(context: ToolContext, result: CallResult) -> ToolOutput:
             case Text(text):
                 lines.append(text)
             case Link():
-                lines.append(_named(part))
+                about = ", ".join(filter(None, (part.name, part.media_type, part.description)))
+                lines.append(f"[resource {part.uri}: {about}]")
             case File() if len(kept) < _MAX_FILES:
                 lines.append(await _kept(context, part, kept))
             case File():
@@ -240,25 +239,16 @@ async def _output(context: ToolContext, result: CallResult) -> ToolOutput:
 
 async def _kept(context: ToolContext, part: File, kept: list[Attachment]) -> str:
     """Keep a file; what the model reads of that. A file that cannot be kept costs the rest nothing."""
-    file = _file(part, len(kept) + 1)
+    ending = mimetypes.guess_extension(part.media_type) or ""
+    kind = part.media_type.partition("/")[0]
+    name = part.name or f"{kind if kind in {'image', 'audio'} else 'file'}-{len(kept) + 1}{ending}"
+    file = NewFile(name=name[-100:], media_type=part.media_type, content=part.content)
     try:
         attachment = await context.keep(file)
     except BethinkError as error:
         return f"[file left out: {error}]"
     kept.append(attachment)
     return f"[file kept: {attachment.name}, {attachment.media_type}]"
-
-
-def _named(link: Link) -> str:
-    told = ", ".join(filter(None, (link.name, link.media_type, link.description)))
-    return f"[resource {link.uri}: {told}]"
-
-
-def _file(part: File, number: int) -> NewFile:
-    ending = mimetypes.guess_extension(part.media_type) or ""
-    kind = part.media_type.partition("/")[0]
-    name = part.name or f"{kind if kind in {'image', 'audio'} else 'file'}-{number}{ending}"
-    return NewFile(name=name[-100:], media_type=part.media_type, content=part.content)
 
 
 def _says(parts: Sequence[Part], structured: Any) -> bool:  # noqa: ANN401 - JSON
@@ -302,8 +292,7 @@ def configured(
     kept: list[ServerConfig] = []
     off: list[tuple[ServerConfig, str]] = []
     for name, server in rules.items():
-        missing: list[str] = []
-        config = _config(name, server, _Expander(variable, missing), redirect_uri=redirect_uri)
+        config, missing = _config(name, server, variable, redirect_uri=redirect_uri)
         if missing:
             off.append(
                 (config, f"There is no environment variable {', '.join(missing)}: set it and start again.")
@@ -315,38 +304,30 @@ def configured(
     return Configured(tuple(kept), tuple(off), rules)
 
 
-@dataclass(frozen=True, slots=True)
-class _Expander:
-    """Puts variables of the environment in the place of their names; those that are not there are noted."""
+def _config(
+    name: str, server: McpServer, variable: Callable[[str], str | None], *, redirect_uri: str
+) -> tuple[ServerConfig, list[str]]:
+    """A server with the values of the variables that it names, and which of these there are not."""
+    missing: list[str] = []
 
-    variable: Callable[[str], str | None]
-    missing: list[str]
+    def value(match: re.Match[str]) -> str:
+        found = variable(match[1])
+        if found is None and match[2] is None:
+            missing.append(match[1])
+        return found or match[2] or ""
 
-    def text(self, given: str) -> str:
-        def found(match: re.Match[str]) -> str:
-            value = self.variable(match[1])
-            if value is None and match[2] is None:
-                self.missing.append(match[1])
-            return value or match[2] or ""
-
-        return _VARIABLE.sub(found, given)
-
-    def texts(self, given: Mapping[str, str]) -> dict[str, str]:
-        return {name: self.text(value) for name, value in given.items()}
-
-
-def _config(name: str, server: McpServer, expand: _Expander, *, redirect_uri: str) -> ServerConfig:
+    expanded = partial(_VARIABLE.sub, value)
     transport: Transport = "stdio" if server.command else "sse" if server.type == "sse" else "http"
     oauth = McpOAuth() if server.oauth is True else server.oauth or None
     secret = oauth.client_secret if oauth else None
-    return ServerConfig(
+    config = ServerConfig(
         name,
         transport,
-        command=tuple(map(expand.text, (server.command, *server.args))) if server.command else (),
-        env=expand.texts(server.env),
-        cwd=expand.text(server.cwd) if server.cwd else None,
-        url=expand.text(server.url or ""),
-        headers=expand.texts(server.headers),
+        command=tuple(map(expanded, (server.command, *server.args))) if server.command else (),
+        env={name: expanded(text) for name, text in server.env.items()},
+        cwd=expanded(server.cwd) if server.cwd else None,
+        url=expanded(server.url or ""),
+        headers={name: expanded(text) for name, text in server.headers.items()},
         start=server.start,
         connect_timeout_s=server.connect_timeout_s,
         call_timeout_s=server.call_timeout_s,
@@ -358,9 +339,10 @@ def _config(name: str, server: McpServer, expand: _Expander, *, redirect_uri: st
             oauth.redirect_uri or redirect_uri,
             oauth.scope,
             oauth.client_id,
-            expand.text(secret.get_secret_value()) if secret else None,
+            expanded(secret.get_secret_value()) if secret else None,
         ),
     )
+    return config, missing
 
 
 def _read(file: Path) -> dict[str, McpServer]:
@@ -410,7 +392,7 @@ class McpKeeping:
     """Keeping in the store."""
 
     store: Store
-    keeper: SecretBox
+    secret_box: SecretBox
 
     async def pinned(self, server: str) -> Pinned | None:
         """The accepted definitions; None where the server was never seen."""
@@ -429,16 +411,15 @@ class McpKeeping:
             StorageError: it was sealed with another key.
         """
         (found,) = await self.store.get(TOKENS, LOCAL_OWNER, [f"mcp-tokens:{server}"])
-        return await self.keeper.open(found.record.sealed) if found else None
+        return await self.secret_box.open(found.record.sealed) if found else None
 
     async def keep_secret(self, server: str, secret: str | None) -> None:
         """Keep a text sealed; None forgets it."""
         id = f"mcp-tokens:{server}"
-        change = (
-            Delete(TOKENS, id)
-            if secret is None
-            else Put(TOKENS, SealedTokens(id=id, sealed=await self.keeper.seal(secret)))
-        )
+        if secret is None:
+            change = Delete(TOKENS, id)
+        else:
+            change = Put(TOKENS, SealedTokens(id=id, sealed=await self.secret_box.seal(secret)))
         await self.store.commit(LOCAL_OWNER, [change])
 
 
@@ -448,7 +429,7 @@ CALLBACK = "/mcp-servers/callback"
 
 @asynccontextmanager
 async def open_mcp(
-    settings: Settings, store: Store, bus: Bus, *, clock: Clock, keeper: SecretBox, supervise: Supervise
+    settings: Settings, store: Store, bus: Bus, *, clock: Clock, secret_box: SecretBox, supervise: Supervise
 ) -> AsyncGenerator[McpTools]:
     """The tools of the configured servers, which are kept while the block lasts; none is waited for.
 
@@ -464,7 +445,7 @@ async def open_mcp(
             redirect_uri=f"http://127.0.0.1:{settings.port}{CALLBACK}",
         )
     )
-    keeping = McpKeeping(store, keeper)
+    keeping = McpKeeping(store, secret_box)
     servers = Servers(SdkConnector(keeping), keeping, clock, on_accept=partial(bus.publish, _TOPIC))
     tools = McpTools(servers, found.rules)
     if not (found.servers or found.off):

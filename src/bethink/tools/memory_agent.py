@@ -8,7 +8,7 @@ Source: spec 003, "System Prompt Architecture"; the tool is mem-agent's (its `mc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio.to_thread
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 JOB: Final = "memory-agent"
 """What its requests are counted under, and the agent of its audience."""
 MAX_QUESTION_CHARS: Final = 20_000
+_PROMPT: Final = Path(__file__).with_name("memory_agent.md")
 _USER_PAGE: Final = "user.md"
 _PROFILE_CHARS: Final = 4_000
 _READING: Final = ("read_file", "search_files", "list_directory", "go_to_link", "backlinks")
@@ -67,18 +68,18 @@ class MemoryAgent:
         if not 0 < len(question) <= MAX_QUESTION_CHARS:
             raise BadInput(f"Ask a question of 1 to {MAX_QUESTION_CHARS:,} characters.")
         told = [
-            *await self.desk.told(principal.reading(JOB)),
+            *await self.desk.views.filters.instructions_for(principal.reading(JOB)),
             *(text.strip() for text in filters if text.strip()),
         ]
         if told:
             inner = "\n".join(text.replace("<", "‹") for text in told)
             question = f"{question}\n\n<filter>\n{inner}\n{_CLOSE}"
-        prompt = await anyio.to_thread.run_sync(_prompt)
+        prompt = await anyio.to_thread.run_sync(_PROMPT.read_text, "utf-8")
         may_write = "write" in principal.rights
         now, outside = await self._now(principal, may_write=may_write)
         return SubagentTask(
             job=JOB,
-            system=f"{prompt}\n\n{now}",
+            system=f"{prompt.strip()}\n\n{now}",
             task=question,
             tools=(*_READING, *(_CHANGING if may_write else ()), _CODE),
             steps=self.settings.agent_turns,
@@ -165,8 +166,3 @@ def agent_tool(agent: MemoryAgent, timeout_s: float) -> Tool:
 def sources(done: SubagentResult) -> tuple[str, ...]:
     """The pages that were read for an answer, by their paths."""
     return done.sources(_OPENING)
-
-
-def _prompt() -> str:
-    text = resources.files("bethink.tools").joinpath("memory_agent.md").read_text(encoding="utf-8")
-    return text.strip()

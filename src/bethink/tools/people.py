@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.feature import Surroundings
-    from bethink.people import PeopleFound, Person
+    from bethink.people import Person
     from bethink.principal import Principal
     from bethink.tool import Tool
 
 
+_people_tool = partial(tool, rare=True, family="people")
 NOBODY = "No users found."
 _SECRET: dict[str, JsonValue] = {"writeOnly": True}
 """What goes in and never comes out: `bethink.masking` keeps it out of all that is stored and shown."""
@@ -142,19 +144,12 @@ def people_tools(people: People) -> list[Tool]:
         _get_user_tool(people),
         _search_users_tool(people),
         _update_user_tool(people),
-        _delete_tool(people),
+        _delete_user_tool(people),
     ]
 
 
 def _create_user_tool(people: People) -> Tool:
-    @tool(
-        effect="write",
-        label="Add {name} {surname} to people",
-        rare=True,
-        family="people",
-        output=User,
-        aliases=("add_user",),
-    )
+    @_people_tool(effect="write", label="Add {name} {surname} to people", output=User, aliases=("add_user",))
     async def create_user(
         context: ToolContext,
         name: Name,
@@ -174,43 +169,29 @@ def _create_user_tool(people: People) -> Tool:
         Search for them first (search_users): nobody is added twice. Take what the owner or a page
         says of them; never make up what is not known.
         """
-        given = _given(
+        fields = _given_fields(
             name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,
             credit_card=credit_card,
         )  # fmt: skip
         untrusted = context.is_untrusted
-        return _told("User added:", await people.create(context.principal, given, untrusted=untrusted))
+        return _output("User added:", await people.create(context.principal, fields, untrusted=untrusted))
 
     return create_user
 
 
 def _get_user_tool(people: People) -> Tool:
-    @tool(
-        effect="read",
-        label="Look up user {id}",
-        rare=True,
-        family="people",
-        output=User,
-        aliases=("get_user_by_id",),
-    )
+    @_people_tool(effect="read", label="Look up user {id}", output=User, aliases=("get_user_by_id",))
     async def get_user(context: ToolContext, id: UserId) -> ToolOutput:
         """Give one user's record by its id."""
         person = await people.get(context.principal, id)
-        return replace(_told("User:", person), addresses=_addresses([person]))
+        return replace(_output("User:", person), addresses=_addresses([person]))
 
     return get_user
 
 
 def _search_users_tool(people: People) -> Tool:
-    @tool(
-        effect="read",
-        label="Look for people",
-        rare=True,
-        family="people",
-        output=Users,
-        aliases=("search_user",),
-    )
+    @_people_tool(effect="read", label="Look for people", output=Users, aliases=("search_user",))
     async def search_users(
         context: ToolContext,
         name: Annotated[str | None, _line_of("Part of the first name")] = None,
@@ -225,15 +206,25 @@ def _search_users_tool(people: People) -> Tool:
         All that is given must fit; without any of it everybody is listed, page by page.
         """
         sought = PersonQuery(name, surname, email, gender)
-        return _listed(await people.search(context.principal, sought, limit=limit, cursor=cursor))
+        found = await people.search(context.principal, sought, limit=limit, cursor=cursor)
+        users = {"users": [shown(person) for person in found.people], "cursor": found.cursor}
+        if not found.people:
+            return ToolOutput(NOBODY, structured=users)
+        noun = "user" if len(found.people) == 1 else "users"
+        more = f"\nThere are more: call again with cursor={found.cursor}" if found.cursor else ""
+        lines = "\n".join(_line(person) for person in found.people)
+        return ToolOutput(
+            f"{len(found.people)} {noun}:\n{lines}{more}",
+            structured=users,
+            untrusted=any(person.untrusted for person in found.people),
+            addresses=_addresses(found.people),
+        )
 
     return search_users
 
 
 def _update_user_tool(people: People) -> Tool:
-    @tool(
-        effect="write", label="Change user {id}", rare=True, critical=_critical, family="people", output=User
-    )
+    @_people_tool(effect="write", label="Change user {id}", critical=_critical, output=User)
     async def update_user(
         context: ToolContext,
         id: UserId,
@@ -250,18 +241,20 @@ def _update_user_tool(people: People) -> Tool:
         credit_card: Pays = None,
     ) -> ToolOutput:
         """Change what is given of a user; what is left out stays as it is. Search for them first."""
-        given = _given(
+        fields = _given_fields(
             name=name, surname=surname, email=email, about_me=about_me, phone=phone, salary=salary,
             date_of_birth=date_of_birth, gender=gender, company=company, address=address,
             credit_card=credit_card,
         )  # fmt: skip
         untrusted = context.is_untrusted
-        return _told("User changed:", await people.update(context.principal, id, given, untrusted=untrusted))
+        return _output(
+            "User changed:", await people.update(context.principal, id, fields, untrusted=untrusted)
+        )
 
     return update_user
 
 
-def _delete_tool(people: People) -> Tool:
+def _delete_user_tool(people: People) -> Tool:
     async def foretell(principal: Principal, arguments: dict[str, Any]) -> Foretold:
         try:
             person = await people.get(principal, arguments["id"])
@@ -269,12 +262,10 @@ def _delete_tool(people: People) -> Tool:
             return Foretold(arguments, "")
         return Foretold(arguments, f"- {person.name} {person.surname}, {person.email}")
 
-    @tool(
+    @_people_tool(
         effect="destructive",
         label="Delete user {id}",
-        rare=True,
         foretell=foretell,
-        family="people",
         output=Deleted,
         aliases=("delete_users",),
     )
@@ -292,7 +283,7 @@ def _critical(arguments: dict[str, Any]) -> str:
     return f"This would change somebody's {' and '.join(named)}." if named else ""
 
 
-def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
+def _given_fields(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has its own type
     """What a call gives; a part of an address or a card that is left out is not given."""
     return {
         name: value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
@@ -301,20 +292,8 @@ def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - each field has it
     }
 
 
-def _told(head: str, person: Person) -> ToolOutput:
+def _output(head: str, person: Person) -> ToolOutput:
     return ToolOutput(f"{head}\n{_line(person)}", structured=shown(person), untrusted=person.untrusted)
-
-
-def _listed(found: PeopleFound) -> ToolOutput:
-    users = {"users": [shown(person) for person in found.people], "cursor": found.cursor}
-    if not found.people:
-        return ToolOutput(NOBODY, structured=users)
-    noun = "user" if len(found.people) == 1 else "users"
-    more = f"\nThere are more: call again with cursor={found.cursor}" if found.cursor else ""
-    lines = "\n".join(_line(person) for person in found.people)
-    untrusted = any(person.untrusted for person in found.people)
-    text = f"{len(found.people)} {noun}:\n{lines}{more}"
-    return ToolOutput(text, structured=users, untrusted=untrusted, addresses=_addresses(found.people))
 
 
 def _addresses(people: Sequence[Person]) -> tuple[str, ...]:

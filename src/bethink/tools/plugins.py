@@ -44,16 +44,15 @@ def load_plugins(names: Sequence[str], folder: Path | None) -> LoadedPlugins:
         if name not in known:
             faults.append(f"plug-in {name}: nothing installed has an entry point {GROUP} of this name")
             continue
-        _load(f"plug-in {name}", known[name].load, (tools, faults))
+        _load(f"plug-in {name}", known[name].load, tools, faults)
     for path in sorted(folder.glob("*.py")) if folder is not None else ():
-        _load(f"{FOLDER}/{path.name}", partial(_module, path), (tools, faults))
+        _load(f"{FOLDER}/{path.name}", partial(_module, path), tools, faults)
     for fault in faults:
         _log.error("%s", fault)
     return LoadedPlugins(tuple(tools), tuple(faults))
 
 
-def _load(source: str, load: Callable[[], object], into: tuple[list[Tool], list[str]]) -> None:
-    tools, faults = into
+def _load(source: str, load: Callable[[], object], tools: list[Tool], faults: list[str]) -> None:
     try:
         found = [replace(tool, source=source) for tool in _tools_in(load())]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
@@ -87,8 +86,7 @@ def _module(path: Path) -> ModuleType:
     name = f"bethink_user_tools_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        message = "it is no Python module"
-        raise ImportError(message)
+        raise ImportError("it is no Python module")
     module = importlib.util.module_from_spec(spec)
     # Where annotations are resolved, the module is looked up by its name.
     sys.modules[name] = module

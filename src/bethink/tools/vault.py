@@ -8,6 +8,7 @@ the memory agent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
     from bethink.vault import Change, Entry
     from bethink.vault.filters.views import VaultViews
-    from bethink.vault.search.ranking import SearchResult, SearchResults
+    from bethink.vault.search.ranking import SearchResults
 
 
+_vault_tool = partial(tool, timeout_s=10, family="vault", needs_memory=True, filters_itself=True)
 _BACKLINKS: Final = 200
 _LINES: Final = 10
 _ANSWER_CHARS: Final = 12_000
@@ -48,14 +50,7 @@ _ANSWER_CHARS: Final = 12_000
 def search_tool(searching: VaultSearch) -> Tool:
     """The tool, over these vaults."""
 
-    @tool(
-        effect="read",
-        label="Search the vault for {query}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="read", label="Search the vault for {query}")
     async def search_files(
         context: ToolContext,
         query: Annotated[
@@ -101,14 +96,7 @@ def search_tool(searching: VaultSearch) -> Tool:
 def backlinks_tool(graphs: Graphs) -> Tool:
     """The tool that tells which pages link to one, over these vaults."""
 
-    @tool(
-        effect="read",
-        label="What links to {path}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="read", label="What links to {path}")
     async def backlinks(
         context: ToolContext,
         path: Annotated[
@@ -138,28 +126,21 @@ def results_text(found: SearchResults) -> str:
     parts = [f"{'' if found.is_exact else 'At least '}{found.total:,} pages.", *found.notes]
     room = _ANSWER_CHARS
     for one in found.pages:
-        shown = _result_text(one)
+        above = f" › {' › '.join(one.section)}" if one.section else ""
+        head = f"[{one.path}]{above} ({one.hits} hits)"
+        lines = (
+            f"{number}: {line}"
+            for excerpt in one.excerpts
+            for number, line in enumerate(excerpt.text.split("\n"), excerpt.line)
+        )
+        shown = "\n".join((head, *lines))
         if len(shown) > room:
-            shown = _head(one)
+            shown = head
         room -= len(shown)
         parts.append(shown)
     if found.has_more:
         parts.append(f"There are more: ask for page {found.page + 1}.")
     return "\n\n".join(parts)
-
-
-def _head(one: SearchResult) -> str:
-    above = f" › {' › '.join(one.section)}" if one.section else ""
-    return f"[{one.path}]{above} ({one.hits} hits)"
-
-
-def _result_text(one: SearchResult) -> str:
-    lines = [
-        f"{number}: {line}"
-        for excerpt in one.excerpts
-        for number, line in enumerate(excerpt.text.split("\n"), excerpt.line)
-    ]
-    return "\n".join((_head(one), *lines))
 
 
 _READ_CHARS: Final = 16_000
@@ -177,22 +158,19 @@ _Text = Annotated[str, Field(description="Markdown.", max_length=_MOST_CHARS)]
 
 def vault_tools(desk: VaultAccess) -> list[Tool]:
     """The tools that read and change pages."""
-    return [*_reading(desk), *_changing(desk)]
-
-
-def _reading(desk: VaultAccess) -> list[Tool]:
-    return [_read_file_tool(desk), _list_directory_tool(desk), _go_to_link_tool(desk)]
+    return [
+        _read_file_tool(desk),
+        _list_directory_tool(desk),
+        _go_to_link_tool(desk),
+        _write_file_tool(desk),
+        _create_file_tool(desk),
+        _update_file_tool(desk),
+        _delete_file_tool(desk),
+    ]
 
 
 def _read_file_tool(desk: VaultAccess) -> Tool:
-    @tool(
-        effect="read",
-        label="Read {file_path}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="read", label="Read {file_path}")
     async def read_file(
         context: ToolContext,
         file_path: _Path,
@@ -202,21 +180,14 @@ def _read_file_tool(desk: VaultAccess) -> Tool:
 
         A long page comes in parts; the answer says where it goes on.
         """
-        seen = await desk.read(context.principal, file_path)
-        return ToolOutput(shown(seen.text, start_line), memories=(seen.path,), untrusted=seen.untrusted)
+        page = await desk.read(context.principal, file_path)
+        return ToolOutput(shown(page.text, start_line), memories=(page.path,), untrusted=page.untrusted)
 
     return read_file
 
 
 def _list_directory_tool(desk: VaultAccess) -> Tool:
-    @tool(
-        effect="read",
-        label="List {path}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="read", label="List {path}")
     async def list_directory(
         context: ToolContext,
         path: Annotated[str, Field(description='Folder, such as entities; "" is the whole vault.')] = "",
@@ -232,14 +203,7 @@ def _list_directory_tool(desk: VaultAccess) -> Tool:
 
 
 def _go_to_link_tool(desk: VaultAccess) -> Tool:
-    @tool(
-        effect="read",
-        label="Follow {link}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="read", label="Follow {link}")
     async def go_to_link(
         context: ToolContext,
         link: Annotated[
@@ -256,19 +220,15 @@ def _go_to_link_tool(desk: VaultAccess) -> Tool:
             path = Resolver(entry.path for entry in entries).resolve_link(parse_link(link), beside)
         if path is None:
             raise NoSuchPage(f"{link} leads to no page. search_files finds what it may be called now.")
-        seen = await desk.read(context.principal, path)
-        text = shown(seen.text, line_meant(seen.text, parse_link(link)))
-        return ToolOutput(f"[{path}]\n{text}", memories=(path,), untrusted=seen.untrusted)
+        page = await desk.read(context.principal, path)
+        text = shown(page.text, line_meant(page.text, parse_link(link)))
+        return ToolOutput(f"[{path}]\n{text}", memories=(path,), untrusted=page.untrusted)
 
     return go_to_link
 
 
-def _changing(desk: VaultAccess) -> list[Tool]:
-    return [_write_file_tool(desk), _create_file_tool(desk), _update_file_tool(desk), _delete_file_tool(desk)]
-
-
 def _write_file_tool(desk: VaultAccess) -> Tool:
-    @tool(effect="write", label="Write {file_path}", timeout_s=10, family="vault", needs_memory=True)
+    @_vault_tool(effect="write", label="Write {file_path}", filters_itself=False)
     async def write_file(context: ToolContext, file_path: _Path, content: _Text) -> str:
         """Have a page of the vault hold exactly this text, whether it was there or not.
 
@@ -280,14 +240,7 @@ def _write_file_tool(desk: VaultAccess) -> Tool:
 
 
 def _create_file_tool(desk: VaultAccess) -> Tool:
-    @tool(
-        effect="write",
-        label="Create {file_path}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="write", label="Create {file_path}")
     async def create_file(context: ToolContext, file_path: _Path, content: _Text = "") -> str:
         """Create a page of the vault. Folders come with it; one that is there already is left alone."""
         try:
@@ -299,14 +252,7 @@ def _create_file_tool(desk: VaultAccess) -> Tool:
 
 
 def _update_file_tool(desk: VaultAccess) -> Tool:
-    @tool(
-        effect="write",
-        label="Change {file_path}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="write", label="Change {file_path}")
     async def update_file(
         context: ToolContext,
         file_path: _Path,
@@ -329,14 +275,7 @@ def _update_file_tool(desk: VaultAccess) -> Tool:
 
 
 def _delete_file_tool(desk: VaultAccess) -> Tool:
-    @tool(
-        effect="write",
-        label="Delete {file_path}",
-        timeout_s=10,
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
-    )
+    @_vault_tool(effect="write", label="Delete {file_path}")
     async def delete_file(context: ToolContext, file_path: _Path) -> str:
         """Delete a page of the vault. The user can take it back."""
         change = await desk.delete(context, file_path)
@@ -348,14 +287,11 @@ def _delete_file_tool(desk: VaultAccess) -> Tool:
 def code_tool(runner: VaultCode, timeout_s: float, *, effect: Literal["read", "write"] = "write") -> Tool:
     """`execute_python`; what it changes is not kept where its effect is to read."""
 
-    @tool(
+    @_vault_tool(
         effect=effect,
         label="Run Python over the vault: {code}",
         timeout_s=2 * timeout_s + _PATIENCE_S,
         may_ask=effect == "write",
-        family="vault",
-        needs_memory=True,
-        filters_itself=True,
     )
     async def execute_python(
         context: ToolContext,
@@ -418,16 +354,15 @@ def listing(entries: Sequence[Entry], page: int) -> str:
     pages = max(-(-len(entries) // _LISTED), 1)
     if page > pages:
         raise BadInput(f"The listing has {pages} pages.")
-    lines = [_line(entry) for entry in entries[(page - 1) * _LISTED : page * _LISTED]]
+    lines = [
+        f"{entry.path}/"
+        if entry.is_folder
+        else f"{entry.path} ({entry.size:,} bytes{f'; {entry.trouble}' if entry.trouble else ''})"
+        for entry in entries[(page - 1) * _LISTED : page * _LISTED]
+    ]
     if pages > 1:
         lines.append(f"[page {page} of {pages}, {len(entries):,} entries in all]")
     return "\n".join(lines) or "(The folder is empty.)"
-
-
-def _line(entry: Entry) -> str:
-    if entry.is_folder:
-        return f"{entry.path}/"
-    return f"{entry.path} ({entry.size:,} bytes{f'; {entry.trouble}' if entry.trouble else ''})"
 
 
 def change_text(change: Change) -> str:
@@ -450,7 +385,7 @@ class VaultTools:
     tools: Sequence[Tool]
     code: Tool | None
     reading_code: Tool | None
-    asking: Tool
+    agent_tool: Tool
     _interpreters: Interpreters | None = None
     _has_vault: bool = False
     _last: tuple[Tool, ...] = field(default=())
@@ -466,21 +401,19 @@ class VaultTools:
             runner = VaultCode(desk, interpreters, timeout_s, settings.code_output_chars)
             code = code_tool(runner, timeout_s)
             reading_code = code_tool(runner, timeout_s, effect="read")
-        asking = agent_tool(agent, settings.max_run_s)
         graphs = Graphs(searching)
-        tools = [*vault_tools(desk), search_tool(searching), backlinks_tool(graphs)]
-        checking, codes = VaultCheck(searching), (code, reading_code)
         made = cls(
             desk,
             searching,
             graphs,
-            checking,
+            VaultCheck(searching),
             PageMoves(views, searching),
             agent,
-            tools,
-            *codes,
-            asking,
-            interpreters,
+            tools=[*vault_tools(desk), search_tool(searching), backlinks_tool(graphs)],
+            code=code,
+            reading_code=reading_code,
+            agent_tool=agent_tool(agent, settings.max_run_s),
+            _interpreters=interpreters,
         )
         views.vault.context.listeners.append(made.hear)
         views.vault.context.purge_hooks.append(searching.purge)
@@ -489,11 +422,9 @@ class VaultTools:
     async def look(self) -> None:
         """See whether somebody has a vault."""
         vault = self.desk.views.vault
-        if not vault.settings.enabled:
-            return
-        self._has_vault = await vault.exists(LOCAL_OWNER) or bool(
-            await vault.context.store.owners(PAGES, limit=1)
-        )
+        if vault.settings.enabled:
+            owners = await vault.context.store.owners(PAGES, limit=1)
+            self._has_vault = bool(owners) or await vault.exists(LOCAL_OWNER)
 
     def hear(self, owner: str, changes: Sequence[Change]) -> None:
         """Hear of a change of somebody's pages."""
@@ -503,7 +434,7 @@ class VaultTools:
     def source(self) -> Sequence[Tool]:
         """What may be offered now: the very same tuple for as long as it is the same."""
         code = (self.code,) if self.code is not None and self._can_run else ()
-        now = (*self.tools, *code, self.asking) if self._has_vault else ()
+        now = (*self.tools, *code, self.agent_tool) if self._has_vault else ()
         if len(now) != len(self._last):
             self._last = now
         return self._last

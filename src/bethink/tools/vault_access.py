@@ -28,26 +28,12 @@ ABSENT: Final = "There is no page {path}. list_directory shows what there is, se
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A page as a caller sees it; `version` is that of what is seen.
-
-    What is `untrusted` holds words that a model may have had from outside.
-    """
-
-    path: str
-    text: str
-    version: str
-    changed: int
-    untrusted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class VaultAccess:
-    """Pages for tools."""
+    """Pages for tools, as a caller sees them."""
 
     views: VaultViews
 
-    async def read(self, principal: Principal, path: str) -> Seen:
+    async def read(self, principal: Principal, path: str) -> Page:
         """A page as the principal may see it.
 
         Raises:
@@ -56,10 +42,9 @@ class VaultAccess:
         """
         path = named(path)
         try:
-            page = await self._page(principal, path)
+            return await self.views.read(principal, path)
         except NoSuchPage as error:
             raise NoSuchPage(ABSENT.format(path=path)) from error
-        return Seen(page.path, page.text, page.version, page.changed, page.untrusted)
 
     async def listed(self, principal: Principal, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
         """What is in a folder, as far as the principal may know of it.
@@ -72,10 +57,6 @@ class VaultAccess:
     async def is_untrusted(self, principal: Principal, paths: Iterable[str]) -> bool:
         """Whether any of these pages, or of those in these folders, is from outside."""
         return await self.views.vault.is_untrusted(principal.owner, paths)
-
-    async def told(self, principal: Principal) -> Sequence[str]:
-        """What the owner said in words must not be told: for the model, and never relied on."""
-        return await self.views.filters.instructions_for(principal)
 
     async def write(
         self,
@@ -91,7 +72,10 @@ class VaultAccess:
         It is untrusted, too, where the run has read anything from outside: the text may tell it.
         """
         path = named(path)
-        await self._heed(context, text)
+        if context.forgotten is not None:
+            await context.forgotten.listen()
+            if context.forgotten.says(text):
+                raise JustForgotten
         how = Authorship("agent", _note(context), untrusted or context.is_untrusted or None)
         change = await self.views.put(context.principal, path, text, if_version=if_version, how=how)
         _tell(context, change, path)
@@ -103,36 +87,23 @@ class VaultAccess:
         Raises:
             BadInput: it does not; the sentence says how often, and where.
         """
-        seen = await self.read(context.principal, path)
-        check_once(seen.path, seen.text, old)
-        return await self.edit(context, seen, seen.text.replace(old, new))
-
-    async def edit(self, context: ToolContext, seen: Seen, text: str, *, untrusted: bool = False) -> Change:
-        """Have a page that was seen say `text` instead, if nobody changed it meanwhile."""
-        return await self.write(context, seen.path, text, if_version=seen.version, untrusted=untrusted)
+        page = await self.read(context.principal, path)
+        _check_once(page, old)
+        text = page.text.replace(old, new)
+        return await self.write(context, page.path, text, if_version=page.version)
 
     async def delete(self, context: ToolContext, path: str, *, if_version: str | None = None) -> Change:
         """Delete a page; see `Vault.delete`."""
-        seen = await self.read(context.principal, path)
+        page = await self.read(context.principal, path)
         change = await self.views.delete(
             context.principal,
-            seen.path,
-            if_version=if_version or seen.version,
+            page.path,
+            if_version=if_version or page.version,
             by="agent",
             note=_note(context),
         )
-        _tell(context, change, seen.path)
+        _tell(context, change, page.path)
         return change
-
-    async def _page(self, principal: Principal, path: str) -> Page:
-        return await self.views.read(principal, path)
-
-    async def _heed(self, context: ToolContext, text: str) -> None:
-        if context.forgotten is None:
-            return
-        await context.forgotten.listen()
-        if context.forgotten.says(text):
-            raise JustForgotten
 
 
 def named(path: str) -> str:
@@ -146,28 +117,24 @@ def named(path: str) -> str:
     return checked(plain if "." in last or not last else f"{plain}.md")
 
 
-def check_once(path: str, text: str, old: str) -> None:
-    """Whether a text stands in a page exactly once: only then is it known which is meant.
-
-    Raises:
-        BadInput: it does not; the sentence says how often, and in which lines.
-    """
+def _check_once(page: Page, old: str) -> None:
+    """Refuse a text that does not stand in a page exactly once: only then is it known which is meant."""
     if not old:
         raise BadInput("old_content is empty: give the exact text to replace, or use write_file.")
-    count = text.count(old)
+    count = page.text.count(old)
     if count == 1:
         return
     if count == 0:
         raise BadInput(
-            f"old_content does not occur in {path}. It must be the exact text, with its line breaks and"
+            f"old_content does not occur in {page.path}. It must be the exact text, with its line breaks and"
             " spaces: read_file shows the page as it is now."
         )
     lines: list[str] = []
     at = -1
-    while (at := text.find(old, at + 1)) >= 0 and len(lines) < _MOST_LINES:
-        lines.append(str(text.count("\n", 0, at) + 1))
+    while (at := page.text.find(old, at + 1)) >= 0 and len(lines) < _MOST_LINES:
+        lines.append(str(page.text.count("\n", 0, at) + 1))
     raise BadInput(
-        f"old_content occurs {count} times in {path}, in the lines {', '.join(lines)}"
+        f"old_content occurs {count} times in {page.path}, in the lines {', '.join(lines)}"
         f"{' and more' if count > len(lines) else ''}: give more of the text around the one that you mean."
     )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from bethink.sandbox import Outcome
     from bethink.sandbox.folder import Found, Print
     from bethink.sandbox.interpreters import Interpreters
-    from bethink.tools.vault_access import Seen, VaultAccess
+    from bethink.tools.vault_access import VaultAccess
+    from bethink.vault import Page
 
 _OWN: Final = ".bethink"
 _READ, _NEEDED = f"{_OWN}/read", f"{_OWN}/needed"
@@ -78,7 +80,7 @@ class _Copy:
     another: what it tells and makes is trusted no more than that.
     """
 
-    pages: Mapping[str, Seen]
+    pages: Mapping[str, Page]
     absent: Mapping[str, int]
     untrusted: bool
 
@@ -146,8 +148,10 @@ class VaultCode:
             notes = await self._taken_over(context, copy, left)
         else:
             notes = [_OTHERWISE.format(told=_loses(lost))]
-        ending = None if outcome.ending == "finished" else _ended(outcome)
-        text = "\n".join(part for part in (outcome.text.rstrip(), ending, *notes) if part)
+        parts = [outcome.text.rstrip(), *notes]
+        if outcome.ending not in {"finished", "failed"}:
+            parts.insert(1, f"[The code was ended because {REASONS[outcome.ending]}.]")
+        text = "\n".join(part for part in parts if part)
         error = {"finished": None, "failed": "code_failed", "timed_out": "timeout"}
         return ToolOutput(
             text or "{}",
@@ -164,10 +168,11 @@ class VaultCode:
             if not entry.is_folder and entry.trouble is None
         ]
         few = len(entries) <= _WHOLE_PAGES and sum(entry.size for entry in entries) <= _WHOLE_BYTES
-        pages: dict[str, Seen] = {}
+        pages: dict[str, Page] = {}
         absent: dict[str, int] = {}
         for entry in entries:
-            if code is None or few or _is_named(entry.path, code):
+            name = entry.path.rpartition("/")[2].removesuffix(".md")
+            if code is None or few or entry.path == "user.md" or name in code:
                 try:
                     pages[entry.path] = await self.desk.read(context.principal, entry.path)
                 except BethinkError:
@@ -193,7 +198,10 @@ class VaultCode:
         before: dict[str, Print] = {}
 
         def lay_out(root: Path) -> None:
-            _lay_out(root, copy.pages)
+            for path, page in copy.pages.items():
+                place = root / path
+                place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                place.write_bytes(page.text.encode())
             before.update({path: look for path in copy.pages if (look := print_at(root, path)) is not None})
 
         look = partial(_look, before, self.desk.views.vault.settings.max_file_bytes)
@@ -252,24 +260,26 @@ class VaultCode:
         """Whether a page is as the code left it, and what is told of it."""
         seen = copy.pages.get(found.name)
         try:
-            text = _text_of(found)
+            if found.content is None:
+                raise BadInput("it is too large for a page")
+            text = found.content.decode()
             if seen is None:
                 await self.desk.write(context, found.name, text, if_version="", untrusted=copy.untrusted)
             elif seen.text == text:
                 return True, ()
             else:
-                await self.desk.edit(context, seen, text, untrusted=copy.untrusted)
+                await self.desk.write(
+                    context, seen.path, text, if_version=seen.version, untrusted=copy.untrusted
+                )
+        except UnicodeDecodeError:
+            return False, [_NOT_KEPT.format(name=found.name, why="it is no UTF-8 text")]
         except BethinkError as error:
             return False, [_NOT_KEPT.format(name=found.name, why=error)]
         return True, [f"[{'changed' if seen else 'created'}: {found.name}]"]
 
 
 def _check(code: str) -> None:
-    """Refuse what is no Python before anything is laid out for it.
-
-    Raises:
-        BadInput: it is not.
-    """
+    """Refuse what is no Python before anything is laid out for it."""
     try:
         compile(code, "<code>", "exec")
     except (SyntaxError, ValueError) as error:
@@ -278,22 +288,10 @@ def _check(code: str) -> None:
         raise BadInput("This code is nested too deep to be read. Nothing was run.") from error
 
 
-def _is_named(path: str, code: str) -> bool:
-    """Whether code speaks of a page, by its path or by its name alone."""
-    return path == "user.md" or path.rpartition("/")[2].removesuffix(".md") in code
-
-
 def _program(orders: str) -> str:
     """The guest, with its orders where they may first stand."""
     guest = resources.files("bethink.tools").joinpath("vault_prelude.py").read_text(encoding="utf-8")
     return guest.replace(_FUTURE, f"{_FUTURE}import json\nORDERS = json.loads({orders!r})\n", 1)
-
-
-def _lay_out(root: Path, pages: Mapping[str, Seen]) -> None:
-    for path, seen in pages.items():
-        place = root / path
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place.write_bytes(seen.text.encode())
 
 
 def _look(before: Mapping[str, Print], most_bytes: int, root: Path) -> _Left:
@@ -303,7 +301,7 @@ def _look(before: Mapping[str, Print], most_bytes: int, root: Path) -> _Left:
     beside = [
         name for name in prints_of(root, _MOST_SEEN) if name not in before and not name.startswith(f"{_OWN}/")
     ]
-    pages = [name for name in beside if _is_page(name)]
+    pages = [name for name in beside if name.endswith(".md") and not re.search(r"(^|/)\.", name)]
     names = sorted((*changed, *pages))
     return _Left(
         found=read_all(root, names, Bounds(_MOST_CHANGED, most_bytes, _CHANGED_BYTES)),
@@ -313,10 +311,6 @@ def _look(before: Mapping[str, Print], most_bytes: int, root: Path) -> _Left:
         read=_believed(own[_READ]),
         is_short=own[_NEEDED] is not None,
     )
-
-
-def _is_page(name: str) -> bool:
-    return name.endswith(".md") and not any(part.startswith(".") for part in name.split("/"))
 
 
 def _believed(report: Found | None) -> Sequence[str] | None:
@@ -351,23 +345,3 @@ def _key(copy: _Copy, lost: Sequence[str]) -> str:
     """What stands for these pages as they are now."""
     shown = json.dumps([[path, copy.pages[path].version] for path in lost])
     return hashlib.sha256(shown.encode()).hexdigest()[:32]
-
-
-def _text_of(found: Found) -> str:
-    """The text of a page that code left.
-
-    Raises:
-        BadInput: it is too large, or no UTF-8 text.
-    """
-    if found.content is None:
-        raise BadInput("it is too large for a page")
-    try:
-        return found.content.decode()
-    except UnicodeDecodeError as error:
-        raise BadInput("it is no UTF-8 text") from error
-
-
-def _ended(outcome: Outcome) -> str | None:
-    if outcome.ending == "failed":
-        return None
-    return f"[The code was ended because {REASONS[outcome.ending]}.]"
