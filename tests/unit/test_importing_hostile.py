@@ -19,7 +19,8 @@ from bethink.importing import archive as archives
 from bethink.importing import archive as zips
 from bethink.importing import json_stream as streaming
 from bethink.importing.archive import Archive, opened, safe_name
-from bethink.importing.json_stream import RepairedJson, UnreadableItem, elements
+from bethink.importing.items import Skipped
+from bethink.importing.json_stream import RepairedJson, elements
 from tests.exports import asked_and_answered, packed, zipped
 from tests.house import open_house
 
@@ -161,7 +162,7 @@ def test_what_nests_too_deeply_is_passed_over() -> None:
     deep = "[" * 100_000 + "]" * 100_000
     text = f'[{{"title":"Deep","x":{deep}}},{{"title":"Flat"}}]'
     first, second = elements(_Bytes(text.encode()))
-    assert isinstance(first, UnreadableItem)
+    assert isinstance(first, Skipped)
     assert first.name == "Deep"
     assert second == {"title": "Flat"}
 
@@ -170,7 +171,7 @@ def test_one_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(streaming, "MAX_ITEM_CHARS", 1000)
     long = {"title": "Long", "mapping": {str(n): "x" * 100 for n in range(50)}}
     found = list(elements(_Bytes(json.dumps([long, {"title": "Short"}]).encode())))
-    assert isinstance(found[0], UnreadableItem)
+    assert isinstance(found[0], Skipped)
     assert found[0].name == "Long"
     assert found[1] == {"title": "Short"}
 
@@ -178,7 +179,7 @@ def test_one_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_text_without_an_end_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "_MAX_QUIET", 1_000_000)
     (found,) = elements(_Bytes(b'["' + b"a" * 3_000_000 + b'"]'))
-    assert isinstance(found, UnreadableItem)
+    assert isinstance(found, Skipped)
     assert "1 MB" in found.why
 
 
@@ -187,7 +188,7 @@ def test_a_text_without_an_end_is_not_held(monkeypatch: pytest.MonkeyPatch) -> N
     [b"", b"null", b"17", b"{", b"[1, 2", b"[}", b'{"a": [}', b"\xff\xfe", b'["\\ud800"]', b"[1e999999]"],
 )
 def test_no_json_at_all_is_told_and_never_raised(content: bytes) -> None:
-    assert all(isinstance(found, UnreadableItem) for found in elements(_Bytes(content)))
+    assert all(isinstance(found, Skipped) for found in elements(_Bytes(content)))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 1_000_000])
@@ -244,9 +245,9 @@ def test_a_number_that_json_has_not_costs_its_own_conversation_alone(number: str
     first, bad, worse, last = elements(_Bytes(f"[{', '.join(talks)}]".encode()))
     assert isinstance(first, dict)
     assert first["title"] == 'NaN, "NaN" and -Infinity'
-    assert isinstance(bad, UnreadableItem)
+    assert isinstance(bad, Skipped)
     assert (bad.name, "NaN" in bad.why) == ("Bad", True)
-    assert isinstance(worse, UnreadableItem)
+    assert isinstance(worse, Skipped)
     assert last == {"title": "Next"}
 
 

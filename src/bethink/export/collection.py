@@ -108,14 +108,12 @@ def read(file: BinaryIO) -> Iterator[ImportLine]:
     file.seek(0)
     body = file.read(MAX_BYTES + 1)
     if len(body) > MAX_BYTES:
-        message = f"The file is larger than {MAX_BYTES // _S:,} MB; split it into several."
-        raise TooLarge(message)
+        raise TooLarge(f"The file is larger than {MAX_BYTES // _S:,} MB; split it into several.")
     try:
         found = _file.decode(body.removeprefix(b"\xef\xbb\xbf"))
         updated_at = None if found.updated_at is None else time_of(found.updated_at)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"This is no memory file of the general purpose agent: {error}."
-        raise BadInput(message) from error
+        raise BadInput(f"This is no memory file of the general purpose agent: {error}.") from error
     for number, raw in enumerate(found.memories, 1):
         yield _line(number, raw, updated_at=updated_at)
 

@@ -207,11 +207,9 @@ def _emptied(conversation: Conversation) -> Conversation:
     for number, one in enumerate(branches):
         is_first = number == 0 and one.parent is None
         if not (is_first or one.parent is None or 0 <= one.parent < number) or one.start < 0:
-            message = f"branch {number} does not leave one before it."
-            raise BadInput(message)
+            raise BadInput(f"branch {number} does not leave one before it.")
     if len(branches) > MAX_BRANCHES:
-        message = f"there are {len(branches)} branches: at most {MAX_BRANCHES} are kept."
-        raise BadInput(message)
+        raise BadInput(f"there are {len(branches)} branches: at most {MAX_BRANCHES} are kept.")
     begun = tuple(msgspec.structs.replace(one, count=one.start) for one in branches)
     return switched(msgspec.structs.replace(conversation, branches=begun, count=0), conversation.branch)
 

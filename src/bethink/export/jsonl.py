@@ -94,11 +94,10 @@ def check_schema(schema: object) -> None:
         NewerSchema: a newer one wrote it.
     """
     if not isinstance(schema, int) or schema > SCHEMA:
-        message = (
+        raise NewerSchema(
             f"The file has schema {schema}; this Bethink reads up to {SCHEMA}. Import it with the newer "
             "version that wrote it."
         )
-        raise NewerSchema(message)
 
 
 def _object(number: int, text: str) -> dict[str, Any] | BadLine:

@@ -184,8 +184,7 @@ def checked_project(project: str | None) -> None:
         BadInput: it is empty, long or cannot be stored.
     """
     if project is not None and (not 0 < len(project) <= _MAX_PROJECT_CHARS or "\0" in project):
-        message = f"project is {project[:40]!r}: give 1 to {_MAX_PROJECT_CHARS} characters."
-        raise BadInput(message)
+        raise BadInput(f"project is {project[:40]!r}: give 1 to {_MAX_PROJECT_CHARS} characters.")
 
 
 def _fact(document: Mapping[str, Any]) -> Fact:
@@ -229,8 +228,7 @@ def _text(document: Mapping[str, Any], name: str) -> str | None:
     value = document.get(name)
     if value is None or isinstance(value, str):
         return value or None
-    message = f"`{name}` is {str(value)[:40]!r}: give a text."
-    raise BadInput(message)
+    raise BadInput(f"`{name}` is {str(value)[:40]!r}: give a text.")
 
 
 def _importance(value: object) -> float:
@@ -239,8 +237,7 @@ def _importance(value: object) -> float:
     try:
         return float(cast("str | float", value))
     except (TypeError, ValueError) as error:
-        message = f"importance is {str(value)[:40]!r}: give a number from 0 to 1."
-        raise BadInput(message) from error
+        raise BadInput(f"importance is {str(value)[:40]!r}: give a number from 0 to 1.") from error
 
 
 def _topics(value: object) -> tuple[str, ...]:
@@ -250,8 +247,7 @@ def _topics(value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, list) and all(isinstance(topic, str) for topic in cast("list[object]", value)):
         return tuple(cast("list[str]", value))
-    message = "topics are a list of words."
-    raise BadInput(message)
+    raise BadInput("topics are a list of words.")
 
 
 MAX_LINE_BYTES = 8_000_000
@@ -270,11 +266,10 @@ def opening(file: BinaryIO) -> str:
     head = file.read(_SNIFFED)
     file.seek(0)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _is_wide(head):
-        message = (
+        raise BadInput(
             "The file is UTF-16, as some editors and spreadsheets write it. Save it as UTF-8, "
             "or convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW-FILE"
         )
-        raise BadInput(message)
     return codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head).lstrip()
 
 

@@ -105,8 +105,7 @@ def format_named(name: str) -> ExportFormat:
         BadInput: there is none.
     """
     if (found := FORMATS.get(name)) is None:
-        message = f"There is no format {name!r}: choose one of {', '.join(FORMATS)}."
-        raise BadInput(message)
+        raise BadInput(f"There is no format {name!r}: choose one of {', '.join(FORMATS)}.")
     return found
 
 
@@ -128,8 +127,7 @@ def recognised(file: BinaryIO) -> str:
         return "csv"
     if head.startswith(("#", "- ", "* ", "+ ", "1.", "<!--", "---\n", "---\r\n")):
         return "md"
-    message = f"The file's format is not known by its beginning: name one of {', '.join(FORMATS)}."
-    raise BadInput(message)
+    raise BadInput(f"The file's format is not known by its beginning: name one of {', '.join(FORMATS)}.")
 
 
 _OUTCOMES = ("restored", "said", "added", "merged", "known", "differing")
@@ -196,8 +194,7 @@ class Portability:
             await self.embeddings.load()
         writer = chosen.writer()
         if conversations and not isinstance(writer, jsonl.JsonLinesWriter):
-            message = f"Conversations go into jsonl only: leave them out of {format}, or choose jsonl."
-            raise BadInput(message)
+            raise BadInput(f"Conversations go into jsonl only: leave them out of {format}, or choose jsonl.")
         where: dict[str, Key] = {"state": "active"} if chosen.only_active else {}
         count = await self.memory.count(principal, where)
         last = await self.memory.consolidated_at(principal)

@@ -18,11 +18,16 @@ import zipfile
 import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
+import msgspec
+
+from bethink.clock import to_us
 from bethink.errors import BadInput, TooLarge
-from bethink.importing.items import Skipped
+from bethink.importing.items import Skipped, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -89,11 +94,10 @@ class UnpackBudget:
         """
         self.out += size
         if self.out > MAX_TOTAL or (self.packed and self.out > FREE and self.out > MAX_RATIO * self.packed):
-            message = (
+            raise TooLarge(
                 f"This archive unpacks to more than {self.out // 1_000_000:,} MB, which no export does: "
                 "nothing more of it was read. If it is one, unpack it yourself and import the folder."
             )
-            raise TooLarge(message)
 
 
 @dataclass(slots=True)
@@ -187,6 +191,19 @@ class Archive:
                 parts.append(part)
         return b"".join(parts)
 
+    def small_json(self, name: str, limit: int) -> dict[str, object]:
+        """The object in a member; empty if it is no object, damaged, or longer than `limit` bytes.
+
+        Raises:
+            TooLarge: the archive unpacks to more than any export would.
+        """
+        try:
+            return mapping(msgspec.json.decode(self.content(name, limit) or b"{}"))
+        except TooLarge:
+            raise
+        except (BadInput, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return {}
+
     def leave(self, name: str, why: str, *, is_fault: bool = True) -> None:
         """Tell that a member is left."""
         self.left.append(Skipped(name, why, is_fault=is_fault))
@@ -205,8 +222,7 @@ class Archive:
         elif safe in self.members:
             self.leave(safe, "The archive holds two of this name; the first was taken.")
         elif len(self.members) >= MAX_MEMBERS:
-            message = f"This holds more than {MAX_MEMBERS:,} files: split it, or import a part of it."
-            raise BadInput(message)
+            raise BadInput(f"This holds more than {MAX_MEMBERS:,} files: split it, or import a part of it.")
         else:
             self.members[safe] = member
 
@@ -248,30 +264,23 @@ def opened(path: Path) -> Generator[Archive]:
             if stat.S_ISDIR(mode):
                 _add_folder(archive, path)
             elif not stat.S_ISREG(mode):
-                message = f"{path.name} is neither a file nor a folder."
-                raise BadInput(message)
+                raise BadInput(f"{path.name} is neither a file nor a folder.")
             elif zipfile.is_zipfile(path):
                 archive.budget.packed = path.stat().st_size
                 _add_zip(archive, stack, stack.enter_context(path.open("rb")))
             else:
                 archive.add(path.name, _of_file(path))
         except OSError as error:
-            message = f"{path} cannot be read: {error.strerror or 'it is damaged'}."
-            raise BadInput(message) from error
+            raise BadInput(f"{path} cannot be read: {error.strerror or 'it is damaged'}.") from error
         yield archive
 
 
 def _of_file(path: Path) -> Member:
     found = path.stat()
-    return Member(found.st_size, _us(found.st_mtime), lambda: _plainly(path))
-
-
-@contextmanager
-def _plainly(path: Path) -> Generator[IO[bytes]]:
     # A link that was put there since the folder was listed is not followed.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
-        yield file
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    changed = int(found.st_mtime * 1_000_000)
+    return Member(found.st_size, changed, lambda: os.fdopen(os.open(path, flags), "rb"))
 
 
 def _add_folder(archive: Archive, root: Path) -> None:
@@ -304,7 +313,7 @@ def _add_zip(archive: Archive, stack: ExitStack, file: IO[bytes], *, depth: int 
         elif info.filename.lower().endswith(".zip") and depth < _NESTED:
             _add_nested(archive, stack, packed, info=info, depth=depth)
         else:
-            archive.add(info.filename, Member(info.file_size, _zipped(info), _opener(packed, info)))
+            archive.add(info.filename, Member(info.file_size, _zipped(info), partial(packed.open, info)))
 
 
 def _add_nested(
@@ -322,27 +331,13 @@ def _add_nested(
         archive.leave(info.filename[:80], unreadable("This archive within the archive", error))
 
 
-def _opener(
-    packed: zipfile.ZipFile, info: zipfile.ZipInfo
-) -> Callable[[], AbstractContextManager[IO[bytes]]]:
-    return lambda: packed.open(info)
-
-
 def _zipped(info: zipfile.ZipInfo) -> int | None:
     """When a member was changed, by a clock whose zone nobody wrote down."""
-    from datetime import UTC, datetime
-
-    from bethink.clock import to_us
-
     try:
         moment = datetime(*info.date_time, tzinfo=UTC)
     except ValueError:
         return None
     return to_us(moment) if moment.year > _FIRST_YEAR else None
-
-
-def _us(seconds: float) -> int:
-    return int(seconds * 1_000_000)
 
 
 @contextmanager
@@ -358,14 +353,14 @@ def opened_zip(file: IO[bytes], name: str, members: int) -> Generator[zipfile.Zi
         # It names a place that no file has: whoever reads the archive finds that, too.
         count, directory = 0, 0
     if count > members or directory > _MAX_DIRECTORY:
-        message = f"{name} holds more than {members:,} files: split it, or import a part of it."
-        raise BadInput(message)
+        raise BadInput(f"{name} holds more than {members:,} files: split it, or import a part of it.")
     file.seek(0)
     try:
         packed = zipfile.ZipFile(file)
     except (*DAMAGED, ValueError) as error:
-        message = f"{name} is no whole zip: it breaks off, or was changed. Download it again."
-        raise BadInput(message) from error
+        raise BadInput(
+            f"{name} is no whole zip: it breaks off, or was changed. Download it again."
+        ) from error
     with packed:
         yield packed
 

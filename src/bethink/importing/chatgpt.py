@@ -31,7 +31,7 @@ from bethink.importing.items import (
     one_line,
     text,
 )
-from bethink.importing.json_stream import UnreadableItem, named, objects
+from bethink.importing.json_stream import named, objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -63,13 +63,13 @@ _NEW = "New chat"
 def read(archive: Archive) -> Iterator[Item]:
     """All that the export holds, as it comes."""
     assets = Assets.of(archive)
-    told: set[str] = set()
+    instructions: set[str] = set()
     for name in archive.conversation_files:
         for number, found in enumerate(objects(archive, name, _IGNORED), 1):
-            if isinstance(found, UnreadableItem):
-                yield Skipped(found.name, found.why, whole="talk")
+            if isinstance(found, Skipped):
+                yield found
                 continue
-            yield from _instructions(found, told)
+            yield from _instructions(found, instructions)
             yield _conversation(found, assets, number=number)
     yield from _textdocs(archive)
     for name in archive.named(r"(user|group_chats|shopping|sora|user_settings)\.json"):
@@ -103,7 +103,7 @@ def _conversation(found: dict[str, object], assets: Assets, *, number: int) -> E
         updated_at=moment(found.get("update_time")),
         current=tree.became.get(current),
         archived=found.get("is_archived") is True,
-        lost=tuple(f"{count:,} × {what}" if count > 1 else what for what, count in tree.lost.items()),
+        lost=tree.lost,
     )
 
 
@@ -162,10 +162,11 @@ class _MessageTree:
         pieces: tuple[TextPart | ToolExchange, ...] = (TextPart(content.text, reasoning),)
         files = content.files
         if content.role == "tool":
-            used, files = self._used((content.name, "{}"), nodes, content), ()
+            used, files = self._used(content.name, "{}", nodes=nodes, answer=content), ()
             pieces = (TextPart("", reasoning), used) if reasoning else (used,)
         elif content.calls:
-            used = self._used((content.calls, _arguments(content)), nodes, self._answer(id, nodes))
+            answer = self._answer(id, nodes)
+            used = self._used(content.calls, _arguments(content), nodes=nodes, answer=answer)
             pieces = (TextPart("", reasoning), used) if reasoning else (used,)
         role = "user" if content.role == "user" else "assistant"
         at = moment(mapping(self.nodes[id].get("message")).get("create_time"))
@@ -180,21 +181,23 @@ class _MessageTree:
         nodes.append(children[0])
         return content
 
-    def _used(self, call: tuple[str, str], nodes: list[str], told: MessageText | None) -> ToolExchange:
-        """A call, a name and its arguments, with all that came of it in however many nodes."""
-        if told is None:
-            return ToolExchange(*call, None)
-        first, texts, files, failed = told.name, list[str](), list[ExportedFile](), False
-        while told is not None:
-            texts.append(told.text)
-            files += told.files
-            failed = failed or told.failed
+    def _used(
+        self, name: str, arguments: str, *, nodes: list[str], answer: MessageText | None
+    ) -> ToolExchange:
+        """A call with all that came of it in however many nodes."""
+        if answer is None:
+            return ToolExchange(name, arguments, None)
+        first, texts, files, failed = answer.name, list[str](), list[ExportedFile](), False
+        while answer is not None:
+            texts.append(answer.text)
+            files += answer.files
+            failed = failed or answer.failed
             before = len(nodes)
-            told = self._answer(nodes[-1], nodes)
-            if told is not None and told.name != first:
+            answer = self._answer(nodes[-1], nodes)
+            if answer is not None and answer.name != first:
                 del nodes[before:]
-                told = None
-        return ToolExchange(*call, "\n\n".join(filter(None, texts)), failed, tuple(files))
+                answer = None
+        return ToolExchange(name, arguments, "\n\n".join(filter(None, texts)), failed, tuple(files))
 
     def _content(self, id: str) -> MessageText | None:
         if id not in self._contents:
@@ -202,7 +205,7 @@ class _MessageTree:
             content = content_of(message, self.assets) if message else None
             if content is not None:
                 self.lost.update(content.lost)
-                if not content.says_something:
+                if not (content.text.strip() or content.files or content.calls or content.thoughts):
                     content = None
             self._contents[id] = content
         return self._contents[id]
@@ -219,23 +222,23 @@ def _arguments(content: MessageText) -> str:
     return msgspec.json.encode({"code": content.text} if content.text else {}).decode()
 
 
-def _instructions(found: dict[str, object], told: set[str]) -> Iterator[ExportedPage]:
+def _instructions(found: dict[str, object], known: set[str]) -> Iterator[ExportedPage]:
     """A page for each wording of what the owner told about themselves and wants of answers."""
     for node in mapping(found.get("mapping")).values():
         message = mapping(mapping(node).get("message"))
         content = mapping(message.get("content"))
-        given = mapping(mapping(message.get("metadata")).get("user_context_message_data"))
-        about = text(content.get("user_profile")) or text(given.get("about_user_message"))
-        wishes = text(content.get("user_instructions")) or text(given.get("about_model_message"))
+        older = mapping(mapping(message.get("metadata")).get("user_context_message_data"))
+        about = text(content.get("user_profile")) or text(older.get("about_user_message"))
+        answers = text(content.get("user_instructions")) or text(older.get("about_model_message"))
         said = "\n\n".join(
             f"## {name}\n\n{one.strip()}"
-            for name, one in (("About me", about), ("How to answer", wishes))
+            for name, one in (("About me", about), ("How to answer", answers))
             if one.strip()
         )
-        if not said or said in told:
+        if not said or said in known:
             continue
-        told.add(said)
-        number = "" if len(told) == 1 else f"_{len(told)}"
+        known.add(said)
+        number = "" if len(known) == 1 else f"_{len(known)}"
         yield ExportedPage(
             key=f"custom instructions{number}",
             path=f"{ROOT}/custom_instructions{number}.md",
@@ -250,8 +253,8 @@ def _textdocs(archive: Archive) -> Iterator[Item]:
     names = UniquePaths()
     for name in archive.named(r"textdocs/.*\.json"):
         for found in objects(archive, name, alone=True):
-            if isinstance(found, UnreadableItem):
-                yield Skipped(name, found.why)
+            if isinstance(found, Skipped):
+                yield found
                 continue
             said = text(found.get("content")) or text(found.get("text"))
             title = one_line(text(found.get("title")) or text(found.get("name")) or "Document", 80)
@@ -274,11 +277,6 @@ class MessageText:
     files: tuple[ExportedFile, ...] = ()
     lost: tuple[str, ...] = ()
 
-    @property
-    def says_something(self) -> bool:
-        """Whether anything of it is to be kept."""
-        return bool(self.text.strip() or self.files or self.calls or self.thoughts)
-
 
 @dataclass(frozen=True, slots=True)
 class Assets:
@@ -294,9 +292,13 @@ class Assets:
         for entry in archive.entries:
             if match := _FILE_ID.search(entry.rpartition("/")[2]):
                 members.setdefault(match[0], entry)
-        return cls(members, _names(archive))
+        names: dict[str, str] = {}
+        for name in archive.named(r"conversation_asset_file_names\.json"):
+            named_files = archive.small_json(name, _MAX_NAMES_BYTES)
+            names |= {key: text(value) for key, value in named_files.items() if text(value)}
+        return cls(members, names)
 
-    def given(self, pointer: str, name: str = "", media_type: str = "") -> ExportedFile | None:
+    def file(self, pointer: str, name: str = "", media_type: str = "") -> ExportedFile | None:
         """The file that a pointer leads to."""
         match = _FILE_ID.search(pointer)
         member = self.members.get(match[0]) if match else None
@@ -306,17 +308,6 @@ class Assets:
         called = one_line(name or self.names.get(base, "") or base, 120)
         guessed = media_type or mimetypes.guess_type(called)[0] or "application/octet-stream"
         return ExportedFile(match[0], called, guessed, member)
-
-
-def _names(archive: Archive) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in archive.named(r"conversation_asset_file_names\.json"):
-        try:
-            parsed: object = msgspec.json.decode(archive.content(name, _MAX_NAMES_BYTES) or b"{}")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue
-        found |= {key: text(value) for key, value in mapping(parsed).items() if text(value)}
-    return found
 
 
 def content_of(message: dict[str, object], assets: Assets) -> MessageText | None:
@@ -329,7 +320,9 @@ def content_of(message: dict[str, object], assets: Assets) -> MessageText | None
     if role not in {"user", "assistant", "tool"}:
         return None
     if kind == "thoughts":
-        return MessageText(role, thoughts=_thoughts(content)) if role == "assistant" else None
+        thoughts = map(mapping, listed(content.get("thoughts")))
+        words = (text(one.get("content")) or text(one.get("summary")) for one in thoughts)
+        return MessageText(role, thoughts="\n\n".join(filter(None, words))) if role == "assistant" else None
     said, files, lost = _parts(content, kind, assets)
     attached, missing = _attachments(metadata, assets, {one.key for one in files})
     files, lost = (*files, *attached), (*lost, *missing)
@@ -340,29 +333,19 @@ def content_of(message: dict[str, object], assets: Assets) -> MessageText | None
         )
     recipient = text(message.get("recipient"))
     if role == "assistant" and recipient not in _TO_ALL and kind in _CALLS:
-        return MessageText(role, _code(content) or said, calls=recipient, files=files, lost=lost)
+        asked = text(content.get("text")).strip() or said
+        return MessageText(role, asked, calls=recipient, files=files, lost=lost)
     if role == "assistant":
         said = _MARKS.sub("", said)
     return MessageText(role, said, files=files, lost=lost)
 
 
-def _code(content: dict[str, object]) -> str:
-    return text(content.get("text")).strip()
-
-
-def _thoughts(content: dict[str, object]) -> str:
-    thoughts = map(mapping, listed(content.get("thoughts")))
-    told = (text(one.get("content")) or text(one.get("summary")) for one in thoughts)
-    return "\n\n".join(filter(None, told))
-
-
-_Parts = tuple[str, tuple[ExportedFile, ...], tuple[str, ...]]
-
-
-def _parts(content: dict[str, object], kind: str, assets: Assets) -> _Parts:
+def _parts(
+    content: dict[str, object], kind: str, assets: Assets
+) -> tuple[str, tuple[ExportedFile, ...], tuple[str, ...]]:
     """A content's text, its files, and what of it is not in the export."""
-    if (told := _PLAIN.get(kind)) is not None:
-        return told(content), (), ()
+    if (plain := _PLAIN.get(kind)) is not None:
+        return plain(content), (), ()
     said: list[str] = []
     files: list[ExportedFile] = []
     lost: list[str] = []
@@ -371,30 +354,22 @@ def _parts(content: dict[str, object], kind: str, assets: Assets) -> _Parts:
             said.append(text(part))
             continue
         members = mapping(part)
-        if pointer := _pointer(members):
-            given = assets.given(pointer) if "image" in _kind_of(members) else None
-            if given is not None:
-                files.append(given)
+        of_part, audio = text(members.get("content_type")), mapping(members.get("audio_asset_pointer"))
+        if pointer := text(members.get("asset_pointer")) or text(audio.get("asset_pointer")):
+            file = assets.file(pointer) if "image" in of_part else None
+            if file is not None:
+                files.append(file)
             else:
-                lost.append(_SOUNDS if "audio" in _kind_of(members) else _PICTURES)
+                lost.append(_SOUNDS if "audio" in of_part else _PICTURES)
         elif (words := text(members.get("text"))) or not members:
             said.append(words)
         else:
-            lost.append(f"part of the kind {one_line(_kind_of(members) or 'unknown', 40)}")
+            lost.append(f"part of the kind {one_line(of_part or 'unknown', 40)}")
     if not said and not files and not lost:
         said.append(next((text(content.get(key)) for key in ("text", "result") if content.get(key)), ""))
         if not said[0] and kind not in {"text", "multimodal_text", ""}:
             lost.append(f"message of the kind {one_line(kind, 40)}")
     return "\n\n".join(filter(None, (one.strip("\n") for one in said))), tuple(files), tuple(lost)
-
-
-def _kind_of(part: dict[str, object]) -> str:
-    return text(part.get("content_type"))
-
-
-def _pointer(part: dict[str, object]) -> str:
-    inner = mapping(part.get("audio_asset_pointer"))
-    return text(part.get("asset_pointer")) or text(inner.get("asset_pointer"))
 
 
 def _attachments(
@@ -404,13 +379,13 @@ def _attachments(
     lost: list[str] = []
     for one in map(mapping, listed(metadata.get("attachments"))):
         id, name = text(one.get("id")), text(one.get("name"))
-        given = assets.given(id, name, text(one.get("mime_type")) or text(one.get("mimeType")))
-        if given is None:
+        file = assets.file(id, name, text(one.get("mime_type")) or text(one.get("mimeType")))
+        if file is None:
             match = _FILE_ID.search(id)
             if match is None or match[0] not in known:
                 lost.append(f"file {one_line(name, 80)!r}, which is not in the export" if name else "file")
-        elif given.key not in known:
-            files.append(given)
+        elif file.key not in known:
+            files.append(file)
     return tuple(files), tuple(lost)
 
 
@@ -421,8 +396,8 @@ def _fenced(content: dict[str, object]) -> str:
 
 def _page(content: dict[str, object]) -> str:
     head = " ".join(filter(None, (text(content.get("title")), text(content.get("url")))))
-    told = text(content.get("text")) or text(content.get("snippet"))
-    return "\n".join(filter(None, (head, told)))
+    said = text(content.get("text")) or text(content.get("snippet"))
+    return "\n".join(filter(None, (head, said)))
 
 
 _PLAIN: dict[str, Callable[[dict[str, object]], str]] = {

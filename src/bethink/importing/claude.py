@@ -31,7 +31,7 @@ from bethink.importing.items import (
     one_line,
     text,
 )
-from bethink.importing.json_stream import UnreadableItem, named, objects
+from bethink.importing.json_stream import named, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,8 +53,8 @@ def read(archive: Archive) -> Iterator[Item]:
     """All that the export holds, as it comes."""
     for name in archive.conversation_files:
         for number, found in enumerate(objects(archive, name, _IGNORED), 1):
-            if isinstance(found, UnreadableItem):
-                yield Skipped(found.name, found.why, whole="talk")
+            if isinstance(found, Skipped):
+                yield found
             else:
                 yield _conversation(found, number)
     yield from projects(archive)
@@ -89,7 +89,7 @@ def _conversation(found: dict[str, object], number: int) -> ExportedConversation
         created_at=moment(found.get("created_at")),
         updated_at=moment(found.get("updated_at")),
         current=current if any(turn.key == current for turn in turns) else turns[-1].key,
-        lost=tuple(f"{count:,} × {what}" if count > 1 else what for what, count in lost.items()),
+        lost=lost,
     )
 
 
@@ -237,8 +237,8 @@ def projects(archive: Archive) -> Iterator[Item]:
     for pattern, pages in ((_PROJECTS, _project), (_MEMORIES, _memories)):
         for member in archive.named(pattern):
             for found in objects(archive, member, alone=True):
-                if isinstance(found, UnreadableItem):
-                    yield Skipped(member, found.why)
+                if isinstance(found, Skipped):
+                    yield found
                 else:
                     yield from pages(found, names, folders)
 

@@ -59,7 +59,13 @@ def messages_of(
     turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]
 ) -> list[StoredMessage]:
     """A turn as messages, not yet at their places; `files` are those that are taken, by their keys."""
-    drafts = _owners(turn, files) if turn.role == "user" else _models(turn, conversation, files)
+    drafts: list[tuple[Message, bool]]
+    if turn.role == "user":
+        words = [piece for piece in turn.pieces if isinstance(piece, TextPart)]
+        text = "\n\n".join(filter(None, (one.text.strip("\n") for one in words)))
+        drafts = [(UserMessage(text, _attached(turn.files, files)), any(one.foreign for one in words))]
+    else:
+        drafts = _of_assistant(turn, conversation, files)
     return [
         StoredMessage(
             id=stable_id(turn.at or 0, conversation, turn.key, str(place)),
@@ -74,13 +80,7 @@ def messages_of(
     ]
 
 
-def _owners(turn: ExportedMessage, files: Mapping[str, Attachment]) -> list[tuple[Message, bool]]:
-    words = [piece for piece in turn.pieces if isinstance(piece, TextPart)]
-    text = "\n\n".join(filter(None, (one.text.strip("\n") for one in words)))
-    return [(UserMessage(text, _attached(turn.files, files)), any(one.foreign for one in words))]
-
-
-def _models(
+def _of_assistant(
     turn: ExportedMessage, conversation: str, files: Mapping[str, Attachment]
 ) -> list[tuple[Message, bool]]:
     drafts: list[tuple[Message, bool]] = []
@@ -114,9 +114,6 @@ def _models(
 
 def _attached(given: Sequence[ExportedFile], files: Mapping[str, Attachment]) -> tuple[Attachment, ...]:
     return tuple(files[one.key] for one in given if one.key in files)
-
-
-_UNKNOWN = "application/octet-stream"
 
 
 @dataclass(slots=True)
@@ -178,15 +175,18 @@ class AttachedFiles:
         Raises:
             StorageError: one cannot be kept.
         """
-        for id, given in self._contents:
-            content = await anyio.to_thread.run_sync(self._content, given)
+        for id, file in self._contents:
+            content = await anyio.to_thread.run_sync(self._content, file)
             if content is not None:
                 await self.blobs.write(self.owner, id, content)
         self._contents = []
 
     def _file(self, conversation: str, given: ExportedFile, *, at: int, turn_at: int) -> File | None:
         names = self._names.setdefault(conversation, set())
-        size = self._size(given)
+        member = self.archive.members.get(given.member or "")
+        size = member.size if member else 0
+        if given.text is not None:
+            size = len(given.text.encode())
         if size > self.max_bytes:
             self._left[f"A file is larger than {self.max_bytes // 1_000_000} MB and was not taken."] += 1
             return None
@@ -199,7 +199,7 @@ class AttachedFiles:
             id=stable_id(turn_at, conversation, "file", given.key),
             conversation=conversation,
             name=name,
-            media_type=given.media_type or _UNKNOWN,
+            media_type=given.media_type or "application/octet-stream",
             size=size,
             at=at,
             made_by="owner",
@@ -207,12 +207,6 @@ class AttachedFiles:
         self.new.append(file)
         self._contents.append((file.id, given))
         return file
-
-    def _size(self, given: ExportedFile) -> int:
-        if given.text is not None:
-            return len(given.text.encode())
-        member = self.archive.members.get(given.member or "")
-        return member.size if member else 0
 
     def _content(self, given: ExportedFile) -> bytes | None:
         if given.text is not None:
@@ -318,7 +312,10 @@ class _ConversationDraft:
             if not self.context.preview:
                 await self.attached.mend(self.context.store, held.record.id, exported.messages)
             return
-        self.outcome.left += [Skipped(name, f"Of it was not taken: {lost}.") for lost in exported.lost]
+        self.outcome.left += [
+            Skipped(name, f"Of it was not taken: {f'{count:,} × ' if count > 1 else ''}{what}.")
+            for what, count in exported.lost.items()
+        ]
         if held is None:
             await self._begin(exported, row)
         else:
@@ -358,7 +355,9 @@ class _ConversationDraft:
     ) -> None:
         known = await self._known(exported)
         was = held.record
-        grown, messages = self._placed(exported, was, known, is_ours=_is_ours(row, was))
+        # Nothing was said in it since it was imported.
+        is_ours = row is not None and row.record.written == str(total_of(was))
+        grown, messages = self._placed(exported, was, known, is_ours=is_ours)
         if not messages:
             self.outcome.counts["known"] += 1
             if row is not None:
@@ -374,24 +373,22 @@ class _ConversationDraft:
         self.changes += [
             Put(CONVERSATIONS, grown, held.version),
             Put(TAKEN, msgspec.structs.replace(now, batch=before.batch), row.version if row else 0),
-            Put(GROWN, self._growth(before, was, messages)),
+            Put(
+                GROWN,
+                ImportedUpdate(
+                    id=f"{self.context.batch}:{before.id}",
+                    batch=self.context.batch,
+                    before=before,
+                    messages=tuple(one.id for one in messages),
+                    branches=was.branches,
+                    branch=was.branch,
+                    count=was.count,
+                ),
+            ),
             *(Put(MESSAGES, one, 0, turn_of(grown, one)) for one in messages),
         ]
         self.outcome.counts["grown"] += 1
         self.outcome.messages += len(messages)
-
-    def _growth(
-        self, before: ImportedItem, was: Conversation, messages: Sequence[StoredMessage]
-    ) -> ImportedUpdate:
-        return ImportedUpdate(
-            id=f"{self.context.batch}:{before.id}",
-            batch=self.context.batch,
-            before=before,
-            messages=tuple(one.id for one in messages),
-            branches=was.branches,
-            branch=was.branch,
-            count=was.count,
-        )
 
     async def _known(self, exported: ExportedConversation) -> dict[str, BranchPosition]:
         """Where the turns stand that are here."""
@@ -479,11 +476,6 @@ class _ConversationDraft:
         )
 
 
-def _is_ours(row: Versioned[ImportedItem] | None, held: Conversation) -> bool:
-    """Whether nothing was said in it since it was imported."""
-    return row is not None and row.record.written == str(total_of(held))
-
-
 def _first_words(turns: Sequence[ExportedMessage]) -> str:
     for turn in turns:
         for said in messages_of(turn, "", {}):
@@ -512,27 +504,21 @@ class BranchBuilder:
         self._branches = list(self.held.branches) or [branch_of(self.held, 0)]
 
     def place(self, after: BranchPosition | None, messages: int) -> BranchPosition | None:
-        """Room for so many messages behind a spot, None being the beginning; None where no branch is left.
+        """Room for so many messages behind a spot, None being the beginning; None if no branch is left.
 
         The spot is where they end: the first stands `messages` before it.
         """
-        number = self._branch(after)
-        if number is None:
-            self.left += 1
-            return None
+        parent, start = (None, 0) if after is None else (after.branch, after.end)
+        number = parent or 0
+        if self._branches[number].count != start:
+            if len(self._branches) >= MAX_BRANCHES:
+                self.left += 1
+                return None
+            number = len(self._branches)
+            self._branches.append(Branch(parent=parent, start=start, count=start))
         end = self._branches[number].count + messages
         self._branches[number] = msgspec.structs.replace(self._branches[number], count=end)
         return BranchPosition(number, end)
-
-    def _branch(self, after: BranchPosition | None) -> int | None:
-        parent, start = (None, 0) if after is None else (after.branch, after.end)
-        here = 0 if parent is None else parent
-        if self._branches[here].count == start:
-            return here
-        if len(self._branches) >= MAX_BRANCHES:
-            return None
-        self._branches.append(Branch(parent=parent, start=start, count=start))
-        return len(self._branches) - 1
 
     def grown(self, active: int | None = None) -> Conversation:
         """The record as it is now, with the given branch active; the one that was, where none is given."""

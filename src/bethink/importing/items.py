@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from bethink.clock import time_of
 from bethink.errors import BadInput
 from bethink.vault.files.paths import twin_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:*?\"<>|#^\[\]\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 """What no file is called, and what a wikilink cannot name."""
@@ -54,7 +57,11 @@ class UniquePaths:
     def free(self, path: str) -> str:
         """The path, or one like it that nothing has yet; it is taken from now on."""
         folder, slash, last = path.rpartition("/")
-        path = f"{self._spelled(folder)}{slash}{last}"
+        spelled = ""
+        for part in folder.split("/"):
+            above = f"{spelled}/{part}" if spelled else part
+            spelled = self._folders.setdefault(twin_key(above), above)
+        path = f"{spelled}{slash}{last}"
         stem, ending = (path[:-3], ".md") if path.endswith(".md") else (path, "")
         number, name = 1, path
         while (folded := twin_key(name)) in self._taken:
@@ -63,18 +70,10 @@ class UniquePaths:
         self._taken.add(folded)
         return name
 
-    def _spelled(self, folder: str) -> str:
-        spelled = ""
-        for part in folder.split("/"):
-            wanted = f"{spelled}/{part}" if spelled else part
-            spelled = self._folders.setdefault(twin_key(wanted), wanted)
-        return spelled
 
-
+FULL_PAGE_BYTES = 900_000
+"""Of a page that is made here: a little less than a file of the vault may have."""
 _CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-_EARLIEST_US = 0
-
-
 Kind = Literal["talk", "page"]
 
 
@@ -125,7 +124,7 @@ class ExportedMessage:
 class ExportedConversation:
     """A conversation. Its turns come parents first; `current` is the key of the one that was looked at last.
 
-    `key` is the source's own id, `lost` says what of it could not be read.
+    `key` is the source's own id, `lost` counts what of it could not be read.
     """
 
     key: str
@@ -135,7 +134,7 @@ class ExportedConversation:
     updated_at: int | None = None
     current: str | None = None
     archived: bool = False
-    lost: tuple[str, ...] = ()
+    lost: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def substance(self) -> object:
@@ -221,13 +220,18 @@ def moment(value: object) -> int | None:
         us = time_of(value)
     except BadInput:
         return None
-    return us if us > _EARLIEST_US else None
+    return us if us > 0 else None
 
 
 def one_line(value: str, limit: int = 200) -> str:
     """The text folded into one line of at most `limit` characters."""
     line = " ".join(value.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def link_label(value: str) -> str:
+    """A text as what a link shows."""
+    return " ".join(value.replace("[", "(").replace("]", ")").replace("|", "/").split())
 
 
 def fenced(content: str, language: str = "") -> str:

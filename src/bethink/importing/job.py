@@ -217,11 +217,10 @@ def source_of(archive: Archive) -> SourceName:
         return "notion"
     if any(markdown.is_page(name) for name in archive.members):
         return "markdown"
-    message = (
+    raise BadInput(
         f"{archive.name} is no export that is known here: neither ChatGPT's nor Claude's, nor Notion's "
         "(Markdown & CSV), nor an Obsidian folder, nor Markdown."
     )
-    raise BadInput(message)
 
 
 def _source_of_conversations(archive: Archive) -> SourceName | None:

@@ -96,8 +96,7 @@ class ImportJobs:
         """
         held = await self.get(principal, id)
         if held.state not in {"ready", "stopped"}:
-            message = f"This import is {held.state}: only one that is ready or stopped can be begun."
-            raise Conflict(message)
+            raise Conflict(f"This import is {held.state}: only one that is ready or stopped can be begun.")
         path = await self._path(principal, held)
         chosen = ImportOptions(choice.source or held.chosen, choice.into, choice.topics)
         begun = msgspec.structs.replace(
@@ -127,8 +126,7 @@ class ImportJobs:
         """
         held = await self.get(principal, id)
         if held.state not in {"done", "stopped", "undone"} or held.report is None:
-            message = f"This import is {held.state}: there is nothing to take back."
-            raise Conflict(message)
+            raise Conflict(f"This import is {held.state}: there is nothing to take back.")
         begun = msgspec.structs.replace(held, state="undoing", process=self.importing.bus.process)
 
         async def work() -> Import:
@@ -190,8 +188,7 @@ class ImportJobs:
         failing: Literal["failed", "stopped"],
     ) -> None:
         if self._tasks is None:
-            message = "Bethink is ending: import again when it is back."
-            raise Conflict(message)
+            raise Conflict("Bethink is ending: import again when it is back.")
         with ExitStack() as stack:
             stack.enter_context(self.importing.working(record.id))
             stack.callback(self._live.pop, record.id, None)

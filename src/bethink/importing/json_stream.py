@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from bethink.errors import BadInput, TooLarge
-from bethink.importing.items import mapping, one_line, text
+from bethink.importing.items import Skipped, mapping, one_line, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,19 +26,24 @@ _NOTHING: frozenset[str] = frozenset()
 
 def objects(
     archive: Archive, name: str, ignored: frozenset[str] = _NOTHING, *, alone: bool = False
-) -> Iterator[dict[str, object] | UnreadableItem]:
-    """`elements` of a member of the archive; one that is damaged ends in an `UnreadableItem`.
+) -> Iterator[dict[str, object] | Skipped]:
+    """`elements` of a member of the archive; one that is damaged ends in a `Skipped`.
 
     Raises:
         TooLarge: the archive unpacks to more than any export would.
     """
+    whole = None if alone else "talk"
     try:
         with archive.open(name) as file:
-            yield from elements(file, ignored, alone=alone)
+            for found in elements(file, ignored, alone=alone):
+                if isinstance(found, Skipped):
+                    yield Skipped(name if alone else found.name, found.why, whole=whole)
+                else:
+                    yield found
     except TooLarge:
         raise
     except BadInput as error:
-        yield UnreadableItem(name, error.message)
+        yield Skipped(name, error.message, whole=whole)
 
 
 MAX_DEPTH = 64
@@ -108,8 +113,7 @@ class RepairedJson:
             self.done += len(part)
             self.quiet += len(part)
             if self.quiet > _MAX_QUIET:
-                message = f"a text of more than {_MAX_QUIET // 1_000_000} MB"
-                raise ValueError(message)
+                raise ValueError(f"a text of more than {_MAX_QUIET // 1_000_000} MB")
             whole = self._decoder.decode(part.translate(_CONTROLS), final=not part).encode()
             mended = self._numbered(self._paired(whole, is_last=not part), is_last=not part)
             if mended or not part:
@@ -127,7 +131,9 @@ class RepairedJson:
                 place -= _HALF_BYTES
             begin = len(part[:place].rstrip(b"\\"))
             part, self._kept = part[:begin], part[begin:]
-        return _ESCAPES.sub(_whole, part) if _HALF.search(part) else part
+        if not _HALF.search(part):
+            return part
+        return _ESCAPES.sub(lambda found: b"\\ufffd" if len(found[0]) == _HALF_BYTES else found[0], part)
 
     def _numbered(self, part: bytes, *, is_last: bool) -> bytes:
         """The bytes with `_NO_NUMBER` for NaN and Infinity, which end the reading of all behind them."""
@@ -140,24 +146,18 @@ class RepairedJson:
         if b"NaN" not in part and b"Infinity" not in part:
             return part
         whole = b'"' + part if was_in_text else part
-        return _UNLIKE_NUMBERS.sub(_number, whole)[was_in_text:]
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadableItem:
-    """What could not be read: what it is called, as far as is known, and why."""
-
-    name: str
-    why: str
+        return _UNLIKE_NUMBERS.sub(
+            lambda found: found[0] if found[0].startswith(b'"') else _NO_NUMBER_JSON, whole
+        )[was_in_text:]
 
 
 def elements(
     file: Readable, ignored: frozenset[str] = frozenset(), *, alone: bool = False
-) -> Iterator[dict[str, object] | UnreadableItem]:
+) -> Iterator[dict[str, object] | Skipped]:
     """The objects of the file's list, in order; members that are `ignored` are left out, wherever they stand.
 
-    A file that holds one conversation gives that; any one object where it may stand
-    `alone`. Where the file breaks off or is no JSON, the last thing is an `UnreadableItem` that says where.
+    A file that holds one conversation gives that; any one object if it may stand
+    `alone`. If the file breaks off or is no JSON, the last thing is a `Skipped` that says where.
     """
     import ijson
 
@@ -169,25 +169,12 @@ def elements(
         )
         yield from reading.top(events)
     except (ijson.JSONError, UnicodeError, ValueError, ArithmeticError) as error:
-        yield UnreadableItem(reading.behind, _broken(error, mended.done))
-
-
-def _whole(found: re.Match[bytes]) -> bytes:
-    """An escape as it is; the mark of what cannot be read for one that is half of a character."""
-    escape = found[0]
-    return b"\\ufffd" if len(escape) == _HALF_BYTES else escape
-
-
-def _number(found: re.Match[bytes]) -> bytes:
-    return found[0] if found[0].startswith(b'"') else _NO_NUMBER_JSON
-
-
-def _broken(error: Exception, done: int) -> str:
-    about = f"near byte {done:,}" if done else "at its beginning"
-    if not done:
-        return "The file is empty."
-    what = one_line(text(str(error).partition("\n")[0]), 80)
-    return f"The file breaks off or is no JSON {about} ({what}); what stands behind it was not read."
+        what = one_line(text(str(error).partition("\n")[0]), 80)
+        why = (
+            f"The file breaks off or is no JSON near byte {mended.done:,} ({what}); what stands behind it "
+            "was not read."
+        )
+        yield Skipped(reading.behind, why if mended.done else "The file is empty.")
 
 
 @dataclass(slots=True)
@@ -206,18 +193,18 @@ class _JsonReader:
             return "the first conversation"
         return f"behind conversation {self.count:,}" + (f", “{self.last}”" if self.last else "")
 
-    def top(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | UnreadableItem]:
+    def top(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | Skipped]:
         event, _ = next(events, ("", None))
         if event == "start_array":
             yield from self.array(events)
         elif event == "start_map":
             yield from self.object(events)
         else:
-            yield UnreadableItem("the file", "It holds neither a list nor an object.")
+            yield Skipped("the file", "It holds neither a list nor an object.")
         for _ in events:  # what follows the value is an error that the parser raises
             pass
 
-    def array(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | UnreadableItem]:
+    def array(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | Skipped]:
         for event, value in events:
             if event == "end_array":
                 return
@@ -227,12 +214,12 @@ class _JsonReader:
                 members = mapping(cast("object", found))
                 self.last = named(members)
                 yield members
-            elif isinstance(found, UnreadableItem):
+            elif isinstance(found, Skipped):
                 yield found
             else:
-                yield UnreadableItem(f"conversation {self.count:,}", "It is no object.")
+                yield Skipped(f"conversation {self.count:,}", "It is no object.")
 
-    def object(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | UnreadableItem]:
+    def object(self, events: Iterator[tuple[str, object]]) -> Iterator[dict[str, object] | Skipped]:
         members: dict[str, object] = {}
         key = ""
         for event, value in events:
@@ -245,23 +232,21 @@ class _JsonReader:
             else:
                 members[key] = self.value(events, event, value)
         if self.alone or not _ALONE.isdisjoint(members):
-            wrong = next((one for one in members.values() if isinstance(one, UnreadableItem)), None)
+            wrong = next((one for one in members.values() if isinstance(one, Skipped)), None)
             yield wrong or members
 
     def value(self, events: Iterator[tuple[str, object]], event: str, value: object) -> object:
-        """The value that begins with an event; `UnreadableItem` where it is too much to be held."""
+        """The value that begins with an event; `Skipped` where it is too much to be held."""
         if event not in _STARTS:
             is_number = value != _NO_NUMBER
-            return value if is_number else UnreadableItem(f"conversation {self.count + 1:,}", _NO_NUMBER_WHY)
+            return value if is_number else Skipped(f"conversation {self.count + 1:,}", _NO_NUMBER_WHY)
         building = _ValueBuilder(self.ignored, _empty(event))
         for following, inner in events:
             self.mended.quiet = 0
             if building.take(following, inner):
                 break
         if building.why:
-            return UnreadableItem(
-                named(mapping(building.root)) or f"conversation {self.count + 1:,}", building.why
-            )
+            return Skipped(named(mapping(building.root)) or f"conversation {self.count + 1:,}", building.why)
         return building.root
 
 

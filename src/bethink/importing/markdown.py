@@ -20,10 +20,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import msgspec
-
 from bethink.errors import BadInput, TooLarge
-from bethink.importing.items import ExportedPage, Skipped, UniquePaths, clean, file_name, mapping, snake, text
+from bethink.importing.items import (
+    FULL_PAGE_BYTES,
+    ExportedPage,
+    Skipped,
+    UniquePaths,
+    clean,
+    file_name,
+    link_label,
+    snake,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -129,8 +137,6 @@ class OtherFiles:
             yield Skipped(shown[:200], why, is_fault=is_fault, count=len(names))
 
 
-_MOST_BYTES = 900_000
-"""Of a page's table: a little less than a file of the vault may have."""
 _MAX_CELL = 1_000
 _MAX_FIELD = 10_000_000
 _READ_AT_ONCE = 1 << 16
@@ -267,7 +273,12 @@ def _relinked(page: str, name: str, placed: _Destinations) -> str:
         parts += [page[done:start], _wikilink(path, link.label)]
         done = end
     text = "".join((*parts, page[done:]))
-    return _ADDRESS.sub(lambda found: _address(found, placed), text)
+
+    def linked(found: re.Match[str]) -> str:
+        path = placed.by_id.get(found[2].lower())
+        return found[0] if path is None else _wikilink(path, found[1])
+
+    return _ADDRESS.sub(linked, text)
 
 
 def _target(target: str, name: str, placed: _Destinations) -> str | None:
@@ -283,13 +294,8 @@ def _target(target: str, name: str, placed: _Destinations) -> str | None:
     return placed.by_name.get("/".join(here))
 
 
-def _address(found: re.Match[str], placed: _Destinations) -> str:
-    path = placed.by_id.get(found[2].lower())
-    return found[0] if path is None else _wikilink(path, found[1])
-
-
 def _wikilink(path: str, label: str) -> str:
-    shown = " ".join(label.replace("|", "/").replace("[", "(").replace("]", ")").split())
+    shown = link_label(label)
     return f"[[{path}|{shown}]]" if shown else f"[[{path}]]"
 
 
@@ -305,16 +311,27 @@ def read_table(
     """The pages of a database; `rows` are the pages of its rows by their titles, to which it links."""
     title = path.rpartition("/")[2].removesuffix(".md")
     number, lines, size, head = 1, list[str](), 0, ""
-    changed = archive.members[name].changed
+
+    def page() -> ExportedPage:
+        more = "" if number == 1 else f" {number}"
+        return ExportedPage(
+            key=f"{key}{more.replace(' ', ':')}",
+            path=f"{path.removesuffix('.md')}{more.replace(' ', '_')}.md",
+            title=f"{title}{more}",
+            text=f"# {title}{more}\n\n" + "\n".join([head, *lines]) + "\n",
+            at=archive.members[name].changed,
+        )
+
+    csv.field_size_limit(_MAX_FIELD)
     try:
         with archive.open(name) as file:
-            for place, row in enumerate(_csv_rows(file)):
-                line = _line([_cell(cell) for cell in row], rows)
+            for place, row in enumerate(row for row in csv.reader(_lines(file)) if row):
+                line = _table_line(row, rows)
                 if not place:
                     head = line + "\n|" + " --- |" * len(row)
                     continue
-                if size + len(line.encode()) > _MOST_BYTES:
-                    yield _page(title, path, key, number=number, text=[head, *lines], changed=changed)
+                if size + len(line.encode()) > FULL_PAGE_BYTES:
+                    yield page()
                     number, lines, size = number + 1, [], 0
                 lines.append(line)
                 size += len(line.encode()) + 1
@@ -323,12 +340,7 @@ def read_table(
     except (BadInput, csv.Error) as error:
         yield Skipped(name, f"It is no table that can be read ({error}).")
     if head:
-        yield _page(title, path, key, number=number, text=[head, *lines], changed=changed)
-
-
-def _csv_rows(file: Readable) -> Iterator[list[str]]:
-    csv.field_size_limit(_MAX_FIELD)
-    return (row for row in csv.reader(_lines(file)) if row)
+        yield page()
 
 
 def _lines(file: Readable) -> Iterator[str]:
@@ -344,28 +356,12 @@ def _lines(file: Readable) -> Iterator[str]:
     yield rest + decoder.decode(b"", final=True)
 
 
-def _cell(cell: str) -> str:
-    line = " ".join(clean(cell).split()).replace("|", "\\|")
-    return line if len(line) <= _MAX_CELL else line[:_MAX_CELL] + "…"
-
-
-def _line(cells: list[str], rows: Mapping[str, str]) -> str:
-    page = rows.get(cells[0]) if cells else None
-    first = cells[0] if page is None else f"[[{page}\\|{cells[0]}]]"
-    return "| " + " | ".join((first, *cells[1:])) + " |"
-
-
-def _page(
-    title: str, path: str, key: str, *, number: int, text: list[str], changed: int | None
-) -> ExportedPage:
-    more = "" if number == 1 else f" {number}"
-    return ExportedPage(
-        key=f"{key}{more.replace(' ', ':')}",
-        path=f"{path.removesuffix('.md')}{more.replace(' ', '_')}.md",
-        title=f"{title}{more}",
-        text=f"# {title}{more}\n\n" + "\n".join(text) + "\n",
-        at=changed,
-    )
+def _table_line(row: list[str], rows: Mapping[str, str]) -> str:
+    lines = [" ".join(clean(cell).split()).replace("|", "\\|") for cell in row]
+    first, *others = [line if len(line) <= _MAX_CELL else line[:_MAX_CELL] + "…" for line in lines]
+    if (page := rows.get(first)) is not None:
+        first = f"[[{page}\\|{first}]]"
+    return "| " + " | ".join((first, *others)) + " |"
 
 
 OBSIDIAN_ROOT = "imported/obsidian"
@@ -376,7 +372,10 @@ _FOLDERS = ("folder", "templates_folder")
 
 def read_obsidian(archive: Archive) -> Iterator[Item]:
     """Each page where it stood in its folder; what is left, told."""
-    top, templates, others, names = _top(archive), _templates(archive), OtherFiles(), UniquePaths()
+    # What stands before all names if the zip holds the folder itself.
+    inside = next((f"/{name}" for name in archive.members if "/.obsidian/" in f"/{name}"), "/.obsidian/")
+    top = inside[1 : inside.index("/.obsidian/") + 1]
+    templates, others, names = _templates(archive), OtherFiles(), UniquePaths()
     wanted: list[str] = []
     left = 0
     for name in archive.members:
@@ -424,22 +423,11 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold().removesuffix(".md").lstrip("/")
 
 
-def _top(archive: Archive) -> str:
-    """What stands before all names where the zip holds the folder itself."""
-    found = next((name for name in archive.members if "/.obsidian/" in f"/{name}"), "")
-    return found[: f"/{found}".index("/.obsidian/")] if found else ""
-
-
 def _templates(archive: Archive) -> set[str]:
     """The folders of templates, as Obsidian and its plug-in Templater are set up."""
     found = {"Templates", "templates"}
     for pattern in _SETTINGS_FILES:
         for name in archive.named(pattern):
-            try:
-                parsed: object = msgspec.json.decode(archive.content(name, _SETTINGS) or b"{}")
-            except TooLarge:
-                raise
-            except (BadInput, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue
-            found |= {text(mapping(parsed).get(one)).strip("/") for one in _FOLDERS}
+            settings = archive.small_json(name, _SETTINGS)
+            found |= {text(settings.get(one)).strip("/") for one in _FOLDERS}
     return found - {""}

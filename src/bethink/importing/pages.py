@@ -16,7 +16,7 @@ import msgspec
 from bethink.clock import to_datetime
 from bethink.errors import BadInput, BethinkError, Conflict, NoSuchPage, StorageError, TooLarge
 from bethink.importing.conversations import ORIGINS
-from bethink.importing.items import ExportedPage, Skipped, TextPart, snake
+from bethink.importing.items import FULL_PAGE_BYTES, ExportedPage, Skipped, TextPart, link_label, snake
 from bethink.importing.records import GROWN, TAKEN, ImportedItem, ImportedUpdate, ImportOutcome
 from bethink.store import Put, Scan
 from bethink.vault import Authorship, PageToWrite
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from bethink.store import Versioned
     from bethink.vault import Change, Page
 
-_MOST_BYTES = 900_000
-"""Of a page: a little less than a file of the vault may have."""
+
 _CUT = "\n\n[The message goes on; a page holds no more.]"
 _MOST_NAMES = 1_000
 
@@ -64,13 +63,8 @@ class PageImporter:
         owner, outcome = self.context.owner, ImportOutcome()
         ids = [self._row_id(exported) for exported in exported_pages]
         rows = await self.context.store.get(TAKEN, owner, ids)
-        pages = await self.context.store.scan(
-            owner,
-            *[
-                Scan(TAKEN, {"same": self.context.marks.of(exported.text)}, limit=2)
-                for exported in exported_pages
-            ],
-        )
+        marks = [self.context.marks.of(exported.text) for exported in exported_pages]
+        pages = await self.context.store.scan(owner, *[Scan(TAKEN, {"same": one}, limit=2) for one in marks])
         plans: dict[str, _PagePlan] = {}
         for id, exported, row, page in zip(ids, exported_pages, rows, pages, strict=True):
             others = [item.record for item in page.items if item.record.batch != self.context.batch]
@@ -107,11 +101,14 @@ class PageImporter:
                     outcome.counts["duplicates"] += 1
                     outcome.places[exported.key] = other.place
                     return None
-            return await self._begin(exported, None, outcome=outcome, taken=taken)
-        page = await self._page(row.record.place)
+        page = None if row is None else await self._page(row.record.place)
+        if row is None or page is None:
+            wanted = row.record.place if row else exported.path
+            others_here = {twin_key(plan.path) for plan in taken.values()}
+            path, is_there = await self._place(wanted, exported, others_here)
+            outcome.places[exported.key] = path
+            return _PagePlan(exported, row, path, "known" if is_there else "new")
         outcome.places[exported.key] = row.record.place
-        if page is None:
-            return await self._begin(exported, row, outcome=outcome, taken=taken)
         if row.record.digest == self.context.marks.of(exported.text) or page.text == exported.text:
             outcome.counts["known"] += 1
             return None
@@ -123,26 +120,18 @@ class PageImporter:
             return None
         return _PagePlan(exported, row, row.record.place, "grown", if_version=page.version)
 
-    async def _begin(
-        self,
-        exported: ExportedPage,
-        row: Versioned[ImportedItem] | None,
-        *,
-        outcome: ImportOutcome,
-        taken: Mapping[str, _PagePlan],
-    ) -> _PagePlan:
-        wanted = row.record.place if row else exported.path
-        path, is_there = await self._place(wanted, exported, {twin_key(plan.path) for plan in taken.values()})
-        outcome.places[exported.key] = path
-        return _PagePlan(exported, row, path, "known" if is_there else "new")
-
     async def _write(self, plans: Sequence[_PagePlan], outcome: ImportOutcome) -> None:
         """Note what is about to be written, then write it: all in one go."""
         await self._note([plan for plan in plans if plan.becomes != "grown"])
         writes = [plan for plan in plans if plan.becomes != "known" and not plan.is_refused]
-        became = await self.context.vault.write_many(
-            self.context.principal, [self._wanted(plan) for plan in writes]
-        )
+        pages: list[PageToWrite] = []
+        for plan in writes:
+            again = " again" if plan.becomes == "grown" else ""
+            # Notes of another program may hold what it clipped from anywhere.
+            untrusted = plan.exported.untrusted or self.context.vault.settings.trust == "untrusted"
+            how = Authorship("import", f"Imported{again} from {self.context.source}", untrusted or None)
+            pages.append(PageToWrite(plan.path, plan.exported.text, how, plan.if_version))
+        became = await self.context.vault.write_many(self.context.principal, pages)
         grown: list[StoreChange] = []
         for plan, change in zip(writes, became, strict=True):
             if isinstance(change, StorageError):
@@ -156,7 +145,14 @@ class PageImporter:
             await self.context.store.commit(self.context.owner, grown)
 
     async def _note(self, plans: Sequence[_PagePlan]) -> None:
-        owner, rows = self.context.owner, [self._noted(plan) for plan in plans]
+        owner = self.context.owner
+        rows: list[StoreChange] = []
+        for plan in plans:
+            # Of a page that was there nothing is ours to take away.
+            is_theirs = plan.becomes == "known" and plan.row is None
+            written = "" if is_theirs else self._version(plan.exported.text)
+            version = plan.row.version if plan.row else 0
+            rows.append(Put(TAKEN, self._row(plan.exported, plan.path, written), version))
         try:
             if rows:
                 await self.context.store.commit(owner, rows)
@@ -167,19 +163,6 @@ class PageImporter:
                     await self.context.store.commit(owner, [row])
                 except Conflict:
                     plan.is_refused = True
-
-    def _noted(self, plan: _PagePlan) -> StoreChange:
-        # Of a page that was there nothing is ours to take away.
-        is_theirs = plan.becomes == "known" and plan.row is None
-        written = "" if is_theirs else self._version(plan.exported.text)
-        return Put(TAKEN, self._row(plan.exported, plan.path, written), plan.row.version if plan.row else 0)
-
-    def _wanted(self, plan: _PagePlan) -> PageToWrite:
-        again = " again" if plan.becomes == "grown" else ""
-        # Notes of another program may hold what it clipped from anywhere.
-        untrusted = plan.exported.untrusted or self.context.vault.settings.trust == "untrusted"
-        how = Authorship("import", f"Imported{again} from {self.context.source}", untrusted or None)
-        return PageToWrite(plan.path, plan.exported.text, how, plan.if_version)
 
     def _grown(
         self, exported: ExportedPage, row: Versioned[ImportedItem], change: Change
@@ -205,8 +188,7 @@ class PageImporter:
             page = await self._page(name)
             if page is None or page.text == exported.text:
                 return name, page is not None
-        message = f"There are {_MOST_NAMES:,} pages named like {path}."
-        raise Conflict(message)
+        raise Conflict(f"There are {_MOST_NAMES:,} pages named like {path}.")
 
     async def _page(self, path: str) -> Page | None:
         try:
@@ -257,7 +239,9 @@ def conversation_pages(
     # The pages of one folder have a bound together: a folder for each month stays below it.
     month = day[:7].replace("-", "_") or "undated"
     head = _head(title, source, day, topics=topics, conversation=conversation)
-    parts = _parts([_said(turn, source) for turn in exported.line()], _MOST_BYTES - len(head.encode()))
+    links = [f"[[{topic_path(source, topic.name)}|{link_label(topic.name)}]]" for topic in topics]
+    about = f"Topics: {', '.join(links)}\n\n" if links else ""
+    parts = _parts([_said(turn, source) for turn in exported.line()], FULL_PAGE_BYTES - len(head.encode()))
     exported_pages: list[ExportedPage] = []
     for number, part in enumerate(parts, 1):
         more = "" if number == 1 else f"_part_{number}"
@@ -267,7 +251,7 @@ def conversation_pages(
                 key=f"talk:{exported.key}{more}",
                 path=f"imported/{source}/{month}/{stem}{more}.md",
                 title=name,
-                text=f"{head}# {name}\n\n{_links(source, topics)}{part}\n",
+                text=f"{head}# {name}\n\n{about}{part}\n",
                 at=exported.updated_at,
                 untrusted=True,
             )
@@ -277,16 +261,16 @@ def conversation_pages(
 
 def topic_page(source: str, topic: ImportTopic, members: Sequence[tuple[str, str]]) -> ExportedPage:
     """The page of a topic, with links to its members, pairs of path and title."""
-    lines = [f"- [[{path}|{_label(title)}]]" for path, title in sorted(set(members))]
-    told, size = list[str](), 0
+    lines = [f"- [[{path}|{link_label(title)}]]" for path, title in sorted(set(members))]
+    shown, size = list[str](), 0
     for line in lines:
         size += len(line.encode()) + 1
-        if size > _MOST_BYTES:
-            told.append(f"- and {len(lines) - len(told):,} more")
+        if size > FULL_PAGE_BYTES:
+            shown.append(f"- and {len(lines) - len(shown):,} more")
             break
-        told.append(line)
+        shown.append(line)
     name = topic.name
-    text = f"# {name}\n\n- keywords: {', '.join(topic.keywords)}\n\n## Members\n\n" + "\n".join(told) + "\n"
+    text = f"# {name}\n\n- keywords: {', '.join(topic.keywords)}\n\n## Members\n\n" + "\n".join(shown) + "\n"
     return ExportedPage(f"topic:{name}", topic_path(source, name), name, text)
 
 
@@ -304,27 +288,15 @@ def _head(
     return "---\n" + "".join(f"{name}: {value}\n" for name, value in fields.items() if value) + "---\n"
 
 
-def _links(source: str, topics: Sequence[ImportTopic]) -> str:
-    links = [f"[[{topic_path(source, topic.name)}|{_label(topic.name)}]]" for topic in topics]
-    return f"Topics: {', '.join(links)}\n\n" if links else ""
-
-
-def _label(text: str) -> str:
-    """A text as what a link shows."""
-    return " ".join(text.replace("[", "(").replace("]", ")").replace("|", "/").split())
-
-
 def _said(turn: ExportedMessage, source: str) -> str:
     who = "You" if turn.role == "user" else ORIGINS.get(source, source)
     when = f" · {to_datetime(turn.at):%Y-%m-%d %H:%M}" if turn.at else ""
-    told: list[str] = []
-    for piece in turn.pieces:
-        if isinstance(piece, TextPart):
-            told.append(piece.text.strip("\n"))
-        else:
-            told.append(f"*Used {_label(piece.name)}.*")
-    told += [f"*File: {_label(file.name)}*" for file in turn.files]
-    body = "\n\n".join(filter(None, told))
+    paragraphs = [
+        piece.text.strip("\n") if isinstance(piece, TextPart) else f"*Used {link_label(piece.name)}.*"
+        for piece in turn.pieces
+    ]
+    paragraphs += [f"*File: {link_label(file.name)}*" for file in turn.files]
+    body = "\n\n".join(filter(None, paragraphs))
     return f"## {who}{when}\n\n{body}" if body else ""
 
 

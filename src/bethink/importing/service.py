@@ -205,8 +205,7 @@ class Imports:
         """
         (found,) = await self.store.get(IMPORTS, principal.owner, [id])
         if found is None:
-            message = "Import not found: the id is wrong, or it was taken away."
-            raise UnknownId(message)
+            raise UnknownId("Import not found: the id is wrong, or it was taken away.")
         return await self._settled(found.record)
 
     async def list(self, principal: Principal) -> Sequence[Import]:
@@ -392,16 +391,26 @@ class ImportUndo:
         """
         store, owner, batch = self.context.store, self.context.owner, {"batch": self.context.batch}
         async for grown in records_of(store, owner, Scan(GROWN, batch, limit=_PAGE)):
-            self.report.became(await self._shrunk(grown), pages=grown.before.kind == "page")
+            is_page = grown.before.kind == "page"
+            stays = await (self._page_back(grown) if is_page else self._talk_back(grown))
+            await self.context.store.commit(self.context.owner, [Delete(GROWN, grown.id)])
+            self.report.became(_outcome("grown", stays), pages=is_page)
             self.report.show()
         folders: set[str] = set()
         async for page in pages_of(store, owner, Scan(TAKEN, batch, limit=_PAGE)):
             taken = [one.record for one in page]
-            self.report.became(
-                await self._pages_gone([one for one in taken if one.kind == "page"], folders), pages=True
-            )
+            pages = [one for one in taken if one.kind == "page"]
+            left = await self._staying(pages)
+            gone = [one for one, stays in zip(pages, left, strict=True) if stays is None]
+            folders |= {one.place.rpartition("/")[0] for one in gone}
+            if gone:
+                await self.context.store.commit(owner, [Delete(TAKEN, one.id) for one in gone])
+            self.report.became(_outcome("new", *left), pages=True)
             for exported in [one for one in taken if one.kind != "page"]:
-                self.report.became(await self._conversation_gone(exported), pages=False)
+                stays = await self._removed(exported)
+                if stays is None:
+                    await self.context.store.commit(self.context.owner, [Delete(TAKEN, exported.id)])
+                self.report.became(_outcome("new", stays), pages=False)
                 self.report.show()
             self.report.show()
         await self._remove_empty(folders)
@@ -414,12 +423,6 @@ class ImportUndo:
         for folder in sorted(every, key=lambda name: (-name.count("/"), name)):
             with suppress(Conflict, NoSuchPage):
                 await self.context.vault.delete_folder(self.context.principal, folder)
-
-    async def _conversation_gone(self, taken: ImportedItem) -> ImportOutcome:
-        stays = await self._removed(taken)
-        if stays is None:
-            await self.context.store.commit(self.context.owner, [Delete(TAKEN, taken.id)])
-        return _outcome("new", stays)
 
     async def _removed(self, taken: ImportedItem) -> Skipped | None:
         """Remove a conversation; why it stays, if it does."""
@@ -436,15 +439,6 @@ class ImportUndo:
         except UnknownId:
             pass
         return None
-
-    async def _pages_gone(self, pages: Sequence[ImportedItem], folders: set[str]) -> ImportOutcome:
-        """Delete these pages in one go, but those that were changed; `folders` gathers where they were."""
-        left = await self._staying(pages)
-        gone = [one for one, stays in zip(pages, left, strict=True) if stays is None]
-        folders |= {one.place.rpartition("/")[0] for one in gone}
-        if gone:
-            await self.context.store.commit(self.context.owner, [Delete(TAKEN, one.id) for one in gone])
-        return _outcome("new", *left)
 
     async def _staying(self, exported_pages: Sequence[ImportedItem]) -> list[Skipped | None]:
         """Which of these pages stay, and why; the others are gone."""
@@ -466,11 +460,6 @@ class ImportUndo:
             if isinstance(what, BethinkError) and not isinstance(what, NoSuchPage):
                 left[one.id] = Skipped(one.place, _CHANGED, is_fault=False)
         return [left.get(one.id) for one in exported_pages]
-
-    async def _shrunk(self, grown: ImportedUpdate) -> ImportOutcome:
-        stays = await (self._page_back(grown) if grown.before.kind == "page" else self._talk_back(grown))
-        await self.context.store.commit(self.context.owner, [Delete(GROWN, grown.id)])
-        return _outcome("grown", stays)
 
     async def _talk_back(self, grown: ImportedUpdate) -> Skipped | None:
         held = await self._held(grown.before.place)

@@ -184,8 +184,9 @@ class RedisMirror:
                     await self.files.rewrite(is_mine=is_mine)
             except StorageError as error:
                 self._fail(error)
-                message = f"{error.message} What was deleted here is still there, and goes when it answers."
-                raise StorageError(message) from error
+                raise StorageError(
+                    f"{error.message} What was deleted here is still there, and goes when it answers."
+                ) from error
         return (self.files.left,) if self.files.left else ()
 
     async def _work_off_all(self) -> None:
@@ -265,11 +266,10 @@ class RedisMirror:
         before, self.state = self.state, await self.redis.state()
         holder = await self.redis.claim(await self._home())
         if holder not in {None, await self._home()}:
-            message = (
+            raise StorageError(
                 "Another Bethink's conversations are kept in this Redis, from another data directory: name "
                 "another database, such as redis://host/1."
             )
-            raise StorageError(message)
         if (
             holder is None
             or before is None

@@ -84,8 +84,7 @@ def _decoded(body: bytes, decoder: msgspec.json.Decoder[_Decoded]) -> _Decoded:
     try:
         return decoder.decode(body)
     except msgspec.DecodeError as error:
-        message = f"An item of the index cannot be read ({error}); restore a backup."
-        raise CorruptDatabase(message) from error
+        raise CorruptDatabase(f"An item of the index cannot be read ({error}); restore a backup.") from error
 
 
 def text_of(body: bytes) -> str:
