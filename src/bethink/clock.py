@@ -5,6 +5,7 @@ Time is integer microseconds UTC in storage and aware datetimes in code.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -98,9 +99,23 @@ class Ids:
         self._last = tick if tick > self._last else self._last + 1
         milliseconds, count = divmod(self._last, 1 << _COUNTER_BITS)
         random = int.from_bytes(os.urandom(8)) >> (64 - _RANDOM_BITS)
-        value = (milliseconds << 80) | (7 << 76) | (count << 64) | (2 << _RANDOM_BITS) | random
-        digits = f"{value:032x}"
-        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+        return _uuid7(milliseconds, (count << 64) | random)
+
+
+def hashed_id(at: int, said: bytes) -> str:
+    """A UUIDv7 of the time `at` (microseconds UTC) whose random bits are a hash (RFC 9562, 5.7 and 6.9).
+
+    The same for the same thing.
+    """
+    hashed = int.from_bytes(hashlib.blake2b(said, digest_size=10).digest())
+    return _uuid7(min(max(at // 1000, 0), (1 << 48) - 1), hashed)
+
+
+def _uuid7(milliseconds: int, bits: int) -> str:
+    """`bits` are the last 80, of which the version and the variant are written over."""
+    value = (milliseconds << 80) | bits & ~(0xF << 76) & ~(0x3 << _RANDOM_BITS)
+    digits = f"{value | (7 << 76) | (2 << _RANDOM_BITS):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def check_time_zone(name: str) -> None:

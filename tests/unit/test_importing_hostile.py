@@ -149,6 +149,21 @@ async def test_a_damaged_member_is_told_and_nothing_is_raised(tmp_path: Path) ->
         )
 
 
+async def test_a_damaged_list_of_file_names_does_not_end_the_reading(tmp_path: Path) -> None:
+    names = "conversation_asset_file_names.json"
+    path = zipped(tmp_path / "export.zip", {names: '{"file-1": "photo.png"}' * 9, "conversations.json": GOOD})
+    content = bytearray(path.read_bytes())
+    start = content.index(names.encode()) + len(names)
+    content[start : start + 8] = b"\xff" * 8
+    path.write_bytes(content)
+    async with open_house(data_dir=tmp_path / "data") as house:
+        done = await house.app.importing.preview(
+            house.me, path, ImportOptions("chatgpt", "conversations", "none")
+        )
+        assert done.preview is not None
+        assert done.preview.conversations.new == len(GOOD)
+
+
 class _Bytes:
     def __init__(self, content: bytes) -> None:
         self._content = content

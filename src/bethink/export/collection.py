@@ -7,14 +7,13 @@ facts with ids made from what they say, so that a file read twice is read once.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from bethink.clock import time_of
+from bethink.clock import hashed_id, time_of
 from bethink.errors import BadInput, TooLarge
-from bethink.export.records import BadLine, KeptFact
+from bethink.export.records import BadLine, ExportWriter, KeptFact
 from bethink.memory import Fact, NewFact, Source
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ _memory = msgspec.json.Decoder(_StoredMemory)
 _file = msgspec.json.Decoder(_DataFile)
 
 
-class DataFileWriter:
+class DataFileWriter(ExportWriter):
     """Writes one file; facts come with their vectors, oldest first."""
 
     def __init__(self) -> None:
@@ -73,8 +72,13 @@ class DataFileWriter:
         written: list[str] = []
         for fact, vector in zip(batch.facts, vectors, strict=True):
             separator = "," if self._ids else ""
+            # Its own integer id, or the second in which it was learnt, or the next one that is free.
+            id = fact.created_at // _S if fact.legacy_id is None else fact.legacy_id
+            while id in self._ids:
+                id += 1
+            self._ids.add(id)
             data = {
-                "id": self._integer(fact),
+                "id": id,
                 "content": fact.content,
                 "importance": fact.importance,
                 "category": fact.category,
@@ -88,14 +92,6 @@ class DataFileWriter:
     def tail(self) -> str:
         """The document's end."""
         return f"{self._end}\n"
-
-    def _integer(self, fact: Fact) -> int:
-        """Its own integer id, or the second in which it was learnt, or the next one that is free."""
-        id = fact.created_at // _S if fact.legacy_id is None else fact.legacy_id
-        while id in self._ids:
-            id += 1
-        self._ids.add(id)
-        return id
 
 
 def read(file: BinaryIO) -> Iterator[ImportLine]:
@@ -132,7 +128,7 @@ def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> ImportLin
     return KeptFact(
         number,
         Fact(
-            id=_id(at, data),
+            id=hashed_id(at, msgspec.json.encode((data.id, data.content))),
             content=said.content,
             digest="",
             weight=0,
@@ -145,18 +141,6 @@ def _line(number: int, raw: msgspec.Raw, *, updated_at: int | None) -> ImportLin
             legacy_id=data.id,
         ),
     )
-
-
-def _id(at: int, data: _FactData) -> str:
-    """A UUIDv7 whose random bits are a hash of the memory (RFC 9562, 5.7 and 6.9)."""
-    said = msgspec.json.encode((data.id, data.content))
-    hashed = int.from_bytes(hashlib.blake2b(said, digest_size=10).digest())
-    milliseconds = max(at // 1000, 0)
-    value = (milliseconds << 80) | hashed
-    value = value & ~(0xF << 76) | (7 << 76)
-    value = value & ~(0x3 << 62) | (2 << 62)
-    digits = f"{value:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def is_collection(head: str) -> bool:

@@ -113,16 +113,6 @@ class ConversationRestore:
         A conversation that goes on in the file goes on here. One that went on
         here stays as it is, and a message keeps what was made of it here.
         """
-        draft = await self._draft(lines)
-        outcomes = [draft.outcome(line) for line in lines]
-        self._last = draft.last
-        if not self.preview and draft.changes:
-            await self.store.commit(self.owner, draft.commit())
-        return [one for one in outcomes if isinstance(one, str)], [
-            one for one in outcomes if isinstance(one, BadLine)
-        ]
-
-    async def _draft(self, lines: Sequence[ConversationLine]) -> _RestoreDraft:
         places = list(dict.fromkeys(line.place for line in lines))
         held = await self.store.get(CONVERSATIONS, self.owner, places)
         messages = [line.message.id for line in lines if isinstance(line, KeptMessage)]
@@ -134,7 +124,12 @@ class ConversationRestore:
         )
         if self.preview and self._last is not None:
             draft.held.setdefault(self._last.id, self._last)
-        return draft
+        outcomes = [draft.outcome(line) for line in lines]
+        self._last = draft.last
+        if not self.preview and draft.changes:
+            await self.store.commit(self.owner, draft.commit())
+        bad = [one for one in outcomes if isinstance(one, BadLine)]
+        return [one for one in outcomes if isinstance(one, str)], bad
 
 
 @dataclass(slots=True)

@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import msgspec
 
-from bethink.errors import NewerSchema
 from bethink.export.conversations import conversation_from, message_from
-from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, lines, record_from, stated_from
+from bethink.export.records import (
+    SCHEMA,
+    BadLine,
+    ExportWriter,
+    check_schema,
+    document_of,
+    kept_from,
+    lines,
+    record_from,
+    stated_from,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
 _HEADER = "bethink_memory"
 
 
-class JsonLinesWriter:
+class JsonLinesWriter(ExportWriter):
     """Writes one file."""
 
     def head(self, about: ExportHeader) -> str:
@@ -41,10 +50,6 @@ class JsonLinesWriter:
     def talk(self, documents: Sequence[Mapping[str, Any]]) -> str:
         """People, conversations and messages."""
         return "".join(map(_line, documents))
-
-    def tail(self) -> str:
-        """Nothing: the last line ends the file."""
-        return ""
 
 
 def read(file: BinaryIO, forms: Mapping[str, DocumentForm] | None = None) -> Iterator[ImportLine]:
@@ -85,19 +90,6 @@ def _read(
             return record_from(number, document, forms[kind])
         case _:
             return stated_from(number, document)
-
-
-def check_schema(schema: object) -> None:
-    """Refuse a file that this Bethink may misread.
-
-    Raises:
-        NewerSchema: a newer one wrote it.
-    """
-    if not isinstance(schema, int) or schema > SCHEMA:
-        raise NewerSchema(
-            f"The file has schema {schema}; this Bethink reads up to {SCHEMA}. Import it with the newer "
-            "version that wrote it."
-        )
 
 
 def _object(number: int, text: str) -> dict[str, Any] | BadLine:

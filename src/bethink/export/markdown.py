@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from bethink.clock import to_datetime
-from bethink.export.jsonl import check_schema
-from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, lines, stated_from
+from bethink.export.records import (
+    SCHEMA,
+    BadLine,
+    ExportWriter,
+    check_schema,
+    document_of,
+    kept_from,
+    lines,
+    stated_from,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +41,7 @@ _SPECIAL = re.compile(r"[\\`*<\[~&]|(?<!\w)_|_(?!\w)|^(?:[#>+=-]|\d{1,9}(?=[.)])
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-class MarkdownWriter:
+class MarkdownWriter(ExportWriter):
     """Writes one file; facts come category by category."""
 
     def __init__(self) -> None:
@@ -47,12 +55,8 @@ class MarkdownWriter:
         )
 
     def facts(self, batch: FactBatch) -> str:
-        """More facts, under a new heading where a new category begins."""
+        """More facts, under a new heading if a new category begins."""
         return "".join(self._fact(fact) for fact in batch.facts)
-
-    def tail(self) -> str:
-        """Nothing: the last line ends the file."""
-        return ""
 
     def _fact(self, fact: Fact) -> str:
         heading = "" if fact.category == self._category else f"\n## {_escaped(fact.category)}\n\n"
@@ -61,7 +65,11 @@ class MarkdownWriter:
         del document["content"], document["category"]
         # Two dashes end a comment in some readers. They stand in strings only, where an escape says it, too.
         comment = msgspec.json.encode(document).decode().replace("--", "-\\u002d")
-        return f"{heading}- {_shown(fact)} <!-- {comment} -->\n"
+        content = _escaped(fact.content)
+        if fact.state != "active":
+            until = "" if fact.valid_until is None else f" until {to_datetime(fact.valid_until):%Y-%m-%d}"
+            content = f"~~{content}~~ ({fact.state}{until})"
+        return f"{heading}- {content} <!-- {comment} -->\n"
 
 
 def read(file: BinaryIO) -> Iterator[ImportLine]:
@@ -119,8 +127,9 @@ class _MarkdownReader:
             yield stated_from(number, {"content": _unescaped(text), "category": self._category})
 
     def _begin_item(self, number: int, text: str) -> Iterator[ImportLine]:
-        comment = _last_comment(text) if self._is_ours else None
-        if comment is None:
+        # The content's own `<` is escaped: the first comment there is, is the record's.
+        comment = _COMMENT.search(text) if self._is_ours else None
+        if comment is None or comment.end() != len(text):
             self._item = (number, text)
             return
         try:
@@ -132,19 +141,6 @@ class _MarkdownReader:
         if more.get("state", "active") != "active" and (past := _PAST.fullmatch(content)):
             content = past[1]
         yield kept_from(number, {**more, "content": _unescaped(content), "category": self._category})
-
-
-def _last_comment(text: str) -> re.Match[str] | None:
-    # The content's own `<` is escaped: the first comment there is, is the record's.
-    found = _COMMENT.search(text)
-    return found if found is not None and found.end() == len(text) else None
-
-
-def _shown(fact: Fact) -> str:
-    if fact.state == "active":
-        return _escaped(fact.content)
-    until = "" if fact.valid_until is None else f" until {to_datetime(fact.valid_until):%Y-%m-%d}"
-    return f"~~{_escaped(fact.content)}~~ ({fact.state}{until})"
 
 
 def _escaped(text: str) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
 import msgspec
 
 from bethink.clock import checked_id, rfc3339, time_of, with_times
-from bethink.errors import BadInput
+from bethink.errors import BadInput, NewerSchema
 from bethink.memory import Fact, NewFact, Source
 from bethink.memory.facts import EarlierShape
 from bethink.memory.wording import check_span
@@ -124,6 +124,35 @@ class FactBatch:
 
     facts: Sequence[Fact]
     vectors: NDArray[np.float32] | None = None
+
+
+class ExportWriter(Protocol):
+    """Writes one file, in parts that follow one another."""
+
+    def head(self, about: ExportHeader) -> str:
+        """What stands before the facts."""
+        ...
+
+    def facts(self, batch: FactBatch) -> str:
+        """More facts."""
+        ...
+
+    def tail(self) -> str:
+        """What stands behind them: nothing, unless the format says otherwise."""
+        return ""
+
+
+def check_schema(schema: object) -> None:
+    """Refuse a file that this Bethink may misread.
+
+    Raises:
+        NewerSchema: a newer one wrote it.
+    """
+    if not isinstance(schema, int) or schema > SCHEMA:
+        raise NewerSchema(
+            f"The file has schema {schema}; this Bethink reads up to {SCHEMA}. Import it with the newer "
+            "version that wrote it."
+        )
 
 
 def document_of(fact: Fact) -> dict[str, Any]:
@@ -265,7 +294,10 @@ def opening(file: BinaryIO) -> str:
     file.seek(0)
     head = file.read(_SNIFFED)
     file.seek(0)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _is_wide(head):
+    # Every other byte of the beginning is zero in UTF-16 without a mark.
+    pairs = head[:64]
+    is_wide = len(pairs) >= 4 and not (any(pairs[::2]) and any(pairs[1::2]))  # noqa: PLR2004 - two characters
+    if is_wide or head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadInput(
             "The file is UTF-16, as some editors and spreadsheets write it. Save it as UTF-8, "
             "or convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW-FILE"
@@ -295,9 +327,3 @@ def lines(file: BinaryIO) -> Iterator[tuple[int, str] | BadLine]:
             yield BadLine(number, f"this is not UTF-8 (at byte {error.start + 1:,} of the line).")
             continue
         yield number, text.removesuffix("\n").removesuffix("\r")
-
-
-def _is_wide(head: bytes) -> bool:
-    """Whether every other byte of the beginning is zero, as in UTF-16 without a mark."""
-    pairs = head[:64]
-    return len(pairs) >= 4 and (not any(pairs[::2]) or not any(pairs[1::2]))  # noqa: PLR2004 - two characters

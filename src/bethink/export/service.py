@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 import anyio.to_thread
 import msgspec
@@ -22,6 +22,7 @@ from bethink.export.conversations import ConversationRestore, documents
 from bethink.export.records import (
     BadLine,
     ExportHeader,
+    ExportWriter,
     FactBatch,
     KeptConversation,
     KeptFact,
@@ -30,7 +31,7 @@ from bethink.export.records import (
     StatedFact,
     opening,
 )
-from bethink.memory import Source, import_token
+from bethink.memory import import_token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -45,22 +46,6 @@ if TYPE_CHECKING:
 
 
 AUTO = "auto"
-
-
-class ExportWriter(Protocol):
-    """Writes one file, in parts that follow one another."""
-
-    def head(self, about: ExportHeader) -> str:
-        """What stands before the facts."""
-        ...
-
-    def facts(self, batch: FactBatch) -> str:
-        """More facts."""
-        ...
-
-    def tail(self) -> str:
-        """What stands behind them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +249,10 @@ class Portability:
         returning: ConversationRestore,
     ) -> RestoreReport:
         latest = self.clock.now_us() + _CLOCKS_DIFFER_US
-        batch = [self._in_time(line, latest) for line in batch]
+        batch = [
+            BadLine(line.line, why) if (why := self._from_the_future(line, latest)) else line
+            for line in batch
+        ]
         kept = [line.fact for line in batch if isinstance(line, KeptFact)]
         outcomes = list(
             await self.memory.restore_many(principal, kept, source=report.id, preview=report.preview)
@@ -294,14 +282,22 @@ class Portability:
             bad=(*report.bad, *sorted(bad, key=lambda one: one.line)[:room]),
         )
 
-    def _in_time(self, line: ImportLine, latest: int) -> ImportLine:
+    def _from_the_future(self, line: ImportLine, latest: int) -> str | None:
+        """Why a line cannot be taken that says it is later than `latest`."""
         match line:
-            case KeptRecord(kind=kind, record=record) if (
-                self.features.documents[kind].made_at(record) > latest
-            ):
-                return BadLine(line.line, "it was made in the future, as it says.")
-            case _:
-                return _in_time(line, latest)
+            case KeptRecord(kind=kind, record=record):
+                happened, at = "made", self.features.documents[kind].made_at(record)
+            case KeptFact(fact=fact):
+                happened, at = "learnt", max([fact.created_at, *(one.at for one in fact.sources)])
+            case KeptConversation(conversation=talk):
+                happened, at = "held", max(talk.created_at, talk.updated_at)
+            case KeptMessage(message=message):
+                happened, at = "said", message.at
+            case StatedFact(fact=stated):
+                happened, at = "said", stated.at or 0
+            case BadLine():
+                return None
+        return f"it was {happened} in the future, as it says." if at > latest else None
 
     async def _state(
         self, principal: Principal, stated: Sequence[StatedFact], report: RestoreReport
@@ -311,7 +307,8 @@ class Portability:
         said = await self.memory.said(principal, [one.fact.content for one in stated])
         for one, same in zip(stated, said, strict=True):
             source = msgspec.structs.replace(one.fact.source, id=report.id)
-            if any(_is_from(fact, source) for fact in same):
+            origin = (source.kind, source.id)
+            if any((had.kind, had.id) == origin for fact in same for had in fact.sources):
                 # Whatever became of it since: it was taken in from this very file.
                 outcomes.append("known")
             elif report.preview:
@@ -349,24 +346,6 @@ class Portability:
         for category in sorted(found):
             async for page in self.memory.pages(principal, {**where, "category": category}):
                 yield page
-
-
-def _in_time(line: ImportLine, latest: int) -> ImportLine:
-    match line:
-        case KeptFact(fact=fact) if max([fact.created_at, *(one.at for one in fact.sources)]) > latest:
-            return BadLine(line.line, "it was learnt in the future, as it says.")
-        case KeptConversation(conversation=talk) if max(talk.created_at, talk.updated_at) > latest:
-            return BadLine(line.line, "it was held in the future, as it says.")
-        case KeptMessage(message=message) if message.at > latest:
-            return BadLine(line.line, "it was said in the future, as it says.")
-        case StatedFact(fact=fact) if fact.at is not None and fact.at > latest:
-            return BadLine(line.line, "it was said in the future, as it says.")
-        case _:
-            return line
-
-
-def _is_from(fact: Fact, source: Source) -> bool:
-    return any((one.kind, one.id) == (source.kind, source.id) for one in fact.sources)
 
 
 def _id_of(file: BinaryIO) -> str:

@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from bethink.errors import BadInput
-from bethink.export.jsonl import check_schema
-from bethink.export.records import SCHEMA, BadLine, document_of, kept_from, lines, stated_from
+from bethink.export.records import (
+    SCHEMA,
+    BadLine,
+    ExportWriter,
+    check_schema,
+    document_of,
+    kept_from,
+    lines,
+    stated_from,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +56,7 @@ _GUARDED = re.compile(f"'{_FORMULA.pattern}")
 _DELIMITERS = ",;\t"
 
 
-class CsvWriter:
+class CsvWriter(ExportWriter):
     """Writes one file."""
 
     def head(self, about: ExportHeader) -> str:
@@ -59,10 +67,6 @@ class CsvWriter:
     def facts(self, batch: FactBatch) -> str:
         """More facts, a row each."""
         return "".join(_row(_cells(fact)) for fact in batch.facts)
-
-    def tail(self) -> str:
-        """Nothing: the last row ends the file."""
-        return ""
 
 
 def read(file: BinaryIO) -> Iterator[ImportLine]:
@@ -152,17 +156,22 @@ def _line(number: int, columns: list[str], row: list[str], *, more: str | None) 
     if len(row) > len(columns):
         return BadLine(number, f"the row has {len(row)} cells, and the table {len(columns)} columns.")
     # A spreadsheet leaves out empty cells at the end of a row.
-    cells = {name: _unguarded(cell) for name, cell in zip(columns, row, strict=False) if cell != ""}
+    cells = {
+        name: cell[1:] if _GUARDED.match(cell) else cell
+        for name, cell in zip(columns, row, strict=False)
+        if cell
+    }
     if more is None:
         return stated_from(number, cells)
     try:
         rest: dict[str, Any] = msgspec.json.decode(cells.pop(more, "{}"), type=dict[str, Any])
         known = {name: cells[name] for name in _COLUMNS if name in cells}
+        topics = re.findall(r"(?:[^\\;]|\\.)+", cells.get("topics", ""))
         typed: dict[str, Any] = {
             **known,
             "importance": float(cells.get("importance", 0.5)),
             "pinned": cells.get("pinned", "").lower() == "true",
-            "topics": _split(cells.get("topics", "")),
+            "topics": [re.sub(r"\\(.)", r"\1", topic.strip()) for topic in topics],
         }
     except (msgspec.DecodeError, ValueError) as error:
         return BadLine(number, f"a cell is not as Bethink wrote it: {error}.")
@@ -173,26 +182,10 @@ def _cells(fact: Fact) -> list[str]:
     document = document_of(fact)
     cells = {name: document.pop(name, "") for name in _COLUMNS}
     cells["pinned"] = "true" if fact.pinned else "false"
-    cells["topics"] = _joined(fact.topics)
-    rest = msgspec.json.encode(document).decode()
-    return [*(_guarded(str(cell)) for cell in cells.values()), rest]
-
-
-def _joined(topics: tuple[str, ...]) -> str:
-    return "; ".join(re.sub(r"([\\;])", r"\\\1", topic) for topic in topics)
-
-
-def _split(cell: str) -> list[str]:
-    parts = re.findall(r"(?:[^\\;]|\\.)+", cell)
-    return [re.sub(r"\\(.)", r"\1", part.strip()) for part in parts]
-
-
-def _guarded(cell: str) -> str:
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if _GUARDED.match(cell) else cell
+    cells["topics"] = "; ".join(re.sub(r"([\\;])", r"\\\1", topic) for topic in fact.topics)
+    shown = [str(cell) for cell in cells.values()]
+    guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in shown]
+    return [*guarded, msgspec.json.encode(document).decode()]
 
 
 def _row(cells: list[str]) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from bethink.clock import hashed_id
 from bethink.conversations import Branch
 from bethink.importing.items import ExportedConversation, ExportedPage, Skipped, TextPart
 from bethink.store import Collection, Record
@@ -171,13 +172,8 @@ class KeyedDigest:
 
 
 def stable_id(at: int, *parts: str) -> str:
-    """A UUIDv7 whose random bits are a hash (RFC 9562, 5.7 and 6.9): the same for the same thing."""
-    hashed = int.from_bytes(hashlib.blake2b("\0".join(parts).encode(), digest_size=10).digest())
-    value = (min(max(at // 1000, 0), (1 << 48) - 1) << 80) | hashed
-    value = value & ~(0xF << 76) | (7 << 76)
-    value = value & ~(0x3 << 62) | (2 << 62)
-    digits = f"{value:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    """An id of the time `at` that is the same for the same thing."""
+    return hashed_id(at, "\0".join(parts).encode())
 
 
 _COUNTED = frozenset(ImportTally.__struct_fields__)
