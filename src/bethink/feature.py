@@ -293,7 +293,7 @@ class Feature:
     )
     sources: Mapping[str, Collection[Any]] = field(default_factory=dict[str, "Collection[Any]"])
     tools: str = ""
-    routes: str = ""
+    routes: tuple[str, ...] = ()
     commands: str = ""
     mcp_summary: str = ""
 

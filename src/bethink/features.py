@@ -44,21 +44,38 @@ VAULT: Final = Feature(
     name="vault",
     collections=(PAGES, VAULTS, PLACES, PARTS, VERSIONS, CONTENTS, RULE_SETS),
     counted={"pages": ("page", PAGES)},
+    routes=tuple(f"bethink.web.vault.{part}" for part in ("check", "filters", "pages", "search")),
+    commands="bethink.cli.vault",
     mcp_summary=(
         "The user's vault of Markdown pages: read, search, follow links, change exactly, or ask the agent "
         "that keeps it. There once the user has a vault."
     ),
 )
-RECALL: Final = Feature(name="recall")
-FORGETTING: Final = Feature(name="forgetting", collections=(INTENTS,), tools="bethink.tools.forgetting")
-AGENT: Final = Feature(name="runs", collections=(RUNS, JOURNAL, THREADS, TOOL_USES, RULES))
-IMPORTING: Final = Feature(name="importing", collections=(IMPORTS, TAKEN, GROWN))
+RECALL: Final = Feature(name="recall", routes=("bethink.web.recall",))
+FORGETTING: Final = Feature(
+    name="forgetting",
+    collections=(INTENTS,),
+    tools="bethink.tools.forgetting",
+    routes=("bethink.web.forgetting",),
+)
+AGENT: Final = Feature(
+    name="runs", collections=(RUNS, JOURNAL, THREADS, TOOL_USES, RULES), routes=("bethink.web.runs",)
+)
+IMPORTING: Final = Feature(
+    name="importing", collections=(IMPORTS, TAKEN, GROWN), routes=("bethink.web.importing",)
+)
 
 FEATURES: Final = (
     conversations.FEATURE,
     memory.FEATURE,
     VAULT,
-    Feature(name="files", open=_open_files, collections=(FILES,), counted={"files": ("file", FILES)}),
+    Feature(
+        name="files",
+        open=_open_files,
+        collections=(FILES,),
+        counted={"files": ("file", FILES)},
+        routes=("bethink.web.files",),
+    ),
     people.FEATURE,
     Feature(
         name="web",

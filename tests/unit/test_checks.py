@@ -7,6 +7,7 @@ import pytest
 from checks.budgets import function_at
 from checks.hosts import named_hosts
 from checks.requirements import Requirement, carried_ids, manifest_faults, marker_faults
+from checks.rooms import features
 
 
 def test_a_registry_host_in_a_lock_file_is_found_with_its_line() -> None:
@@ -52,3 +53,8 @@ def test_an_unknown_id_and_an_unproven_claim_are_faults() -> None:
 def test_an_exception_is_named_by_the_function_that_a_line_belongs_to() -> None:
     source = "class A:\n    def f(self):\n        if self:\n            x = 1\n\n@wraps\ndef g(): ...\n"
     assert [function_at(source, row) for row in (4, 7, 5)] == ["A.f", "g", "line 5"]
+
+
+def test_the_layers_have_the_features_that_the_list_imports() -> None:
+    source = "from bethink import memory, notes\nfrom bethink.agent import audit\nimport bethink\n"
+    assert features(source) == ["memory", "notes"]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bethink import __version__
@@ -34,14 +36,10 @@ settings:   flags, then BETHINK_* in the environment, then bethink.toml; `bethin
 _NO_COMMAND = "the following arguments are required: COMMAND"
 """What argparse says then; it has no other way to tell this error from the rest."""
 
-FAMILIES = {
+OWN_FAMILIES = {
     "serve": "serve the web page and the API on this machine",
     "chat": "talk with the agent",
-    "conversations": "what was said: list, search, export",
-    "memory": "look into the memory and change it",
-    "vault": "look into the vault of pages and change it",
     "import": "bring in an export of ChatGPT, Claude, Notion, Obsidian or Markdown",
-    "people": "people whose records you keep",
     "users": "who may come in, and with which keys",
     "mcp": "serve memory and tools to MCP clients, over stdio",
     "mcp-servers": "look after the MCP servers whose tools are used",
@@ -50,11 +48,23 @@ FAMILIES = {
     "doctor": "check what Bethink stands on, and say what to do",
     "bench": "measure Bethink on this machine",
 }
-"""Each family's summary; its module has the family's name, with `_` for `-`.
+"""Summaries of families that are no feature's; a family's module has its name, with `_` for `-`."""
+_OPENING = re.compile(r'"""`bethink (?P<name>[\w-]+)`: (?P<summary>.+)\."""')
 
-They stand here because the modules that a feature's descriptor names (`Feature.commands`) are known only when
-all features are imported, which takes ten times as long as `bethink --version`; a test compares the two.
-"""
+
+def families() -> dict[str, str]:
+    """Each family's summary: the features' are the first lines of their modules.
+
+    To read these takes a millisecond. To import all features, whose descriptors name these modules
+    (`Feature.commands`), takes ten times as long as `bethink --version`; a test compares the two.
+    """
+    found = {name: OWN_FAMILIES[name] for name in ("serve", "chat")}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        with path.open(encoding="utf-8") as file:
+            opening = _OPENING.match(file.readline())
+        if opening is not None and opening["name"] not in OWN_FAMILIES:
+            found[opening["name"]] = opening["summary"]
+    return found | OWN_FAMILIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +289,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(common=_common(), prog="bethink", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"bethink {__version__}")
-    for name, summary in FAMILIES.items():
+    for name, summary in families().items():
         parser.families[name] = family = parser.below(name, summary)
         family.fill = partial(_fill, family, name)
     return parser

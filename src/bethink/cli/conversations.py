@@ -1,4 +1,4 @@
-"""`bethink conversations`: list them, search in what was said, and take one along as a file."""
+"""`bethink conversations`: what was said: list, search, export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bethink memory …`: what is remembered, looked into, changed, taken along and looked after."""
+"""`bethink memory`: look into the memory and change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bethink people`: the users management service on a port of its own, until it is stopped."""
+"""`bethink people`: people whose records you keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bethink vault …`: the pages of the vault, looked into and changed."""
+"""`bethink vault`: look into the vault of pages and change it."""
 
 from __future__ import annotations
 

@@ -42,6 +42,8 @@ FEATURE = Feature(
     collections=(CONVERSATIONS, MESSAGES, SIGHTINGS),
     counted={"conversations": ("conversation", CONVERSATIONS), "messages": ("message", MESSAGES)},
     sources={"conversation": CONVERSATIONS},
+    routes=("bethink.web.conversations",),
+    commands="bethink.cli.conversations",
 )
 
 

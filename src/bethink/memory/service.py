@@ -490,6 +490,8 @@ FEATURE = Feature(
     collections=(FACTS, STEPS),
     counted={"memories": ("memory", FACTS)},
     tools="bethink.tools.memory",
+    routes=("bethink.web.memories",),
+    commands="bethink.cli.memory",
     mcp_summary=(
         "Long-term memory of the user: search it before you answer questions about them, store what is "
         "worth knowing later. What cannot be undone shows first what would go, and needs their agreement."

@@ -140,7 +140,7 @@ FEATURE = Feature(
     collections=(PEOPLE, EMAILS),
     counted={"people": ("person", PEOPLE)},
     tools="bethink.tools.people",
-    routes="bethink.web.people",
+    routes=("bethink.web.people",),
     commands="bethink.cli.people",
     mcp_summary=("Records of people whom the user knows (users management). Card numbers come back masked."),
 )

@@ -21,20 +21,7 @@ from bethink import __version__
 from bethink.events import Event
 from bethink.features import FEATURES
 from bethink.importing import ImportJobs
-from bethink.web import (
-    conversations,
-    files,
-    forgetting,
-    health,
-    importing,
-    mcp_servers,
-    memories,
-    recall,
-    runs,
-    settings,
-    tools,
-    users,
-)
+from bethink.web import health, mcp_servers, settings, tools, users
 from bethink.web.endpoints import Endpoint, dial_routes, mcp_route, open_dial, open_mcp
 from bethink.web.health import ModelProbe
 from bethink.web.problems import Problem, documented, install
@@ -42,7 +29,6 @@ from bethink.web.security.guard import Guard
 from bethink.web.ui import Compressed, Interface
 from bethink.web.v1 import chat, models, responses
 from bethink.web.v1.errors import OpenAiErrors
-from bethink.web.vault import check, filters, pages, search
 from bethink.web.vault.pages import VaultConflict
 
 if TYPE_CHECKING:
@@ -54,25 +40,13 @@ if TYPE_CHECKING:
     from bethink.app import App
 
 _REFERENCE = "#/components/schemas/{name}"
-# Others before `memories`, which takes any word for an id.
 _FEATURES = (
     health,
     users,
     settings,
     tools,
-    files,
-    conversations,
-    runs,
-    importing,
     mcp_servers,
-    memories,
-    forgetting,
-    recall,
-    *(import_module(feature.routes) for feature in FEATURES if feature.routes),
-    check,
-    filters,
-    pages,
-    search,
+    *(import_module(name) for feature in FEATURES for name in feature.routes),
     chat,
     responses,
     models,
