@@ -104,13 +104,13 @@ Allow: /
     ],
 )
 def test_robots_rules_hold_as_their_standard_says(product: str, path: str, *, allowed: bool) -> None:
-    assert parse(ROBOTS, product).allow(path) is allowed
+    assert parse(ROBOTS).can_fetch(f"https://site.example{path}", product) is allowed
 
 
 def test_an_empty_disallow_allows_everything() -> None:
-    assert parse("User-agent: *\nDisallow:\n", "Bethink").allow("/x")
+    assert parse("User-agent: *\nDisallow:\n").can_fetch("https://site.example/x", "Bethink")
 
 
 @given(st.text(alphabet="*$/ab", max_size=60), st.text(alphabet="/ab", max_size=60))
 def test_any_pattern_is_judged(pattern: str, path: str) -> None:
-    parse(f"User-agent: *\nDisallow: {pattern}", "Bethink").allow(path)
+    parse(f"User-agent: *\nDisallow: {pattern}").can_fetch(f"https://site.example/{path}", "Bethink")

@@ -6,17 +6,14 @@ import asyncio
 import base64
 import binascii
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
 import anyio
 import msgspec
 
 from bethink.errors import InvalidResponse, LlmError, RateLimited, Refused, Unreachable
-
-if TYPE_CHECKING:
-    import httpx2
-
 
 DEFAULT: Final = "1024x1024"
 """Spec 002, "ImageGenerationTool": every model makes it."""
@@ -95,7 +92,8 @@ class Exchange:
         Raises:
             LlmError: one of its family says what is wrong.
         """
-        return await self._asked("POST", self._url(path), json=body, params=params, headers=self.headers)
+        url = f"{self.base_url.rstrip('/')}/{path}"
+        return await self._asked("POST", url, json=body, params=params, headers=self.headers)
 
     async def get(self, url: str) -> bytes:
         """What lies at an address that the provider gave; only its own host sees the key.
@@ -109,11 +107,10 @@ class Exchange:
             raise InvalidResponse("The provider of pictures gave an address that is not opened.")
         return await self._asked("GET", whole, headers=self.headers if is_own else {})
 
-    def _url(self, path: str) -> str:
-        return f"{self.base_url.rstrip('/')}/{path}"
-
     async def _asked(self, method: str, url: str, **more: Any) -> bytes:  # noqa: ANN401 - as httpx2 takes it
-        httpx2 = await anyio.to_thread.run_sync(_loaded)
+        await anyio.to_thread.run_sync(import_module, "httpx2")
+        import httpx2
+
         context = await anyio.to_thread.run_sync(httpx2.create_ssl_context)
         try:
             async with (
@@ -121,29 +118,18 @@ class Exchange:
                 httpx2.AsyncClient(verify=context, timeout=self.timeout_s) as client,
                 client.stream(method, url, **more) as response,
             ):
-                content = await _bounded(response)
+                content = bytearray()
+                async for part in response.aiter_bytes():
+                    content += part
+                    if len(content) > MAX_BYTES:
+                        raise InvalidResponse("The provider of pictures answered with more than can be read.")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise Unreachable(f"The provider of pictures at {self.base_url} cannot be reached.") from error
         except TimeoutError as error:
             raise Unreachable(f"No picture came within {self.timeout_s:g} s.") from error
         if response.status_code != _OK:
-            raise _fault(response.status_code, content)
-        return content
-
-
-def _loaded() -> Any:  # noqa: ANN401 - a module
-    import httpx2
-
-    return httpx2
-
-
-async def _bounded(response: httpx2.Response) -> bytes:
-    content = bytearray()
-    async for part in response.aiter_bytes():
-        content += part
-        if len(content) > MAX_BYTES:
-            raise InvalidResponse("The provider of pictures answered with more than can be read.")
-    return bytes(content)
+            raise _fault(response.status_code, bytes(content))
+        return bytes(content)
 
 
 def _fault(status: int, content: bytes) -> LlmError:

@@ -79,17 +79,17 @@ class DialImages:
             "custom_fields": {"configuration": {"size": size}},
         }
         path = f"openai/deployments/{quote(self.deployment, safe='')}/chat/completions"
-        answer = await self.exchange.post(path, body)
+        content = await self.exchange.post(path, body)
         try:
-            told = msgspec.json.decode(answer, type=_Answer)
+            answer = msgspec.json.decode(content, type=_Answer)
         except (msgspec.DecodeError, UnicodeError) as error:
             raise InvalidResponse("The deployment did not answer with a chat completion.") from error
-        content = await self._picture(told)
-        used = told.usage or _Tokens()
-        return Picture(media_type_of(content), content, used.prompt_tokens, used.completion_tokens)
+        picture = await self._picture(answer)
+        used = answer.usage or _Tokens()
+        return Picture(media_type_of(picture), picture, used.prompt_tokens, used.completion_tokens)
 
-    async def _picture(self, told: _Answer) -> bytes:
-        message = told.choices[0].message if told.choices else _Message()
+    async def _picture(self, answer: _Answer) -> bytes:
+        message = answer.choices[0].message if answer.choices else _Message()
         given = message.custom_content.attachments if message.custom_content else []
         for one in given:
             if one.type and not one.type.startswith("image/"):
@@ -170,7 +170,6 @@ class OpenAiImages:
 
 
 _OPENAI: Final = "https://api.openai.com/v1"
-_PROVIDERS: Final = ("openai", "azure", "dial")
 
 
 def connect_images(settings: Settings) -> Images | None:
@@ -182,14 +181,14 @@ def connect_images(settings: Settings) -> Images | None:
     if not settings.images_model:
         return None
     provider, _, model = settings.images_model.partition(":")
-    if provider not in _PROVIDERS or not model:
-        known = ", ".join(f"{name}:…" for name in _PROVIDERS)
-        raise BadInput(f"BETHINK_IMAGES_MODEL is {settings.images_model!r}: give one of {known}.")
     of_provider: dict[str, tuple[str | None, SecretStr | None]] = {
         "openai": (settings.openai_base_url or _OPENAI, settings.openai_api_key),
         "azure": (settings.azure_base_url, settings.azure_api_key),
         "dial": (settings.dial_base_url, settings.dial_api_key),
     }
+    if provider not in of_provider or not model:
+        known = ", ".join(f"{name}:…" for name in of_provider)
+        raise BadInput(f"BETHINK_IMAGES_MODEL is {settings.images_model!r}: give one of {known}.")
     base_url, secret = of_provider[provider]
     base_url, secret = settings.images_base_url or base_url, settings.images_api_key or secret
     if not base_url:

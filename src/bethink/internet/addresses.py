@@ -101,7 +101,10 @@ def exceptions(entries: Iterable[str]) -> Exceptions:
     networks: list[tuple[Network, int | None]] = []
     hosts: list[tuple[str, int | None]] = []
     for entry in entries:
-        name, port = _split_port(entry)
+        name, colon, digits = entry.rpartition(":")
+        has_port = colon and digits.isdecimal() and (":" not in name or name.endswith("]"))
+        port = int(digits) if has_port else None
+        name = (name if has_port else entry).strip("[]")
         try:
             networks.append((ipaddress.ip_network(name, strict=False), port))
         except ValueError as error:
@@ -135,7 +138,7 @@ def checked_url(text: str) -> httpx2.URL:
         raise AddressRefused("The address holds a user name or a password: give it without.")
     if not _HOST.fullmatch(host) or port_of(url) > _MAX_PORT:
         raise AddressRefused(f"{text[:200]!r} is no address of a page.")
-    if _ends_in_number(host) and not _is_plain_ipv4(host):
+    if _ends_in_number(host) and not _is_address(host, ipaddress.IPv4Address):
         raise AddressRefused(f"{host!r} is an address in disguise: write it as four decimal numbers.")
     return url
 
@@ -154,24 +157,9 @@ def is_public(address: Address) -> bool:
     return address in _GLOBAL_6 and not any(address in network for network in _NOT_PUBLIC_6)
 
 
-def _split_port(entry: str) -> tuple[str, int | None]:
-    name, colon, port = entry.rpartition(":")
-    if not colon or not port.isdecimal() or (":" in name and not name.endswith("]")):
-        return entry.strip("[]"), None
-    return name.strip("[]"), int(port)
-
-
 def _ends_in_number(host: str) -> bool:
     """Whether URLs' standard would read the host as an IPv4 address (https://url.spec.whatwg.org, 3.5)."""
     return _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]) is not None
-
-
-def _is_plain_ipv4(host: str) -> bool:
-    try:
-        ipaddress.IPv4Address(host)
-    except ValueError:
-        return False
-    return True
 
 
 async def system_resolve(host: str, port: int) -> Sequence[str]:
@@ -213,26 +201,25 @@ class Gate:
         except (OSError, UnicodeError, ValueError) as error:
             raise WebError(f"No host is known by the name {host}.") from error
         for address in parsed:
-            if not self.opened.include(name, address, port):
-                _refuse(host, address, port, ports=self.ports)
+            if self.opened.include(name, address, port):
+                continue
+            if not is_public(address):
+                raise AddressRefused(
+                    f"{host} is {address}, which is not on the public internet, and is not opened. Whoever"
+                    " runs this Bethink can allow it in the setting web_allow_private."
+                )
+            if port not in self.ports:
+                raise AddressRefused(
+                    f"Port {port} is not opened; the setting web_ports names those that are."
+                )
         if not parsed:
             raise WebError(f"No host is known by the name {host}.")
         return [str(address) for address in parsed[:_MAX_TRIED]]
 
 
-def _is_address(host: str) -> bool:
+def _is_address(host: str, read: Callable[[str], Address] = ipaddress.ip_address) -> bool:
     try:
-        ipaddress.ip_address(host)
+        read(host)
     except ValueError:
         return False
     return True
-
-
-def _refuse(host: str, address: Address, port: int, *, ports: frozenset[int]) -> None:
-    if not is_public(address):
-        raise AddressRefused(
-            f"{host} is {address}, which is not on the public internet, and is not opened. Whoever runs"
-            " this Bethink can allow it in the setting web_allow_private."
-        )
-    if port not in ports:
-        raise AddressRefused(f"Port {port} is not opened; the setting web_ports names those that are.")

@@ -56,7 +56,9 @@ class DdgsSearch:
             results = await anyio.to_thread.run_sync(
                 self._searched, query, max_results, abandon_on_cancel=True, limiter=self._limiter
             )
-            return [found for result in results if (found := _of_ddgs(result)).url][:max_results]
+            # Results have `title`, `href` and `body` (its README, "text()").
+            found = [[str(result.get(key) or "") for key in ("title", "href", "body")] for result in results]
+            return [Found(title or url, url, snippet) for title, url, snippet in found if url][:max_results]
         raise WebError(f"The search took longer than {self.timeout_s:g} s.")
 
     def _searched(self, query: str, max_results: int) -> list[dict[str, Any]]:
@@ -80,15 +82,8 @@ class DdgsSearch:
             raise WebError("No search engine answered. Try again later, or other words.") from error
 
 
-def _of_ddgs(result: dict[str, Any]) -> Found:
-    """A result as ddgs gives it: `title`, `href`, `body` (its README, "text()")."""
-    title, url, snippet = (str(result.get(key) or "") for key in ("title", "href", "body"))
-    return Found(title or url, url, snippet)
-
-
 _MAX_BYTES = 5_000_000
 _SEARXNG_SAFE = {"off": "0", "moderate": "1", "strict": "2"}
-_OK, _FORBIDDEN, _TOO_MANY = 200, 403, 429
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -153,23 +148,24 @@ class SearxngSearch:
                 httpx2.AsyncClient(verify=context, trust_env=False, timeout=self.timeout_s) as client,
                 client.stream("GET", url, headers={"User-Agent": user_agent()}) as response,
             ):
-                self._check(response.status_code)
-                return await _bounded(response)
+                match response.status_code:
+                    case 429:
+                        raise RateLimited(f"The search at {self.url} wants fewer queries; try again later.")
+                    case 403:
+                        raise WebError(
+                            f"The search at {self.url} refuses: it needs `json` in its search.formats."
+                        )
+                    case 200:
+                        return await _read_bounded(response)
+                    case status:
+                        raise WebError(f"The search at {self.url} answered with HTTP {status}.")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise WebError(f"The search at {self.url} cannot be reached.") from error
         except TimeoutError as error:
             raise WebError(f"The search at {self.url} took longer than {self.timeout_s:g} s.") from error
 
-    def _check(self, status: int) -> None:
-        if status == _TOO_MANY:
-            raise RateLimited(f"The search at {self.url} wants fewer queries; try again later.")
-        if status == _FORBIDDEN:
-            raise WebError(f"The search at {self.url} refuses: it needs `json` in its search.formats.")
-        if status != _OK:
-            raise WebError(f"The search at {self.url} answered with HTTP {status}.")
 
-
-async def _bounded(response: httpx2.Response) -> bytes:
+async def _read_bounded(response: httpx2.Response) -> bytes:
     content = bytearray()
     async for part in response.aiter_bytes():
         content += part
@@ -179,7 +175,7 @@ async def _bounded(response: httpx2.Response) -> bytes:
 
 
 MISSING = 'Searching and reading the web needs more packages: pip install "bethink[web]"'
-_NEEDED = ("ddgs", "trafilatura", "pypdf")
+_NEEDED = ("ddgs", "trafilatura", "pypdf", "protego")
 
 
 def connect_internet(settings: Settings) -> Internet:

@@ -93,14 +93,18 @@ async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int) -> HttpAnswer:
             if response.status in _REDIRECTS and b"location" in headers:
                 return HttpAnswer(url, location=headers[b"location"])
             _check_status(url, response.status)
-            media_type, charset = _content_type(headers.get(b"content-type", ""))
+            message = Message()
+            message["content-type"] = said = headers.get(b"content-type", "")
+            media_type, charset = message.get_content_type() if said else "", message.get_content_charset()
             encoding = headers.get(b"content-encoding", "").lower()
             _check_kind(media_type, encoding)
             return HttpAnswer(url, await _body(response, max_bytes), media_type, charset, encoding)
     except httpcore2.TimeoutException as error:
         raise WebError(f"{url.host} did not answer in time.") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-        raise WebError(f"{url.host} cannot be reached, or does not speak HTTP: {_told(error)}") from error
+        raise WebError(
+            f"{url.host} cannot be reached, or does not speak HTTP: {str(error) or type(error).__name__}"
+        ) from error
 
 
 @asynccontextmanager
@@ -147,15 +151,6 @@ def _check_status(url: httpx2.URL, status: int) -> None:
     raise BadStatus(f"{url.host} answered {phrase} and gave no page.{hint}", status)
 
 
-def _content_type(header: str) -> tuple[str, str | None]:
-    """The media type, "" where none is said, and the characters."""
-    if not header:
-        return "", None
-    message = Message()
-    message["content-type"] = header
-    return message.get_content_type(), message.get_content_charset()
-
-
 def _check_kind(media_type: str, encoding: str) -> None:
     """Refuse what cannot be read before it is sent."""
     is_text = media_type.startswith("text/") or media_type.endswith(_TEXT_ENDINGS)
@@ -163,10 +158,6 @@ def _check_kind(media_type: str, encoding: str) -> None:
         raise WebError(f"This is {media_type}: only pages, texts, JSON and PDF files are read.")
     if encoding not in _ENCODINGS:
         raise WebError(f"This is packed as {encoding[:50]!r}, although it was not asked for so.")
-
-
-def _told(error: Exception) -> str:
-    return str(error) or type(error).__name__
 
 
 async def ready() -> None:

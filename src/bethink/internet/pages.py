@@ -109,13 +109,10 @@ class Pages:
             content = text.encode("utf-8", "replace")
         async with self._readers, opened_reader() as reader:
             reading = await reader.read(Task(kind, url, self.timeout_s / 2), content)
-        return _made(reading, url, "application/pdf" if kind == "pdf" else "text/html")
-
-
-def _made(reading: Reading, url: str, media_type: str) -> Page:
-    if reading.error:
-        raise WebError(reading.error)
-    return Page(url, reading.title, reading.text, media_type, reading.note)
+        if reading.error:
+            raise WebError(reading.error)
+        media_type = "application/pdf" if kind == "pdf" else "text/html"
+        return Page(url, reading.title, reading.text, media_type, reading.note)
 
 
 def _kind(media_type: str, content: bytes) -> Kind:

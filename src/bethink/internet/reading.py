@@ -169,34 +169,28 @@ def _bounded(title: str, text: str) -> Reading:
     return Reading(visible(title)[:300], text[:MAX_CHARS], note)
 
 
-def _read(task: Task, content: bytes) -> Reading:
-    try:
-        if task.kind == "pdf":
-            return read_pdf(content, task.seconds)
-        return read_html(content.decode("utf-8", "replace"), task.url)
-    except _FOREIGN as error:
-        return Reading(error=f"This document cannot be read: {type(error).__name__}.")
-
-
 def main() -> None:
     """Read the document on standard input."""
-    _limit()
-    # A library's complaints about a document are no answer.
-    with contextlib.redirect_stdout(sys.stderr):
-        # While the document is still on its way.
-        import_module("trafilatura")
-        task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
-        reading = _read(task, sys.stdin.buffer.read())
-    sys.stdout.buffer.write(msgspec.json.encode(reading))
-    sys.stdout.buffer.flush()
-
-
-def _limit() -> None:
     limits = ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0))
     for kind, most in limits:
         # Some systems know a limit and do not let it be set.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
+    # A library's complaints about a document are no answer.
+    with contextlib.redirect_stdout(sys.stderr):
+        # While the document is still on its way.
+        import_module("trafilatura")
+        task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
+        content = sys.stdin.buffer.read()
+        try:
+            if task.kind == "pdf":
+                reading = read_pdf(content, task.seconds)
+            else:
+                reading = read_html(content.decode("utf-8", "replace"), task.url)
+        except _FOREIGN as error:
+            reading = Reading(error=f"This document cannot be read: {type(error).__name__}.")
+    sys.stdout.buffer.write(msgspec.json.encode(reading))
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
