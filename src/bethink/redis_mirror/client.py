@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ _HOME_MS = 60_000
 _FIELDS_AT_ONCE = 500
 _REWRITTEN_S = 10.0
 _REWRITE_POLL_S = 0.02
+_SAVING = ("aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress")
 _UNDER_WAY = "already in progress"
 _APPEND = """
 local value = redis.call('GET', KEYS[1])
@@ -292,17 +293,13 @@ class ConversationRedis:
                 return
 
     async def _saved(self, deadline: float) -> None:
-        while await self._is_saving():
+        while True:
+            info: dict[str, Any] = await self._redis.info("persistence")
+            if not any(info.get(name) for name in _SAVING):
+                return
             if time.monotonic() > deadline:
                 raise RefusedByRedis("Redis is still writing its files anew.")
             await anyio.sleep(_REWRITE_POLL_S)
-
-    async def _is_saving(self) -> bool:
-        info: dict[str, Any] = await self._redis.info("persistence")
-        return any(
-            info.get(name)
-            for name in ("aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress")
-        )
 
     def _prefix(self, owner: str) -> str:
         return "" if owner == self._plain_owner else f"bethink:{quote(owner, safe='')}:"
@@ -403,8 +400,13 @@ class RedisState:
 
 async def state_of(redis: Any) -> RedisState:  # noqa: ANN401 - see `ConversationRedis`
     """What the server says of itself."""
+    from redis.exceptions import ResponseError
+
     info: dict[str, Any] = await redis.info()
-    config = await _config(redis)
+    config: dict[str, str] = {}
+    # A server's owner may let nobody ask.
+    with suppress(ResponseError):
+        config = await redis.config_get("appendfsync", "save")
     appends = bool(info.get("aof_enabled"))
     policy = str(info.get("maxmemory_policy", "noeviction"))
     ok = [info.get("rdb_last_bgsave_status", "ok")]
@@ -422,16 +424,6 @@ async def state_of(redis: Any) -> RedisState:  # noqa: ANN401 - see `Conversatio
         evicted=int(info.get("evicted_keys", 0)),
         replica=info.get("role") == "slave",
     )
-
-
-async def _config(redis: Any) -> dict[str, str]:  # noqa: ANN401 - the same
-    """Its settings; none where a server's owner lets nobody ask."""
-    from redis.exceptions import ResponseError
-
-    try:
-        return await redis.config_get("appendfsync", "save")
-    except ResponseError:
-        return {}
 
 
 class RefusedByRedis(StorageError):
@@ -462,11 +454,8 @@ def translated() -> Generator[None]:
     except errors.ResponseError as error:
         raise _refusal(str(error).rpartition(_IN_PIPELINE)[2]) from error
     except (errors.RedisError, OSError) as error:
-        raise StorageError(f"Redis cannot be reached: {_sentence(error)}") from error
-
-
-def _sentence(error: Exception) -> str:
-    return f"{str(error).rstrip('.') or type(error).__name__}."
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise StorageError(f"Redis cannot be reached: {reason}.") from error
 
 
 def _refusal(told: str) -> RefusedByRedis:
@@ -475,11 +464,10 @@ def _refusal(told: str) -> RefusedByRedis:
     if "MISCONF" in told:
         return RefusedByRedis(f"Redis cannot save to its disk, and takes no writes until it can: {told}")
     if "WRONGTYPE" in told:
-        message = (
+        return WrongKind(
             "Another program keeps something else under `conversation:…` or `conversations:list` in this "
             "Redis: name another database, such as redis://host/1."
         )
-        return WrongKind(message)
     if _EVAL.search(told):
         return ScriptsRefused(f"Redis refused: {told}")
     return RefusedByRedis(f"Redis refused: {told}")

@@ -117,9 +117,8 @@ class InboundReader:
             if ours is None:
                 await self._adopt(owner, id, listed[id])
             elif written is not None and written.record.score != listed[id]:
-                await store.commit(
-                    owner, [Put(OUTGOING, OutboxNote(id=self.conversations.new_id(), root=id, whole=True))]
-                )
+                note = OutboxNote(id=self.conversations.new_id(), root=id, whole=True)
+                await store.commit(owner, [Put(OUTGOING, note)])
 
     async def _adopt(self, owner: str, id: str, score: float) -> None:
         """Make a conversation that is not known ours."""

@@ -8,13 +8,13 @@ Everything else is the inner store's.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink.redis_mirror.client import Fingerprint
 from bethink.store import Collection, Delete, DeleteAll, Put, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from bethink.redis_mirror.client import ConversationRedis
     from bethink.store import Change, Key, Page, R, Scan, Store, Versioned
@@ -89,22 +89,6 @@ class OutboxNote(Record, frozen=True, kw_only=True):
 OUTGOING = Collection("outgoing", OutboxNote, ("root",), scans=(("root",),), searchable=False)
 
 
-class Watcher(Protocol):
-    """Who works the notes off."""
-
-    def changed(self, owner: str) -> None:
-        """There are notes of this owner. Called after each commit that made some; returns at once."""
-        ...
-
-    async def scrub(self) -> tuple[str, ...]:
-        """Leave no trace of what was deleted or overwritten in the other place; what remains, see `Store`.
-
-        Raises:
-            StorageError: the other place cannot be reached.
-        """
-        ...
-
-
 @dataclass(slots=True)
 class _BatchNotes:
     """What a batch changed, by root."""
@@ -159,6 +143,8 @@ class OutboxStore:
 
     `followed` gives for a collection's name the key that names the root: its own
     `id`, or the attribute that points to it. `redis` is where the notes go; None while it is switched off.
+    `on_noted` is called after each commit that made notes and returns at once; `scrub_redis` leaves no trace
+    in Redis of what was deleted, and tells what remains there. Both are None while nobody works them off.
     """
 
     def __init__(
@@ -173,11 +159,8 @@ class OutboxStore:
         self._inner = inner
         self._followed = followed
         self._new_id = new_id
-        self._watcher: Watcher | None = None
-
-    def watched_by(self, watcher: Watcher) -> None:
-        """Have this one told of notes from now on."""
-        self._watcher = watcher
+        self.on_noted: Callable[[], None] | None = None
+        self.scrub_redis: Callable[[], Awaitable[tuple[str, ...]]] | None = None
 
     async def commit(self, owner: str, changes: Sequence[Change]) -> None:
         """Apply all changes, or none; durable when it returns."""
@@ -185,8 +168,8 @@ class OutboxStore:
         for change in changes:
             notes.add(change, self._followed)
         await self._inner.commit(owner, [*changes, *notes.puts(self._new_id)])
-        if notes.roots and self._watcher is not None:
-            self._watcher.changed(owner)
+        if notes.roots and self.on_noted is not None:
+            self.on_noted()
 
     async def get(
         self, collection: Collection[R], owner: str, ids: Sequence[str]
@@ -215,4 +198,4 @@ class OutboxStore:
             StorageError: the other place cannot be reached; what is to be deleted there stays noted.
         """
         remains = await self._inner.scrub()
-        return remains if self._watcher is None else (*remains, *await self._watcher.scrub())
+        return remains if self.scrub_redis is None else (*remains, *await self.scrub_redis())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -66,6 +67,7 @@ _PAGE = 200
 _NOTES = Scan(OUTGOING, limit=_PAGE)
 _MOST_NOTES = 5_000
 _MOST_REFUSED = 3
+_TOO_FAST = "Conversations change faster than Redis is brought up to date."
 _ELSEWHERE = "Another process brings conversations to Redis and has not deleted there yet; repeat."
 _log = log("sharing")
 
@@ -92,9 +94,8 @@ class RedisMirror:
     _failures: int = 0
     _since: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
 
-    def changed(self, owner: str) -> None:
+    def changed(self) -> None:
         """There are notes to work off."""
-        del owner
         self._wake.set()
 
     def warnings(self) -> tuple[Warned, ...]:
@@ -128,18 +129,15 @@ class RedisMirror:
         """Bring over what is noted, in the few seconds that a command may take to end."""
         with anyio.move_on_after(_CLOSING_S, shield=True):
             try:
-                await self._hand_over()
+                if not await self._is_mine():
+                    await self.bus.publish(_TOPIC)
+                    return
+                if self._failures == 0:
+                    await self.bring_over()
+                self._is_ours = False
+                await self.bus.release(_LEASE)
             except BethinkError as error:
                 _log.warning("what was said last goes to Redis at the next start: %s", error)
-
-    async def _hand_over(self) -> None:
-        if not await self._is_mine():
-            await self.bus.publish(_TOPIC)
-            return
-        if self._failures == 0:
-            await self.bring_over()
-        self._is_ours = False
-        await self.bus.release(_LEASE)
 
     async def bring_over(self) -> None:
         """Bring Redis to what the store has now, answers that are under way too.
@@ -174,11 +172,11 @@ class RedisMirror:
         """
         is_mine = await self._is_mine()
         if not is_mine:
-            await self._worked_off_elsewhere()
+            await self._finish_noted(is_mine=False)
         async with self._at_work:
             try:
                 if is_mine:
-                    await self._work_off_all()
+                    await self._finish_noted(is_mine=True)
                 # Another process may have had them written anew before it overwrote the last of it.
                 if not is_mine or await self.files.are_stale():
                     await self.files.rewrite(is_mine=is_mine)
@@ -189,22 +187,24 @@ class RedisMirror:
                 ) from error
         return (self.files.left,) if self.files.left else ()
 
-    async def _work_off_all(self) -> None:
-        """Work off what is noted: what somebody else wrote too is noted once more, and worked off as well."""
-        noted, deadline = await self._noted(), time.monotonic() + _REMOVED_S
-        while await self._is_left(noted):
-            if time.monotonic() > deadline:
-                raise StorageError("Conversations change faster than Redis is brought up to date.")
-            await self._work_off(hold_s=0)
+    async def _finish_noted(self, *, is_mine: bool) -> None:
+        """Work off what is noted now, or wait until the process that does it has.
 
-    async def _worked_off_elsewhere(self) -> None:
-        """Have the process that does it work off what is noted, and wait until it has."""
-        noted, deadline = await self._noted(), time.monotonic() + _REMOVED_S
-        await self.bus.publish(_TOPIC)
+        What somebody else wrote too is noted once more, and worked off as well.
+        """
+        deadline = time.monotonic() + _REMOVED_S
+        noted = {
+            note.id async for owner in self._owners() async for note in records_of(self.store, owner, _NOTES)
+        }
+        if not is_mine:
+            await self.bus.publish(_TOPIC)
         while await self._is_left(noted):
             if time.monotonic() > deadline:
-                raise StorageError(_ELSEWHERE)
-            await anyio.sleep(_ELSEWHERE_POLL_S)
+                raise StorageError(_TOO_FAST if is_mine else _ELSEWHERE)
+            if is_mine:
+                await self._work_off(hold_s=0)
+            else:
+                await anyio.sleep(_ELSEWHERE_POLL_S)
 
     async def pending(self) -> int:
         """How many commits Redis has not heard of."""
@@ -264,8 +264,9 @@ class RedisMirror:
         if now - self._asked_at < _BEAT_S and not self._failures:
             return
         before, self.state = self.state, await self.redis.state()
-        holder = await self.redis.claim(await self._home())
-        if holder not in {None, await self._home()}:
+        home = await self._home()
+        holder = await self.redis.claim(home)
+        if holder not in {None, home}:
             raise StorageError(
                 "Another Bethink's conversations are kept in this Redis, from another data directory: name "
                 "another database, such as redis://host/1."
@@ -343,7 +344,10 @@ class RedisMirror:
     async def _write(self, owner: str, root: str, notes: Sequence[OutboxNote]) -> None:
         await self._is_mine()
         if root == EVERYTHING:
-            await self._note_everything(owner)
+            every: tuple[Scan[Any], ...] = (Scan(CONVERSATIONS, limit=_PAGE), Scan(SHARED, limit=_PAGE))
+            for scan in every:
+                async for record in records_of(self.store, owner, scan):
+                    await self._note_whole(owner, record.id)
         else:
             await self.writer.write(owner, root, notes)
         self._since.pop((owner, root), None)
@@ -372,17 +376,6 @@ class RedisMirror:
     async def _note_whole(self, owner: str, root: str) -> None:
         await self.store.commit(owner, [Put(OUTGOING, OutboxNote(id=self.new_id(), root=root, whole=True))])
 
-    async def _note_everything(self, owner: str) -> None:
-        every: tuple[Scan[Any], ...] = (Scan(CONVERSATIONS, limit=_PAGE), Scan(SHARED, limit=_PAGE))
-        for scan in every:
-            async for record in records_of(self.store, owner, scan):
-                await self._note_whole(owner, record.id)
-
-    async def _noted(self) -> set[str]:
-        return {
-            note.id async for owner in self._owners() async for note in records_of(self.store, owner, _NOTES)
-        }
-
     async def _is_left(self, noted: Collection[str]) -> bool:
         """Whether one of these is left to be worked off, or a removal that was noted since."""
         async for owner in self._owners():
@@ -409,28 +402,23 @@ async def open_shared_store(settings: Settings, store: Store) -> AsyncGenerator[
         (home,) = await store.get(HOMES, NOBODY, ["home"])
         if home is not None:
             # Redis is off for now, or for this process alone: it shall not miss what is said meanwhile.
-            await _shorten(store, new_id)
+            async for owner in owners_of(store, OUTGOING):
+                if await store.count(owner, OUTGOING, {}) > _MOST_KEPT_NOTES:
+                    everything = OutboxNote(id=new_id(), root=EVERYTHING, whole=True)
+                    await store.commit(owner, [DeleteAll(OUTGOING), Put(OUTGOING, everything)])
             store = OutboxStore(store, FOLLOWED, new_id)
         yield store
         return
     url = settings.redis_url.get_secret_value()
-    redis = await anyio.to_thread.run_sync(lambda: _redis(url, settings))
+    connect = partial(
+        ConversationRedis, url, plain_owner=settings.redis_owner, timeout_s=settings.redis_timeout_s
+    )
+    redis = await anyio.to_thread.run_sync(connect)
     try:
         yield OutboxStore(store, FOLLOWED, new_id, redis=redis)
     finally:
         with anyio.CancelScope(shield=True):
             await redis.close()
-
-
-def _redis(url: str, settings: Settings) -> ConversationRedis:
-    return ConversationRedis(url, plain_owner=settings.redis_owner, timeout_s=settings.redis_timeout_s)
-
-
-async def _shorten(store: Store, new_id: Callable[[], str]) -> None:
-    async for owner in owners_of(store, OUTGOING):
-        if await store.count(owner, OUTGOING, {}) > _MOST_KEPT_NOTES:
-            everything = OutboxNote(id=new_id(), root=EVERYTHING, whole=True)
-            await store.commit(owner, [DeleteAll(OUTGOING), Put(OUTGOING, everything)])
 
 
 def sharing_of(
@@ -449,7 +437,7 @@ def sharing_of(
     files = RedisFiles(store, redis)
     writer = OutboundWriter(conversations, redis, reader, acting, files)
     sharing = RedisMirror(store, redis, bus, writer, reader, files, conversations.new_id)
-    store.watched_by(sharing)
+    store.on_noted, store.scrub_redis = sharing.changed, sharing.scrub
     return sharing
 
 

@@ -171,15 +171,17 @@ def _read(said: _WireMessage) -> Message | None:
         case "user":
             return UserMessage(content)
         case "assistant":
-            return AssistantMessage(content, tuple(map(_call, _each(_WireCall, said.tool_calls))))
+            return AssistantMessage(
+                content,
+                tuple(
+                    ToolCall(_text(call.id), _text(call.function.name), _text(call.function.arguments))
+                    for call in _each(_WireCall, said.tool_calls)
+                ),
+            )
         case "tool":
             return ToolMessage(_text(said.tool_call_id), _text(said.name), content, untrusted=True)
         case _:
             return None
-
-
-def _call(call: _WireCall) -> ToolCall:
-    return ToolCall(_text(call.id), _text(call.function.name), _text(call.function.arguments))
 
 
 def _text(content: object) -> str:

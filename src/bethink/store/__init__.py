@@ -59,12 +59,11 @@ class Collection(Generic[R]):
     scans: tuple[tuple[str, ...], ...] = ()
     schema: int = 1
     searchable: bool = True
-    _decoder: msgspec.json.Decoder[R] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Made here and not by the first to decode: msgspec 0.22 ends the process where two threads
-        # decode a type at once that it has not looked at before.
-        object.__setattr__(self, "_decoder", msgspec.json.Decoder(self.record))
+        # Has msgspec look at the type before the first to decode: 0.22 ends the process if two threads
+        # decode a type at once that it has not looked at.
+        msgspec.json.Decoder(self.record)
 
     def encode(self, record: R) -> bytes:
         """The record as JSON."""
@@ -76,7 +75,7 @@ class Collection(Generic[R]):
         Raises:
             msgspec.ValidationError: the bytes are not such a record.
         """
-        return self._decoder.decode(body)
+        return msgspec.json.decode(body, type=self.record)
 
     def keys_of(self, record: R) -> tuple[Key, ...]:
         """The values of `keys`, in order."""
