@@ -102,8 +102,9 @@ class Regex:
     def __post_init__(self) -> None:
         self._tree = _parsed(self.pattern, case=self.case)
         if self.longest and self._tree.getwidth()[0] == 0:
-            message = f"The pattern {self.pattern!r} matches nothing at all too: it would be everywhere."
-            raise BadInput(message)
+            raise BadInput(
+                f"The pattern {self.pattern!r} matches nothing at all too: it would be everywhere."
+            )
         self._plain = self._compiled("as they are")
         if "BOUNDARY" in str(self._tree):
             self._loose, self._marked = self._compiled("nowhere"), self._compiled("marked")
@@ -166,8 +167,7 @@ def literals(pattern: str, *, case: bool = False) -> list[str]:
 def _parsed(pattern: str, *, case: bool) -> _Tree:
     """The pattern, taken apart by the parser that `re` itself stands on."""
     if not 0 < len(pattern) <= _MAX_CHARS:
-        message = f"A pattern has 1 to {_MAX_CHARS} characters."
-        raise BadInput(message)
+        raise BadInput(f"A pattern has 1 to {_MAX_CHARS} characters.")
     flags = int(re.MULTILINE if case else re.MULTILINE | re.IGNORECASE)
     try:
         re.compile(pattern, flags)

@@ -293,8 +293,7 @@ class View:
         count = self.text.count(old) if old else 0
         if count != 1:
             told = "does not occur" if count == 0 else f"occurs {count} times"
-            message = f"The text to replace {told} in the page: give a text that occurs exactly once."
-            raise BadInput(message)
+            raise BadInput(f"The text to replace {told} in the page: give a text that occurs exactly once.")
         start = self.text.index(old)
         return self._spliced([(start, start + len(old), new)])
 

@@ -91,11 +91,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         given["path"] = _normal(given["path"]).removeprefix("./").strip("/")
         text, note = self.text.strip(), self.note.strip()
         if bool(text) == any(given.values()):
-            message = "A filter names a path, section, field or pattern; or it is a text for the model alone."
-            raise BadInput(message)
+            raise BadInput(
+                "A filter names a path, section, field or pattern; or it is a text for the model alone."
+            )
         if self.action not in ACTIONS:
-            message = f"There is no action {str(self.action)[:40]!r}: there are {', '.join(ACTIONS)}."
-            raise BadInput(message)
+            raise BadInput(f"There is no action {str(self.action)[:40]!r}: there are {', '.join(ACTIONS)}.")
         for name, value in given.items():
             _check(name, value, _MAX_TEXT if name == "pattern" else _MAX_CHARS)
         _check("text", text, _MAX_TEXT)
@@ -104,8 +104,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             finder_of(given["pattern"])
         audiences = tuple(dict.fromkeys(one.strip() for one in self.audiences if one.strip()))
         if len(audiences) > _MAX_AUDIENCES or any(len(one) > _MAX_CHARS for one in audiences):
-            message = f"A filter has at most {_MAX_AUDIENCES} audiences of {_MAX_CHARS} characters."
-            raise BadInput(message)
+            raise BadInput(f"A filter has at most {_MAX_AUDIENCES} audiences of {_MAX_CHARS} characters.")
         return msgspec.structs.replace(self, audiences=audiences, text=text, note=note, **given)
 
 
@@ -193,8 +192,7 @@ class FilterStore:
 
         def added(was: RuleSet) -> RuleSet:
             if len(was.rules) >= MAX_RULES:
-                message = f"There are {MAX_RULES} filters: remove one that is not needed any more."
-                raise BadInput(message)
+                raise BadInput(f"There are {MAX_RULES} filters: remove one that is not needed any more.")
             made = was.made + 1
             new = msgspec.structs.replace(checked, id=f"f{made}")
             return msgspec.structs.replace(was, version=was.version + 1, made=made, rules=(*was.rules, new))
@@ -214,8 +212,7 @@ class FilterStore:
         def without(was: RuleSet) -> RuleSet:
             gone[:] = [rule for rule in was.rules if rule.id == id]
             if not gone:
-                message = f"There is no filter {id[:40]!r}: `bethink vault filters list` shows them."
-                raise UnknownId(message)
+                raise UnknownId(f"There is no filter {id[:40]!r}: `bethink vault filters list` shows them.")
             kept = tuple(rule for rule in was.rules if rule.id != id)
             return msgspec.structs.replace(was, version=was.version + 1, rules=kept)
 
@@ -256,8 +253,7 @@ def must_be_owner(principal: Principal) -> None:
         NotAllowed: it is somebody else.
     """
     if principal.audience not in OWN_EYES:
-        message = "Filters are seen and changed on the owner's own page and in their terminal only."
-        raise NotAllowed(message)
+        raise NotAllowed("Filters are seen and changed on the owner's own page and in their terminal only.")
 
 
 def is_under(path: str, pattern: str) -> bool:
@@ -314,5 +310,4 @@ def _normal(text: str) -> str:
 
 def _check(name: str, value: str, most: int) -> None:
     if len(value) > most or "\0" in value or ("\n" in value.strip() and name != "text"):
-        message = f"The {name} of a filter is one line of at most {most} characters."
-        raise BadInput(message)
+        raise BadInput(f"The {name} of a filter is one line of at most {most} characters.")

@@ -83,8 +83,7 @@ class Document(msgspec.Struct, frozen=True, gc=False):
         """
         starts = self.lines.starts
         if not 1 <= line <= len(starts):
-            message = f"There is no line {line}: the page has {len(starts)}."
-            raise BadInput(message)
+            raise BadInput(f"There is no line {line}: the page has {len(starts)}.")
         start = starts[line - 1]
         stop = starts[line] if line < len(starts) else len(self.text)
         return start, start + len(self.text[start:stop].rstrip("\r\n"))
@@ -213,8 +212,9 @@ def set_fact(text: str, name: str, value: str, *, section: str | None = None) ->
     line = f"- {name}: {value}"
     (fact,) = facts if len(facts := parse(line).facts) == 1 else (None,)
     if fact is None or (fact.name, fact.value) != (name, value):
-        message = "A fact is one line, `- name: value`: its name some words without a colon, then its value."
-        raise BadInput(message)
+        raise BadInput(
+            "A fact is one line, `- name: value`: its name some words without a colon, then its value."
+        )
     document = parse(text)
     where = None if section is None else section_named(document, section)
     if section is None or where is not None:
@@ -235,8 +235,7 @@ def add_line(text: str, line: str, *, section: str | None = None) -> str:
         BadInput: it is more than one line.
     """
     if _BREAK.search(line) or _BREAK.search(section or ""):
-        message = "This is more than one line; add each by itself."
-        raise BadInput(message)
+        raise BadInput("This is more than one line; add each by itself.")
     document, new_line = parse(text), new_line_of(text)
     where = _first(document) if section is None else section_named(document, section)
     if where is not None:

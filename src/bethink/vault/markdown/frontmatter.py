@@ -134,11 +134,9 @@ def set_field(text: str, name: str, value: str | Sequence[str]) -> str:
     document, new_line = parse(text), new_line_of(text)
     texts = [value] if isinstance(value, str) else list(value)
     if _PLAIN.fullmatch(name) is None or any("\n" in one or "\r" in one for one in texts):
-        message = "A field has a name of letters, digits and underscores, and a value of one line."
-        raise BadInput(message)
+        raise BadInput("A field has a name of letters, digits and underscores, and a value of one line.")
     if (fault := front_matter(document).fault) is not None:
-        message = f"The front matter cannot be changed: {fault}. Mend it first."
-        raise BadInput(message)
+        raise BadInput(f"The front matter cannot be changed: {fault}. Mend it first.")
     shown = _scalar(value) if isinstance(value, str) else f"[{', '.join(map(_scalar, value))}]"
     line = f"{name}: {shown}"
     if document.front is None:
