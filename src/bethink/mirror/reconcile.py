@@ -37,7 +37,10 @@ _CHANGED: str = "the memory was changed meanwhile"
 
 @dataclass(frozen=True, slots=True)
 class FactEditor:
-    """Changes one owner's facts, as lines of pages say."""
+    """Changes one owner's facts, as lines of pages say.
+
+    `StorageError` if they cannot be kept, `Conflict` if others kept changing them meanwhile.
+    """
 
     memory: Memory
     principal: Principal
@@ -47,10 +50,6 @@ class FactEditor:
         """Have a fact say what its line says; the fact that does, or why the memory does not take it.
 
         What it was corrected from is taken back, where that is what the line says.
-
-        Raises:
-            StorageError: it cannot be kept.
-            Conflict: others kept changing facts meanwhile.
         """
         source = source_of(path, hand, line=line)
         try:
@@ -79,12 +78,7 @@ class FactEditor:
             return error.message
 
     async def add(self, contents: Sequence[str], *, path: str, category: str, hand: Hand) -> list[Fact | str]:
-        """Let new lines through the gate; for each the fact that says it, or why it is none.
-
-        Raises:
-            StorageError: they cannot be kept.
-            Conflict: others kept changing facts meanwhile.
-        """
+        """Let new lines through the gate; for each the fact that says it, or why it is none."""
         source, trust = source_of(path, hand), "untrusted" if hand == "stranger" else "owner"
         news = [NewFact(content, category=category, source=source, trust=trust) for content in contents]
         try:
@@ -207,12 +201,7 @@ class Reconciler:
     _losses: list[LineCase] = field(default_factory=list[LineCase])
 
     async def run(self) -> None:
-        """Judge each line, and do what follows for facts; what follows for pages stands on their sheets.
-
-        Raises:
-            Conflict: facts were changed meanwhile.
-            StorageError: they cannot be changed.
-        """
+        """Judge each line, and do what follows for facts; what follows for pages stands on their sheets."""
         for id in [*self.ledger.delta.lines]:
             line = self.ledger.line(id)
             case = None if line is None else await self._case(line)
@@ -427,12 +416,7 @@ class NewLines:
     ledger: LineLedger
 
     async def run(self, arrived: Sequence[Arrival]) -> None:
-        """Take in these lines, and those that the pages have beside them.
-
-        Raises:
-            Conflict: facts were changed meanwhile.
-            StorageError: they cannot be kept.
-        """
+        """Take in these lines, and those that the pages have beside them."""
         pages: defaultdict[str, list[Arrival]] = defaultdict(list)
         for one in (*arrived, *self._unknown()):
             pages[one[0].path].append(one)

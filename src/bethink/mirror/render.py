@@ -117,11 +117,7 @@ class LineLedger:
         return marks
 
     async def commit(self) -> None:
-        """Keep what is known by now, durably.
-
-        Raises:
-            Conflict: another process was at the same lines, or forgot something.
-        """
+        """Keep what is known by now, durably; `Conflict` if another process was at the same lines."""
         puts = [Put(LINES, line, if_version=self._version(line.id)) for line in self._kept.values()]
         changes = [*self.changes, *puts]
         for start in range(0, len(changes), _BATCH):
@@ -205,12 +201,7 @@ class LineWriter:
             self.ledger.later(delta.pages[path], agreed(line, fact, path))
 
     async def write(self) -> None:
-        """Write the pages, and keep what stands on each then.
-
-        Raises:
-            Busy: another program keeps the vault to itself.
-            StorageError: the disk refuses.
-        """
+        """Write the pages, and keep what stands on each then."""
         for path, page_edit in self.ledger.page_edits.items():
             if page_edit.is_changed and not await self._is_written(path):
                 continue

@@ -85,7 +85,11 @@ class MirrorReport:
 
 @dataclass(slots=True)
 class Mirror:
-    """The lines and facts of all owners. `acting` gives the principal of work for an owner."""
+    """The lines and facts of all owners. `acting` gives the principal of work for an owner.
+
+    What changes them raises `Busy` while another program is at it, `Conflict` if others go on changing the
+    same, `StorageError` if facts or files cannot be changed.
+    """
 
     memory: Memory
     vault: Vault
@@ -131,11 +135,6 @@ class Mirror:
         """Have facts and lines say the same; whether anything was compared.
 
         With `whole` everything is read, and not only what changed.
-
-        Raises:
-            Busy: another program is at it, or keeps the vault to itself.
-            Conflict: others go on changing the same.
-            StorageError: facts or files cannot be changed.
         """
         if not self.is_on:
             return False
@@ -158,13 +157,7 @@ class Mirror:
         return MirrorReport(there, problems, state.paused, state.trouble)
 
     async def decide(self, owner: str, answer: Literal["retract", "restore"]) -> int:
-        """Answer for all lines that vanished together: retract their facts, or write them again; how many.
-
-        Raises:
-            Busy: another program is at it.
-            Conflict: others go on changing the same.
-            StorageError: facts or files cannot be changed.
-        """
+        """Answer for all lines that vanished together: retract their facts, or write them again; how many."""
         async with self._alone(owner):
             held = await self._reader.all_lines(owner, state="held")
             unchanged = await StableRead.now(self.memory.store, owner)

@@ -26,16 +26,12 @@ _GONE: Final = "What the page said then is not kept any more: it was forgotten, 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of all owners' pages."""
+    """The versions of all owners' pages; `NoSuchPage` for a path at which there never was one."""
 
     context: VaultContext
 
     async def page(self, owner: str, path: str) -> PageRecord:
-        """The page at a path, or the one that was there last.
-
-        Raises:
-            NoSuchPage: there never was one.
-        """
+        """The page at a path, or the one that was there last."""
         known = await self.context.known(owner)
         found = known.pages.get(path) or known.gone.get(path)
         if found is None:
@@ -43,11 +39,7 @@ class Versions:
         return found
 
     async def history(self, owner: str, path: str, *, limit: int = _PAGE) -> Sequence[PageVersion]:
-        """The changes of the page, the newest first; also of one that is deleted.
-
-        Raises:
-            NoSuchPage: there never was one.
-        """
+        """The changes of the page, the newest first; also of one that is deleted."""
         page = await self.page(owner, path)
         scan = Scan(VERSIONS, {"page": page.id}, order="at", reverse=True, limit=limit)
         (found,) = await self.context.store.scan(owner, scan)
@@ -57,7 +49,6 @@ class Versions:
         """The page as one of its changes left it.
 
         Raises:
-            NoSuchPage: there never was a page.
             UnknownId: it has no such version, or it left nothing.
         """
         page, version = await self.page(owner, path), await self.get(owner, id)
@@ -87,7 +78,6 @@ class Versions:
         """What a change did, as a unified diff; or what lies between it and a later one, `against`.
 
         Raises:
-            NoSuchPage: there never was a page.
             UnknownId: it has no such version, or what it said is not kept any more.
         """
         page, first = await self.page(owner, path), await self.get(owner, id)

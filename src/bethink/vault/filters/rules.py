@@ -135,7 +135,10 @@ NO_RULES: Final = RuleSet(id=_ONE)
 
 @dataclass(frozen=True, slots=True)
 class FilterStore:
-    """The filters of all owners. `on_change` is told of an owner, and what held before and holds now."""
+    """The filters of all owners. `on_change` is told of an owner, and what held before and holds now.
+
+    Only the owner's own eyes list and change them: `NotAllowed` for all others.
+    """
 
     store: Store
     on_change: list[Callable[[str, RuleSet, RuleSet], None]] = field(
@@ -172,11 +175,7 @@ class FilterStore:
         return replace(principal, filters=(principal.owner, await self.of(principal.owner)))
 
     async def list(self, principal: Principal) -> Sequence[Rule]:
-        """The filters, in their order.
-
-        Raises:
-            NotAllowed: these are not the owner's own eyes.
-        """
+        """The filters, in their order."""
         must_be_owner(principal)
         return (await self.of(principal.owner)).rules
 
@@ -184,7 +183,6 @@ class FilterStore:
         """Add a filter behind the others; it holds when this returns.
 
         Raises:
-            NotAllowed: these are not the owner's own eyes.
             BadInput: the filter cannot be; the sentence says why.
         """
         must_be_owner(principal)
@@ -203,7 +201,6 @@ class FilterStore:
         """Remove a filter.
 
         Raises:
-            NotAllowed: these are not the owner's own eyes.
             UnknownId: there is none of this id.
         """
         must_be_owner(principal)
@@ -220,11 +217,7 @@ class FilterStore:
         return gone[0]
 
     async def reset(self, principal: Principal) -> int:
-        """Remove all filters; how many there were.
-
-        Raises:
-            NotAllowed: these are not the owner's own eyes.
-        """
+        """Remove all filters; how many there were."""
         must_be_owner(principal)
         counts: list[int] = []
 

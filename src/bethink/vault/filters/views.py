@@ -39,39 +39,29 @@ if TYPE_CHECKING:
     from bethink.vault.service import Vault
 
 
+CANNOT_WRITE: Final = "No page can be written here by this name: choose another."
+_TOO_LARGE: Final = "The page, its folder or the vault would be larger than it may be: write less."
+_NOT_ALL: Final = "{done:,} pages are as they were. The others are not: {why}"
+_NO_VERSION: Final = "The page has no such version: look at its history."
+_SIZED: Final = 300
+"""So many pages of a listing are told with the size of what is seen of them."""
+_MOST_VERSIONS: Final = 100
+_KEPT: Final = 16
+_ANY: Final = 2**62
+"""No vault has seen so many changes."""
+_BETWEEN: Final = ","
+_IN_THREAD: Final = 20_000
+"""A longer text is filtered in a thread: it takes milliseconds."""
 _MOST_CHARS: Final = 100
 _LINK: Final = re.compile(r"\[\[([^\[\]|#\n]+)")
-_FACT: Final = re.compile(
+_REGION: Final = re.compile(
     r"[ \t]*(?:[-*+] )?(?:region|state|province|county|country) ?:{1,2} *(\S[^\n]*)", re.IGNORECASE
 )
 
 
-def names_of(value: str) -> Iterator[str]:
-    """The names by which a page about the place of this value may be found."""
-    plain = value.strip()
-    if not plain or len(plain) > _MOST_CHARS or "\n" in plain:
-        return
-    if (link := _LINK.search(plain)) is not None:
-        yield link[1].strip()
-        return
-    for name in (plain, plain.partition(",")[0].strip()):
-        yield name
-        yield "_".join(name.casefold().split())
-
-
-def region_in(text: str) -> str | None:
-    """What a page says of the region of its place, the nearest first; None where it says nothing."""
-    for line in text.splitlines():
-        match = _FACT.match(line)
-        if match is not None:
-            return _LINK.sub(r"\1", match[1]).replace("]]", "").strip() or None
-    return None
-
-
-_IN_THREAD: Final = 20_000
-"""A longer text is looked through in a thread: it takes milliseconds."""
-_TOO_LARGE: Final = "The page, its folder or the vault would be larger than it may be: write less."
-CANNOT_WRITE: Final = "No page can be written here by this name: choose another."
+def undo_of_many(tokens: Sequence[str]) -> str:
+    """A token that takes back many changes of pages, in this order."""
+    return UNDO + _BETWEEN.join(token.removeprefix(UNDO) for token in tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +83,12 @@ class VaultReader:
         return bool(self.rules) and self.hidden_pages.is_hidden(path)
 
     def must_see(self, path: str) -> None:
-        """Go on only where a page is not hidden.
-
-        Raises:
-            NoSuchPage: it is; in the words that are said of one that is not there.
-        """
+        """Raise `NoSuchPage`, as for a page that is not there, if the page is hidden."""
         if self.hides(path):
             raise NoSuchPage
 
     def must_place(self, path: str) -> None:
-        """Go on only where a page may be put, as far as filters go.
-
-        Raises:
-            NotAllowed: here nothing may be, whether something is there or not.
-        """
+        """Raise `NotAllowed` if no page may be put here, whether something is there or not."""
         if self.hides(path):
             raise NotAllowed(CANNOT_WRITE)
 
@@ -117,11 +99,7 @@ class VaultReader:
         return msgspec.structs.replace(record, version="", size=0, aliases=())
 
     async def page(self, path: str) -> Page:
-        """A page as its file is.
-
-        Raises:
-            NoSuchPage: there is none, or none for them.
-        """
+        """A page as its file is."""
         self.must_see(path)
         return await self.vault.read(self.principal.owner, path)
 
@@ -144,19 +122,9 @@ class VaultReader:
 
     async def view_of(self, path: str, text: str, *, was: str | None = None) -> View:
         """What they see of a text that is on a page, or `was` on it when it stood elsewhere."""
-        broader = await self._broader(text)
-        look = partial(
-            view,
-            text,
-            path,
-            self.rules,
-            was=was,
-            context=ViewContext(
-                self.hidden_pages.links_of(path) if self.hidden_pages.matters else None,
-                broader,
-                self.text_filter,
-            ),
-        )
+        links = self.hidden_pages.links_of(path) if self.hidden_pages.matters else None
+        context = ViewContext(links, await self._broader(text), self.text_filter)
+        look = partial(view, text, path, self.rules, was=was, context=context)
         return await anyio.to_thread.run_sync(look) if len(text) > _IN_THREAD and self.rules else look()
 
     async def _broader(self, text: str) -> Callable[[str], str | None]:
@@ -171,23 +139,39 @@ class VaultReader:
         return regions.get
 
     async def _region(self, value: str) -> str | None:
-        for name in names_of(value):
+        for name in _names_of(value):
             path = self.hidden_pages.visible.resolve(name)
             page = None if path is None else await self.page_or_none(path)
             if page is not None:
                 # What is said there may be hidden itself.
                 plain = [rule for rule in self.rules if rule.action != "generalise"]
-                return region_in(view(page.text, page.path, plain).text)
+                return _region_in(view(page.text, page.path, plain).text)
         return None
 
 
-async def quietly(change: Callable[[], Awaitable[Change]], reader: VaultReader) -> Change:
-    """Make a change; who is restrained is told no more than that it cannot be made.
+def _names_of(value: str) -> Iterator[str]:
+    """The names by which a page about the place of this value may be found."""
+    plain = value.strip()
+    if not plain or len(plain) > _MOST_CHARS or "\n" in plain:
+        return
+    if (link := _LINK.search(plain)) is not None:
+        yield link[1].strip()
+        return
+    for name in (plain, plain.partition(",")[0].strip()):
+        yield name
+        yield "_".join(name.casefold().split())
 
-    Raises:
-        Conflict: see `Vault`.
-        TooLarge: see `Vault`.
-    """
+
+def _region_in(text: str) -> str | None:
+    """What a page says of the region of its place, the nearest first."""
+    for line in text.splitlines():
+        if (match := _REGION.match(line)) is not None:
+            return _LINK.sub(r"\1", match[1]).replace("]]", "").strip() or None
+    return None
+
+
+async def _quietly(change: Callable[[], Awaitable[Change]], reader: VaultReader) -> Change:
+    """Make a change; who is restrained learns no more than that it cannot be made."""
     if not reader.rules:
         return await change()
     try:
@@ -198,7 +182,7 @@ async def quietly(change: Callable[[], Awaitable[Change]], reader: VaultReader) 
         raise TooLarge(_TOO_LARGE) from None
 
 
-def told_less(change: Change, before: View | None, after: View | None) -> Change:
+def _with_seen_versions(change: Change, before: View | None, after: View | None) -> Change:
     """A change with the versions of what is seen in place of the pages' own."""
     return replace(
         change,
@@ -207,32 +191,20 @@ def told_less(change: Change, before: View | None, after: View | None) -> Change
     )
 
 
-def shown_of(page: Page, seen: View) -> Page:
+def _as_seen(page: Page, seen: View) -> Page:
     """A page as it is seen."""
     if seen.is_whole:
         return page
     return replace(page, text=seen.text, version=seen.version, size=len(seen.text.encode()))
 
 
-_SIZED: Final = 300
-"""So many pages of a listing are told with the size of what is seen of them."""
-_MOST_VERSIONS: Final = 100
-_KEPT: Final = 16
-_ANY: Final = 2**62
-"""No vault has seen so many changes."""
-_BETWEEN: Final = ","
-_NOT_ALL: Final = "{done:,} pages are as they were. The others are not: {why}"
-_NO_VERSION: Final = "The page has no such version: look at its history."
-
-
-def undo_of_many(tokens: Sequence[str]) -> str:
-    """A token that takes back many changes of pages, in this order."""
-    return UNDO + _BETWEEN.join(token.removeprefix(UNDO) for token in tokens)
-
-
 @dataclass(frozen=True, slots=True)
 class VaultViews:
-    """The vaults of all owners, each as its reader may see it. Errors are those of `Vault`."""
+    """The vaults of all owners, each as its reader may see it.
+
+    Errors are those of `Vault`. What is hidden raises `NoSuchPage` and `UnknownId` as if it were not there,
+    and `NotAllowed` if a change would touch it.
+    """
 
     vault: Vault
     filters: FilterStore
@@ -242,21 +214,13 @@ class VaultViews:
     )
 
     async def read(self, principal: Principal, path: str) -> Page:
-        """A page as it is seen; its `version` is of what is seen.
-
-        Raises:
-            NoSuchPage: there is none, or none for this reader.
-        """
+        """A page as it is seen; its `version` is of what is seen."""
         reader = await self._reader(principal)
         page = await reader.page(checked(path))
-        return shown_of(page, await reader.view(page))
+        return _as_seen(page, await reader.view(page))
 
     async def tried(self, principal: Principal, path: str) -> View:
-        """A page as a reader sees it, with marks of what is hidden: for the owner's own eyes alone.
-
-        Raises:
-            NoSuchPage: there is none.
-        """
+        """A page as a reader sees it, with marks of what is hidden: for the owner's own eyes alone."""
         reader = await self._reader(principal)
         return await reader.view(await self.vault.read(principal.owner, checked(path)))
 
@@ -296,11 +260,7 @@ class VaultViews:
             yield path, (await reader.view(page)).text
 
     async def listed(self, principal: Principal, folder: str = "", *, deep: bool = False) -> Sequence[Entry]:
-        """What is in a folder for this reader. Sizes are of what is seen, 0 where there are very many.
-
-        Raises:
-            NoSuchPage: there is no such folder, or none for this reader.
-        """
+        """What is in a folder for this reader. Sizes are of what is seen, 0 where there are very many."""
         reader = await self._reader(principal)
         if not reader.rules:
             return await self.vault.listed(principal.owner, folder, deep=deep)
@@ -336,11 +296,7 @@ class VaultViews:
         return last, [reader.record(record) for record in seen]
 
     async def history(self, principal: Principal, path: str) -> Sequence[PageVersion]:
-        """The changes of what is seen of a page, the newest first.
-
-        Raises:
-            NoSuchPage: there never was one, or none for this reader.
-        """
+        """The changes of what is seen of a page, the newest first."""
         reader, path = await self._reader(principal), checked(path)
         reader.must_see(path)
         found = await self.vault.history(principal.owner, path)
@@ -367,27 +323,17 @@ class VaultViews:
         return shown
 
     async def version(self, principal: Principal, path: str, id: str) -> Page:
-        """An older version as it is seen by today's filters.
-
-        Raises:
-            NoSuchPage: there never was a page, or none for this reader.
-            UnknownId: it has no such version, or that is not kept any more.
-        """
+        """An older version as it is seen by today's filters."""
         reader, path = await self._reader(principal), checked(path)
         reader.must_see(path)
         page = await self.vault.version(principal.owner, path, id)
         seen = await reader.view_of(path, page.text, was=page.path)
         if seen.is_hidden:
             raise UnknownId(_NO_VERSION)
-        return shown_of(page, seen)
+        return _as_seen(page, seen)
 
     async def diff(self, principal: Principal, path: str, id: str, *, against: str | None = None) -> str:
-        """What a change did to what is seen, as a unified diff; or what lies between it and a later one.
-
-        Raises:
-            NoSuchPage: there never was a page, or none for this reader.
-            UnknownId: it has no such version, or that is not kept any more.
-        """
+        """What a change did to what is seen, as a unified diff; or what lies between it and a later one."""
         reader, path = await self._reader(principal), checked(path)
         reader.must_see(path)
         if not reader.rules:
@@ -426,10 +372,6 @@ class VaultViews:
         """Have a page say what is seen of it as `text`; what is hidden stays where it stands.
 
         `if_version` is the version that was read here, "" for a page that must not exist.
-
-        Raises:
-            NotAllowed: the change touches what is hidden.
-            Conflict: the page is of another version.
         """
         reader, path = await self._reader(principal), checked(path)
         if not reader.rules:
@@ -442,49 +384,31 @@ class VaultViews:
             raw, seen, expected = text, None, ""
         else:
             seen = await reader.view(page)
-            if if_version is not None and if_version != shown_of(page, seen).version:
+            if if_version is not None and if_version != _as_seen(page, seen).version:
                 raise Conflict
             raw, expected = seen.edited(text), page.version
         after = await reader.view_of(path, raw)
         if seen is not None and not still_hides(seen, after):
             raise NotAllowed(CANNOT_CHANGE)
         change = partial(self.vault.put, principal, path, raw, if_version=expected, how=how)
-        return told_less(await quietly(change, reader), seen, after)
+        return _with_seen_versions(await _quietly(change, reader), seen, after)
 
     async def delete(
         self, principal: Principal, path: str, *, if_version: str | None = None, by: By, note: str = ""
     ) -> Change:
-        """Delete a page of which nothing is hidden.
-
-        Raises:
-            NoSuchPage: there is none, or none for this reader.
-            NotAllowed: something of it is hidden.
-            Conflict: it is of another version.
-        """
+        """Delete a page of which nothing is hidden."""
         await self._must_be_whole(principal, path)
         return await self.vault.delete(principal, path, if_version=if_version, by=by, note=note)
 
     async def move(self, principal: Principal, path: str, to: str, *, by: By, note: str = "") -> Change:
-        """Give another path to a page of which nothing is hidden, here or there.
-
-        Raises:
-            NoSuchPage: there is none, or none for this reader.
-            NotAllowed: something of it is hidden, or there is no place for it at `to`.
-            Conflict: there is one at `to`.
-        """
+        """Give another path to a page of which nothing is hidden, here or there."""
         await self._must_be_whole(principal, path)
         reader = await self._reader(principal)
         reader.must_place(checked(to))
-        return await quietly(partial(self.vault.move, principal, path, to, by=by, note=note), reader)
+        return await _quietly(partial(self.vault.move, principal, path, to, by=by, note=note), reader)
 
     async def restore(self, principal: Principal, path: str, id: str, *, by: By = "person") -> Change:
-        """Have a page say again what it said; not where anything of it is or was hidden.
-
-        Raises:
-            NoSuchPage: there never was a page, or none for this reader.
-            NotAllowed: something of it is or was hidden.
-            UnknownId: it has no such version, or that is not kept any more.
-        """
+        """Have a page say again what it said; not where anything of it is or was hidden."""
         reader, path = await self._reader(principal), checked(path)
         if reader.rules:
             reader.must_see(path)
@@ -500,12 +424,6 @@ class VaultViews:
         """Take back a change, or many that have one token; not where anything of a page is or was hidden.
 
         Of many each is taken back that can be; the last of them is told, with a token for all.
-
-        Raises:
-            BadInput: this is no such token.
-            UnknownId: there is nothing to take back any more.
-            NotAllowed: something of it is or was hidden.
-            Conflict: the page was changed again since.
         """
         if token.startswith(UNDO) and _BETWEEN in token:
             return await self._undo_all(principal, token.removeprefix(UNDO).split(_BETWEEN), by=by)
@@ -529,11 +447,11 @@ class VaultViews:
             is_all = version.before is None or version.content is None or page is None
             if any(one != hidden[0] for one in hidden[1:]) or (is_all and any(hidden)):
                 raise NotAllowed(CANNOT_CHANGE)
-        change = await quietly(partial(self.vault.undo, principal, token, by=by), reader)
+        change = await _quietly(partial(self.vault.undo, principal, token, by=by), reader)
         if not reader.rules:
             return change
         now = None if change.after is None else await reader.page_or_none(change.path)
-        return told_less(change, None, None if now is None else await reader.view(now))
+        return _with_seen_versions(change, None, None if now is None else await reader.view(now))
 
     async def _undo_all(self, principal: Principal, ids: Sequence[str], *, by: By) -> Change:
         done: list[Change] = []
@@ -551,11 +469,7 @@ class VaultViews:
         return replace(done[-1], undo=undo_of_many(tokens))
 
     async def create_folder(self, principal: Principal, folder: str) -> None:
-        """Have a folder be there.
-
-        Raises:
-            NotAllowed: there is no place for it.
-        """
+        """Have a folder be there."""
         reader = await self._reader(principal)
         reader.must_place(f"{checked_folder(folder)}/x.md")
         await self.vault.create_folder(principal, folder)

@@ -78,7 +78,10 @@ class Unresolved:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The links of a vault. `lines` are the lines of the links, by linking page and then by linked page."""
+    """The links of a vault. `lines` are the lines of the links, by linking page and then by linked page.
+
+    What takes a path raises `NoSuchPage` if there is no such page.
+    """
 
     pages: Mapping[str, CataloguePage]
     lines: Mapping[str, Mapping[str, tuple[int, ...]]]
@@ -86,20 +89,12 @@ class Graph:
     unresolved: tuple[Unresolved, ...]
 
     def links(self, path: str) -> list[Pointer]:
-        """The pages that a page links to.
-
-        Raises:
-            NoSuchPage: there is no such page.
-        """
+        """The pages that a page links to."""
         self._check(path)
         return [self._pointer(to, lines) for to, lines in self.lines[path].items()]
 
     def backlinks(self, path: str) -> list[Pointer]:
-        """The pages that link to a page.
-
-        Raises:
-            NoSuchPage: there is no such page.
-        """
+        """The pages that link to a page."""
         self._check(path)
         return [self._pointer(source, self.lines[source][path]) for source in self.back[path]]
 
@@ -108,11 +103,7 @@ class Graph:
         return [path for path in self.pages if not self.lines[path] and not self.back[path]]
 
     def around(self, path: str, depth: int = 1) -> Neighbourhood:
-        """The pages that are at most so many links away, whichever way these lead.
-
-        Raises:
-            NoSuchPage: there is no such page.
-        """
+        """The pages that are at most so many links away, whichever way these lead."""
         self._check(path)
         reached, edge = {path}, {path}
         for _ in range(min(depth, MAX_DEPTH)):
@@ -121,11 +112,7 @@ class Graph:
         return self.net(reached)
 
     def way(self, start: str, end: str) -> list[str] | None:
-        """The shortest way from page to page, whichever way the links lead; None where there is none.
-
-        Raises:
-            NoSuchPage: one of the two is not there.
-        """
+        """The shortest way from page to page, whichever way the links lead; None where there is none."""
         self._check(start)
         self._check(end)
         came_from: dict[str, str | None] = {start: None}
