@@ -22,7 +22,7 @@ from typing import IO, Any
 import msgspec
 import pytest
 
-from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_thread
 from bethink.cli import main
 from bethink.llm.scripted import Reply
 from tests import warm
@@ -210,8 +210,8 @@ def play(server: ScriptedProcess, *rules: Reply) -> None:
 
 @pytest.fixture(scope="session")
 def scripted_server() -> Iterator[ScriptedProcess]:
-    """A scripted model in another process, shared: `scripted` gives it to one test."""
-    with scripted_process() as server:
+    """A scripted model behind a port, shared: `scripted` gives it to one test."""
+    with scripted_thread() as server:
         yield server
 
 

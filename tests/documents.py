@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -32,6 +33,7 @@ class Example:
         return f"{self.document}:{self.line}"
 
 
+@cache
 def documents() -> list[str]:
     """Every Markdown file of the project for people, by its path in it."""
     listed = subprocess.run(

@@ -1,4 +1,4 @@
-"""The scripted server in another process, for tests and measurements of a real wire."""
+"""The scripted server in another process or thread, for tests and measurements of a real wire."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from anyio.from_thread import start_blocking_portal
 
-from benchmarks.stand_ins.scripted_server import Recorded
+from benchmarks.stand_ins.scripted_server import Recorded, ScriptedServer, listening
+from bethink.llm.scripted import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -74,3 +76,13 @@ def scripted_process(arguments: Sequence[str] = ()) -> Generator[ScriptedProcess
             yield ScriptedProcess(line.removeprefix(_GREETING).strip().removesuffix("/v1"))
         finally:
             process.terminate()
+
+
+@contextlib.contextmanager
+def scripted_thread() -> Generator[ScriptedProcess, None, None]:
+    """The same server in a thread of this process: what is measured or killed needs one of its own."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(listening(ScriptedServer(Rules()))) as origin,
+    ):
+        yield ScriptedProcess(origin)

@@ -29,7 +29,7 @@ from aiohttp import web
 from bethink.llm.scripted import CHUNK_CHARACTERS, Asked, Reply, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
 MODEL: Final = "scripted-demo"
 _KEPT_REQUESTS: Final = 1_000
@@ -316,23 +316,29 @@ def _error(status: int, message: str, code: str, *, headers: dict[str, str] | No
     return _json({"error": {"message": message, "type": code, "code": code}}, status=status, headers=headers)
 
 
-async def serve(server: ScriptedServer, *, host: str, port: int) -> None:
-    """Serve until SIGINT or SIGTERM; the address is the first line of standard output."""
+@contextlib.asynccontextmanager
+async def listening(server: ScriptedServer, *, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
+    """Serve in this event loop while the context lasts; gives the origin, such as `http://127.0.0.1:4711`."""
     runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=1)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, backlog=1024)
-        await site.start()
+        await web.TCPSite(runner, host, port, backlog=1024).start()
         address = runner.addresses[0]
-        sys.stdout.write(f"listening on http://{address[0]}:{address[1]}/v1\n")
+        yield f"http://{address[0]}:{address[1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def serve(server: ScriptedServer, *, host: str, port: int) -> None:
+    """Serve until SIGINT or SIGTERM; the address is the first line of standard output."""
+    async with listening(server, host=host, port=port) as origin:
+        sys.stdout.write(f"listening on {origin}/v1\n")
         sys.stdout.flush()
         stopped = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stopped.set)
         await stopped.wait()
-    finally:
-        await runner.cleanup()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,11 +9,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 from openai import AsyncAzureOpenAI
 
 from benchmarks.stand_ins.dial_core import Application, Model, StandIn
 from bethink.llm.scripted import Rule, ScriptedCall
+from tests import warm
 from tests.dial import KEY, open_model
 from tests.server_process import ROOT, running
 
@@ -79,3 +81,25 @@ async def test_openai_3_is_answered_and_nothing_of_it_is_on_bethinks_disk(tmp_pa
 
 def _files_with(folder: Path, said: bytes) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and said in path.read_bytes()]
+
+
+async def test_the_stand_in_runs_as_a_command_and_sends_models_their_requests() -> None:
+    async with open_model() as model:
+        arguments = ("dial", "stand-in", "--model-url", model, "--port", "0", "--key", KEY)
+        process = await asyncio.create_subprocess_exec(
+            *(*warm.program(warm.BETHINK), *arguments), stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout is not None
+        said = (await process.stdout.readline()).decode()
+        assert said.startswith("A stand-in for DIAL Core is at http://127.0.0.1:")
+        url = said.split()[7]
+        async with aiohttp.ClientSession(headers={"Api-Key": KEY}) as http:
+            asked = {"messages": [{"role": "user", "content": "Hello"}]}
+            path = f"{url}/openai/deployments/gpt-4o/chat/completions"
+            async with http.post(path, json=asked) as response:
+                assert response.status == 200
+                assert (await response.json())["choices"][0]["message"]["content"]
+            async with http.post(path.replace("gpt-4o", "none"), json=asked) as response:
+                assert response.status == 404
+        process.terminate()
+        assert await process.wait() == 0

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 
 import aiohttp
@@ -9,8 +8,7 @@ import pytest
 from benchmarks.stand_ins.dial_core import Fault
 from bethink.dial.core import CoreClient, url_in
 from bethink.errors import BadInput, DialBusy, DialChanged, DialError, DialRefused, DialUnreachable, TooLarge
-from tests import warm
-from tests.dial import KEY, Dial, open_dial, open_model
+from tests.dial import KEY, Dial, open_dial
 
 pytestmark = pytest.mark.anyio
 
@@ -144,25 +142,3 @@ async def test_the_stand_in_has_cores_oddities(dial: Dial) -> None:
 async def test_an_etag_is_the_contents_md5_without_quotes(dial: Dial) -> None:
     url = url_in(await _home(dial), "file.txt")
     assert await dial.core.put(url, b"Test file content", "text/plain") == "ac79653edeb65ab5563585f2d5f14fe9"
-
-
-async def test_the_stand_in_runs_as_a_command_and_sends_models_their_requests() -> None:
-    async with open_model() as model:
-        arguments = ("dial", "stand-in", "--model-url", model, "--port", "0", "--key", KEY)
-        process = await asyncio.create_subprocess_exec(
-            *(*warm.program(warm.BETHINK), *arguments), stdout=asyncio.subprocess.PIPE
-        )
-        assert process.stdout is not None
-        said = (await process.stdout.readline()).decode()
-        assert said.startswith("A stand-in for DIAL Core is at http://127.0.0.1:")
-        url = said.split()[7]
-        async with aiohttp.ClientSession(headers={"Api-Key": KEY}) as http:
-            asked = {"messages": [{"role": "user", "content": "Hello"}]}
-            path = f"{url}/openai/deployments/gpt-4o/chat/completions"
-            async with http.post(path, json=asked) as response:
-                assert response.status == 200
-                assert (await response.json())["choices"][0]["message"]["content"]
-            async with http.post(path.replace("gpt-4o", "none"), json=asked) as response:
-                assert response.status == 404
-        process.terminate()
-        assert await process.wait() == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
+from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_thread
 from bethink.agent.images import (
     MAX_PICTURE_BYTES,
     MAX_PICTURES,
@@ -43,7 +43,7 @@ async def pause(_: ToolContext) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedProcess]:
-    with scripted_process() as process:
+    with scripted_thread() as process:
         yield process
 
 
