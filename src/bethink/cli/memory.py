@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bethink.cli.commands import YES, Commands, arg, at_most, repeated
 from bethink.cli.exits import Exit
@@ -233,17 +233,8 @@ def _add(session: Session, options: Namespace) -> None:
 
     text = read_stdin() if options.content == ["-"] else " ".join(options.content)
     contents = [line for line in text.splitlines() if line.strip()] if options.lines else [text]
-    facts = [
-        NewFact(
-            content=content,
-            category=options.category or "general",
-            importance=0.5 if options.importance is None else options.importance,
-            topics=tuple(options.topic or ()),
-            pinned=bool(options.pin),
-            depends_on=tuple(options.depends_on),
-        )
-        for content in contents
-    ]
+    properties = _properties(options)
+    facts = [NewFact(content, depends_on=tuple(options.depends_on), **properties) for content in contents]
     for fact in facts:
         fact.checked()
     for start in range(0, len(facts), _BATCH):
@@ -260,33 +251,29 @@ def _add(session: Session, options: Namespace) -> None:
 )
 def _edit(session: Session, options: Namespace) -> None:
     """Correct a memory; the old one is kept in its history."""
-    from bethink.memory import NewFact
-
     old = _fact(session, options.id)
-    properties = (options.category, options.importance, options.topic, options.pin)
-    content = " ".join(options.content)
-    if not content:
-        asks_only_properties = any(value is not None for value in properties)
-        content = old.content if asks_only_properties else _edited(session.screen, old.content)
-    correction = NewFact(
-        content=content,
-        category=options.category or old.category,
-        importance=old.importance if options.importance is None else options.importance,
-        topics=old.topics if options.topic is None else tuple(options.topic),
-        project=old.project,
-        pinned=old.pinned if options.pin is None else options.pin,
-        depends_on=old.depends_on,
-    )
-    changed = session.mine(session.app.memory.edit, old.id, correction)
+    changes = _properties(options)
+    if content := " ".join(options.content):
+        changes["content"] = content
+    elif not changes:
+        if not session.screen.can_ask:
+            raise BadInput(
+                "Say what the memory should be: `bethink memory edit ID TEXT`, or change its properties."
+            )
+        changes["content"] = session.screen.edit(old.content, ".txt")
+    changed = session.mine(session.app.memory.edit, old.id, replace(old.statement, **changes))
     FactLines(session).changed(changed, "Changed" if changed.fact.id == old.id else None)
 
 
-def _edited(screen: Screen, content: str) -> str:
-    if not screen.can_ask:
-        raise BadInput(
-            "Say what the memory should be: `bethink memory edit ID TEXT`, or change its properties."
-        )
-    return screen.edit(content, ".txt")
+def _properties(options: Namespace) -> dict[str, Any]:
+    """What is said of a fact beside its words, by the names of `NewFact`."""
+    said = {
+        "category": options.category or None,
+        "importance": options.importance,
+        "topics": None if options.topic is None else tuple(options.topic),
+        "pinned": options.pin,
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 @COMMANDS.add("retract", arg("ids ID+", "their ids"))

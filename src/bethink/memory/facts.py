@@ -264,6 +264,19 @@ class Fact(Record, frozen=True, kw_only=True):
         """1 for a fact that may not hold: a key, by which these are found."""
         return 1 if self.doubts else None
 
+    @property
+    def statement(self) -> NewFact:
+        """The same as somebody would state it: what a correction starts from."""
+        return NewFact(
+            content=self.content,
+            category=self.category,
+            importance=self.importance,
+            topics=self.topics,
+            project=self.project,
+            pinned=self.pinned,
+            depends_on=self.depends_on,
+        )
+
 
 FACTS = Collection(
     "facts",

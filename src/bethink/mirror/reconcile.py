@@ -8,7 +8,7 @@ time, from what is there by then.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -57,17 +57,7 @@ class FactEditor:
                 return await self._instead(fact, text, source)
             if (back := await self._taken_back(fact, text)) is not None:
                 return back
-            correction = NewFact(
-                content=text,
-                category=fact.category,
-                importance=fact.importance,
-                topics=fact.topics,
-                source=source,
-                project=fact.project,
-                pinned=fact.pinned,
-                depends_on=fact.depends_on,
-                trust="owner",
-            )
+            correction = replace(fact.statement, content=text, source=source, trust="owner")
             unchanged = self.unchanged.expected
             return (await self.memory.edit(self.principal, fact.id, correction, expected=unchanged)).fact
         except (StorageError, Conflict):

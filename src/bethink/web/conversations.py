@@ -337,13 +337,7 @@ async def create_conversation(
     """A new, empty conversation."""
     given = body or NewConversation()
     app.models.check(given.model)
-    start = ConversationStart(
-        title=given.title,
-        project=given.project,
-        model=given.model,
-        system=given.system,
-        temporary=given.temporary,
-    )
+    start = ConversationStart(**given.model_dump())
     return _conversation(await app.conversations.begin(caller, start))
 
 
@@ -388,13 +382,18 @@ async def get_conversation(
         before = str(at + 1 + limit // 2)
     page = await app.conversations.messages(caller, held, limit=limit, before=before)
     messages = [item.record for item in page.items if after is None or item.record.position > after][::-1]
-    is_end = bool(messages) and messages[-1].position + 1 == held.count
+    window, interrupted = None, None
+    if messages and messages[-1].position + 1 == held.count:
+        filled = next((one.filled for one in reversed(messages) if one.filled is not None), None)
+        window = filled and WindowFilled.of(filled)
+        if messages[-1].stop_reason == "interrupted":
+            interrupted = Interrupted.of(messages[-1], message=_INTERRUPTED)
     return ConversationShown(
         **_conversation(held).model_dump(),
         messages=[shown(held, message, lambda call: _label(app, call)) for message in messages],
         cursor=page.cursor,
-        window=_window(messages) if is_end else None,
-        interrupted=_interrupted(messages) if is_end else None,
+        window=window,
+        interrupted=interrupted,
         waiting=await _waiting(app, caller, held.active_run),
     )
 
@@ -410,7 +409,7 @@ async def change_conversation(
     app.models.check(body.model)
     if body.branch is not None:
         await app.runs.stored.settle(caller, conversation)
-    given: dict[str, Any] = {name: getattr(body, name) for name in body.model_fields_set}
+    given = body.model_dump(exclude_unset=True)
     changes: dict[str, Any] = {
         name: value for name, value in given.items() if value is not None or name in _TAKEN_AWAY
     }
@@ -473,17 +472,6 @@ def _conversation(record: kept.Conversation) -> Conversation:
 def _label(app: App, call: ToolCall) -> str:
     prepared = app.toolbox.prepare(call)
     return prepared.label if isinstance(prepared, Prepared) else call.name
-
-
-def _window(messages: list[kept.StoredMessage]) -> WindowFilled | None:
-    filled = next((one.filled for one in reversed(messages) if one.filled is not None), None)
-    return filled and WindowFilled.of(filled)
-
-
-def _interrupted(messages: list[kept.StoredMessage]) -> Interrupted | None:
-    if messages[-1].stop_reason != "interrupted":
-        return None
-    return Interrupted.of(messages[-1], message=_INTERRUPTED)
 
 
 async def _waiting(app: App, caller: Principal, run: str | None) -> list[Waiting]:

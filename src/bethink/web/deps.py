@@ -56,11 +56,7 @@ class Body(BaseModel):
         return cast("object", given)
 
 
-def _from_us(moment: object) -> object:
-    return to_datetime(moment) if isinstance(moment, int) else moment
-
-
-Timestamp = Annotated[datetime, BeforeValidator(_from_us)]
+Timestamp = Annotated[datetime, BeforeValidator(lambda at: to_datetime(at) if isinstance(at, int) else at)]
 """A time in an answer; inside it is microseconds UTC."""
 
 

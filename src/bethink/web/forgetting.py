@@ -126,16 +126,7 @@ class ForgetBody(Body):
 @router.post("/forget", dependencies=[SEES_ALL], responses=documented(409, 503))
 async def forget_memories(body: ForgetBody, app: Served, caller: Caller) -> ForgetPreview | Forgotten:
     """Show what would be forgotten; with its token as `confirm`, forget it for good."""
-    wanted = ForgetRequest(
-        ids=body.ids,
-        query=body.query,
-        since=body.since,
-        until=body.until,
-        everything=body.all,
-        k=body.k,
-        kinds=body.kinds,
-        conversations=body.conversations,
-    )
+    wanted = ForgetRequest(**body.model_dump(exclude={"all", "confirm"}), everything=body.all)
     if body.confirm is None:
         return _preview(await app.forgetting.preview(caller, wanted))
     return _receipt(await app.forgetting.confirm(caller, wanted, body.confirm))

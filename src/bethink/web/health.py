@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import anyio
 import anyio.to_thread
@@ -29,7 +29,7 @@ from bethink.vault.files.context import GONE, OFF
 from bethink.web.deps import Anybody, Caller, Served
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bethink.app import App
@@ -58,6 +58,11 @@ class PartHealth(BaseModel):
 
     status: Literal["ok", "off", "loading", "degraded"]
     message: str | None = None
+
+    @classmethod
+    def by(cls, fault: str | None) -> Self:
+        """A part that works, unless there is a fault."""
+        return cls(status="degraded" if fault else "ok", message=fault)
 
 
 class RedisPart(PartHealth):
@@ -142,7 +147,7 @@ class ModelProbe:
         while True:
             await self._asked.wait()
             fault = await self._llm.probe()
-            self._part = PartHealth(status="degraded" if fault else "ok", message=fault)
+            self._part = PartHealth.by(fault)
             await anyio.sleep(_PROBE_EVERY_S)
             self._asked = anyio.Event()
 
@@ -150,10 +155,17 @@ class ModelProbe:
 @router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read"}})
 async def get_health(app: Served, caller: Anybody, request: Request, response: Response) -> Health:
     """How each part is."""
+    me = caller or app.accounts.on_behalf_of(LOCAL_OWNER, audience="health")
+    store, is_readable = await _store(app, me)
+    response.status_code = 200 if is_readable else 503
     if caller is None:
-        return await _told_strangers(app, response)
+        # Whoever supervises it learns whether it works, and no more.
+        return Health(status="ok" if store.status == "ok" else "degraded", version=__version__)
     probe: ModelProbe = request.state.probe
-    store, is_readable = await _store(app, caller)
+    try:
+        vault = await _vault(app, caller)
+    except StorageError as error:
+        vault = VaultPart.by(error.message)
     parts = Parts(
         store=store,
         embeddings=_embeddings(app),
@@ -165,20 +177,12 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
         sandbox=_sandbox(app),
         documents=PartHealth(status="ok", message=app.passages.extraction.state),
         redis=await _redis(app),
-        vault=await _vault(app, caller),
+        vault=vault,
         memory_agent=_memory_agent(app),
-        background=_background(app),
+        background=PartHealth.by("; ".join(app.ports.supervisor.faults()) or None),
     )
     is_degraded = any(part.status == "degraded" for _, part in parts)
-    response.status_code = 200 if is_readable else 503
     return Health(status="degraded" if is_degraded else "ok", version=__version__, parts=parts)
-
-
-async def _told_strangers(app: App, response: Response) -> Health:
-    """Whether it works, for whoever supervises it."""
-    store, is_readable = await _store(app, app.accounts.on_behalf_of(LOCAL_OWNER, audience="health"))
-    response.status_code = 200 if is_readable else 503
-    return Health(status="ok" if store.status == "ok" else "degraded", version=__version__)
 
 
 async def _store(app: App, caller: Principal) -> tuple[PartHealth, bool]:
@@ -187,8 +191,7 @@ async def _store(app: App, caller: Principal) -> tuple[PartHealth, bool]:
         await app.conversations.list(caller, limit=1)
     except StorageError as error:
         return PartHealth(status="degraded", message=error.message), False
-    fault = await _unwritable(app, caller)
-    return PartHealth(status="degraded" if fault else "ok", message=fault), True
+    return PartHealth.by(await _unwritable(app, caller)), True
 
 
 async def _unwritable(app: App, caller: Principal) -> str | None:
@@ -247,9 +250,8 @@ def _extraction(app: App) -> PartHealth:
 
 def _web(app: App) -> PartHealth:
     internet = app.ports.internet
-    if internet is None:
-        return PartHealth(status="off", message="The web is switched off: BETHINK_WEB_ENABLED.")
-    return PartHealth(status="off", message=internet.missing) if internet.missing else PartHealth(status="ok")
+    missing = internet.missing if internet else "The web is switched off: BETHINK_WEB_ENABLED."
+    return PartHealth(status="off" if missing else "ok", message=missing or None)
 
 
 def _mcp(app: App) -> PartHealth:
@@ -261,16 +263,15 @@ def _mcp(app: App) -> PartHealth:
         f"{status.name}: {status.reason}" for status in statuses if status.state in {"retrying", "sign_in"}
     ]
     told += [f"{status.name}: {len(status.waiting)} tools wait" for status in statuses if status.waiting]
-    return PartHealth(status="degraded" if told else "ok", message="; ".join(told) or None)
+    return PartHealth.by("; ".join(told) or None)
 
 
 async def _bus(app: App) -> PartHealth:
     bus = app.ports.bus
     try:
-        fault = bus.fault if await bus.is_alive(bus.process) else _UNHEARD
+        return PartHealth.by(bus.fault if await bus.is_alive(bus.process) else _UNHEARD)
     except StorageError as error:
-        fault = error.message
-    return PartHealth(status="degraded" if fault else "ok", message=fault)
+        return PartHealth.by(error.message)
 
 
 def _sandbox(app: App) -> PartHealth:
@@ -315,25 +316,12 @@ def _memory_agent(app: App) -> PartHealth:
     return PartHealth(status="ok" if has_model else "off", message=chosen.told(settings.agent_model))
 
 
-def _background(app: App) -> PartHealth:
-    """What runs for ever; it is started again, and what failed lately is told."""
-    faults = app.ports.supervisor.faults()
-    return PartHealth(status="degraded" if faults else "ok", message="; ".join(faults) or None)
-
-
 async def _vault(app: App, caller: Principal) -> VaultPart:
-    try:
-        return await _vault_of(app, caller)
-    except StorageError as error:
-        return VaultPart(status="degraded", message=error.message)
-
-
-async def _vault_of(app: App, caller: Principal) -> VaultPart:
     """No vault yet is no fault, nor is a file that cannot be read; not to hear of changes is one."""
     if not app.vault.settings.enabled:
         return VaultPart(status="off", message=OFF)
     if await app.vault.is_lost(caller.owner):
-        return VaultPart(status="degraded", message=GONE)
+        return VaultPart.by(GONE)
     if not await app.vault.exists(caller.owner):
         return VaultPart(status="off", message="There is no vault yet: `bethink vault init` makes one.")
     state = await app.vault.state(caller.owner)
@@ -359,46 +347,43 @@ async def get_metrics(app: Served, _: Caller) -> Response:
     # In Prometheus' text format 0.0.4: names of tools, models and reasons, never what anybody said.
     tally = app.runs.metrics
     metrics = [
-        _metric("info", "gauge", "The version that runs.", {(("version", __version__),): 1}),
+        _metric("info", "gauge", "The version that runs.", {(__version__,): 1}, ["version"]),
         _metric("runs_live", "gauge", "Runs that answer now.", {(): app.runs.live}),
         _metric("runs_started_total", "counter", "Runs that were begun or went on.", {(): tally.started}),
         _metric(
             "runs_ended_total",
             "counter",
             "Runs that ended or wait, by the reason.",
-            {(("reason", reason),): count for reason, count in tally.ended.items()},
+            {(reason,): count for reason, count in tally.ended.items()},
+            ["reason"],
         ),
         _metric(
             "tool_calls_total",
             "counter",
             "Tool calls that ended, by the tool and its error's code.",
-            {
-                (("tool", tool), ("outcome", outcome)): count
-                for (tool, outcome), count in tally.tool_calls.items()
-            },
+            tally.tool_calls,
+            ["tool", "outcome"],
         ),
         _metric(
             "tokens_total",
             "counter",
             "Tokens, by the model, what they were for and the direction.",
-            {
-                (("model", model), ("job", job), ("direction", direction)): count
-                for (model, job, direction), count in tally.tokens.items()
-            },
+            tally.tokens,
+            ["model", "job", "direction"],
         ),
     ]
     return Response("".join(metrics), media_type=_MEDIA_TYPE)
 
 
-def _metric(name: str, kind: str, told: str, samples: Mapping[tuple[tuple[str, str], ...], int]) -> str:
-    head = f"# HELP bethink_{name} {told}\n# TYPE bethink_{name} {kind}\n"
-    return head + "".join(f"bethink_{name}{_labels(labels)} {value}\n" for labels, value in samples.items())
-
-
-def _labels(labels: tuple[tuple[str, str], ...]) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
+def _metric(
+    name: str, kind: str, about: str, samples: Mapping[tuple[str, ...], int], labels: Sequence[str] = ()
+) -> str:
+    """A metric; each sample has a value for each of the `labels`."""
+    lines = [f"# HELP bethink_{name} {about}", f"# TYPE bethink_{name} {kind}"]
+    for values, number in samples.items():
+        told = ",".join(f'{label}="{_escaped(value)}"' for label, value in zip(labels, values, strict=True))
+        lines.append(f"bethink_{name}{'{' + told + '}' if told else ''} {number}")
+    return "\n".join((*lines, ""))
 
 
 def _escaped(value: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 from zoneinfo import ZoneInfo
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from bethink.app import App
-    from bethink.memory import Fact, FactChange, LogStep
+    from bethink.memory import Fact, FactChange
     from bethink.principal import Principal
     from bethink.store import Key
     from bethink.visibility.reader_filter import ReaderFilter
@@ -292,7 +293,11 @@ async def get_memory_log(
     facts = await app.memory.get(caller, [step.facts[0].id for step in steps if step.facts])
     known = {fact.id: fact for fact in seen_of([*filter(None, facts)], reader_filter)}
     told = [step for step in steps if reader_filter is None or (step.facts and step.facts[0].id in known)]
-    return MemoryLog(items=[_step(step, known) for step in told], cursor=page.cursor)
+    items = [
+        MemoryStep.of(step, count=len(step.facts), memory=known.get(step.facts[0].id) if step.facts else None)
+        for step in told
+    ]
+    return MemoryLog(items=items, cursor=page.cursor)
 
 
 @router.post("/consolidate", dependencies=[SEES_ALL], responses=documented(409))
@@ -332,13 +337,13 @@ async def list_memories(
             and (fact.doubts or not doubted)
         ]
         return MemoryPage(items=list(items), cursor=None, total=len(items))
-    where: dict[str, Key] = {} if state == "all" else {"state": state}
-    if category is not None:
-        where["category"] = category
-    if project is not None:
-        where["project"] = project
-    if doubted:
-        where["doubted"] = 1
+    named: dict[str, Key | None] = {
+        "state": None if state == "all" else state,
+        "category": category,
+        "project": project,
+        "doubted": 1 if doubted else None,
+    }
+    where = {name: value for name, value in named.items() if value is not None}
     page = await app.memory.list(caller, limit=limit, cursor=cursor, where=where)
     total = await app.memory.count(caller, where)
     items = [Memory.of(fact) for fact in seen_of([item.record for item in page.items], reader_filter)]
@@ -354,14 +359,10 @@ async def add_memory(
     What it contradicts is put in doubt together with it.
     """
     fact = NewFact(
-        content=body.content,
-        category=body.category,
-        importance=body.importance,
+        **body.model_dump(exclude={"topics", "valid_from", "valid_until", "depends_on"}),
         topics=tuple(body.topics),
-        pinned=body.pinned,
-        suggested=body.suggested,
-        valid_from=None if body.valid_from is None else to_us(body.valid_from),
-        valid_until=None if body.valid_until is None else to_us(body.valid_until),
+        valid_from=body.valid_from and to_us(body.valid_from),
+        valid_until=body.valid_until and to_us(body.valid_until),
         depends_on=tuple(body.depends_on),
     )
     return change_of(await app.memory.add(caller, fact), reader_filter)
@@ -456,15 +457,10 @@ async def edit_memory(
 ) -> MemoryChange:
     """Correct a memory: new content supersedes it, the old one keeps its time."""
     old = await fact_of(app, caller, memory)
-    new = NewFact(
-        content=old.content if body.content is None else body.content,
-        category=old.category if body.category is None else body.category,
-        importance=old.importance if body.importance is None else body.importance,
-        topics=old.topics if body.topics is None else tuple(body.topics),
-        pinned=old.pinned if body.pinned is None else body.pinned,
-        project=old.project,
-        depends_on=old.depends_on,
-    )
+    changes = body.model_dump(exclude_none=True)
+    if body.topics is not None:
+        changes["topics"] = tuple(body.topics)
+    new = replace(old.statement, **changes)
     return change_of(await app.memory.edit(caller, memory, new), reader_filter)
 
 
@@ -512,11 +508,9 @@ async def fact_of(
 
 def seen_of(facts: Sequence[Fact], reader_filter: ReaderFilter | None) -> Sequence[Fact]:
     """The facts without what is hidden."""
-    return (
-        facts
-        if reader_filter is None
-        else [seen for fact in facts if (seen := reader_filter.fact(fact)) is not None]
-    )
+    if reader_filter is None:
+        return facts
+    return [seen for fact in facts if (seen := reader_filter.fact(fact)) is not None]
 
 
 def change_of(changed: FactChange, reader_filter: ReaderFilter | None = None) -> MemoryChange:
@@ -527,8 +521,3 @@ def change_of(changed: FactChange, reader_filter: ReaderFilter | None = None) ->
         memory=Memory.of(fact or msgspec.structs.replace(changed.fact, content=HIDDEN, topics=())),
         others=seen_of(changed.others, reader_filter),
     )
-
-
-def _step(step: LogStep, facts: dict[str, Fact]) -> MemoryStep:
-    first = facts.get(step.facts[0].id) if step.facts else None
-    return MemoryStep.of(step, count=len(step.facts), memory=first)

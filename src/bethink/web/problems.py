@@ -103,21 +103,17 @@ def of_error(error: BethinkError) -> Response:
 
 def install(web: FastAPI) -> None:
     """Have every error of the application told as a problem."""
-    web.add_exception_handler(BethinkError, _bethink)
-    web.add_exception_handler(RequestValidationError, _validation)
-    web.add_exception_handler(HTTPException, _framework)
-    web.add_exception_handler(Exception, _unexpected)
+    web.exception_handler(BethinkError)(_bethink)
+    web.exception_handler(RequestValidationError)(_validation)
+    web.exception_handler(HTTPException)(_framework)
+    web.exception_handler(Exception)(_unexpected)
 
 
-async def _bethink(_: Request, error: Exception) -> Response:
-    if not isinstance(error, BethinkError):
-        raise error
+async def _bethink(_: Request, error: BethinkError) -> Response:
     return of_error(error)
 
 
-async def _validation(_: Request, error: Exception) -> Response:
-    if not isinstance(error, RequestValidationError):
-        raise error
+async def _validation(_: Request, error: RequestValidationError) -> Response:
     items = error.errors()
     faults = [_fault(item) for item in items[:_MAX_FAULTS]]
     detail = "; ".join(f"{fault.parameter}: {fault.reason}" for fault in faults)
@@ -142,16 +138,13 @@ def _shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-async def _framework(request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        raise error
-    status, path = error.status_code, request.url.path
+async def _framework(request: Request, error: HTTPException) -> Response:
+    status, path = error.status_code, _shortened(request.url.path, _MAX_NAME_CHARS)
     match status:
         case 404:
-            return problem(404, UnknownId.code, f"There is nothing at {_shortened(path, _MAX_NAME_CHARS)}.")
+            return problem(404, UnknownId.code, f"There is nothing at {path}.")
         case 405:
             allowed = ", ".join(_methods(request))
-            path = _shortened(path, _MAX_NAME_CHARS)
             detail = f"{request.method} does not exist for {path}; there is {allowed}."
             return problem(405, "method_not_allowed", detail, headers={"Allow": allowed})
         case _:

@@ -100,9 +100,10 @@ class ResponseFilter:
     async def send(self, message: Message) -> None:
         """Send on a message, or keep it until the whole answer is there."""
         reader_filter: ReaderFilter | None = self.scope["state"].get(READER_FILTER)
+        is_apart = self.scope["path"].startswith(_APART)
         if reader_filter is None:
             await self.sent(message)
-        elif message["type"] == "http.response.start" and _is_text(message) and not self._is_apart:
+        elif message["type"] == "http.response.start" and _is_text(message) and not is_apart:
             self._start = message
         elif self._start is None:
             await self.sent(message)
@@ -110,10 +111,6 @@ class ResponseFilter:
             self._parts.append(message.get("body", b""))
             if not message.get("more_body", False):
                 await self._end(reader_filter, self._start)
-
-    @property
-    def _is_apart(self) -> bool:
-        return any(self.scope["path"].startswith(path) for path in _APART)
 
     async def _end(self, reader_filter: ReaderFilter, start: Message) -> None:
         if self.scope["method"] == "POST" and _RUNS.fullmatch(self.scope["path"]):

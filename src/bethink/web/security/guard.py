@@ -81,11 +81,13 @@ _HEADERS = {
 }
 
 
-_CORS_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
-_CORS_HEADERS = "authorization, *"
-"""Clients add headers of their own: the star stands for all but the first where there are no credentials."""
-_CORS_EXPOSED = "*"
-_CORS_KEPT_S = 600
+_PREFLIGHT = {
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+    # Clients add headers of their own: the star is all but the first if there are no credentials.
+    "access-control-allow-headers": "authorization, *",
+    "access-control-max-age": "600",
+}
+"""The answer to a browser that asks first, kept for ten minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,11 @@ class Guard:
             keep_own_cookies(scope)
             if (origin := await _admitted(scope)) is not None:
                 scope.setdefault("state", {})[FOREIGN] = True
-                given.update(_cors_headers(origin))
+                given |= {
+                    "access-control-allow-origin": origin,
+                    "access-control-expose-headers": "*",
+                    "vary": "Origin",
+                }
             is_dial = _dial_hosts(scope) is not None
             bounds = body_bounds(
                 scope, is_dial=is_dial, is_stranger=not is_dial and await _is_stranger(scope)
@@ -127,7 +133,7 @@ class Guard:
             await of_error(error)(scope, receive, send_safely)
             return
         if origin is not None and scope["method"] == "OPTIONS":
-            await _preflight()(scope, receive, send_safely)
+            await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, send_safely)
             return
         await RequestScope().run(self.app, scope, bounds.counting(receive), send_safely)
 
@@ -141,14 +147,6 @@ class _OwnNames:
     cors_origins: Sequence[str] = ()
 
 
-async def _own_names(scope: Scope) -> _OwnNames:
-    app: App | None = scope.get("state", {}).get("app")
-    if app is None:
-        return _OwnNames()
-    has_users, settings = await app.accounts.needs_key(), app.settings
-    return _OwnNames(has_users, settings.public_urls if has_users else (), settings.cors_origins)
-
-
 async def _admitted(scope: Scope) -> str | None:
     """See `_checked`; DIAL Core is known by its own names and its key."""
     headers = Headers(scope=scope)
@@ -156,7 +154,12 @@ async def _admitted(scope: Scope) -> str | None:
         # Core sends its clients' headers along; its key says who asks, which no page can send.
         _check_dial_host(headers, hosts)
         return None
-    return _checked(headers, scope["scheme"], await _own_names(scope))
+    ours = _OwnNames()
+    app: App | None = scope.get("state", {}).get("app")
+    if app is not None:
+        has_users, settings = await app.accounts.needs_key(), app.settings
+        ours = _OwnNames(has_users, settings.public_urls if has_users else (), settings.cors_origins)
+    return _checked(headers, scope["scheme"], ours)
 
 
 async def _is_stranger(scope: Scope) -> bool:
@@ -207,8 +210,11 @@ def _check_dial_host(headers: Headers, allowed: Sequence[str]) -> None:
 
 def _checked_host(headers: Headers, ours: _OwnNames) -> str:
     hosts = headers.getlist("host")
-    if len(hosts) == 1 and _is_ours(hosts[0], ours):
-        return hosts[0]
+    if len(hosts) == 1:
+        name = _name(hosts[0])
+        is_named = any(urlsplit(url).netloc == hosts[0].lower() for url in ours.public_urls)
+        if is_loopback(name) or (ours.has_users and (is_named or is_address(name))):
+            return hosts[0]
     told = f"The Host header is {', '.join(hosts) or 'missing'}"
     if ours.has_users:
         raise NotAllowed(f"{told}: this Bethink does not know that name. BETHINK_PUBLIC_URLS lists its own.")
@@ -216,14 +222,6 @@ def _checked_host(headers: Headers, ours: _OwnNames) -> str:
         f"{told}: this Bethink has no users, so it answers only to this machine's own names, such as "
         "127.0.0.1 or localhost."
     )
-
-
-def _is_ours(host: str, ours: _OwnNames) -> bool:
-    name = _name(host)
-    if is_loopback(name):
-        return True
-    is_named = any(urlsplit(url).netloc == host.lower() for url in ours.public_urls)
-    return ours.has_users and (is_named or is_address(name))
 
 
 def _foreign(headers: Headers, own: AbstractSet[str], ours: _OwnNames) -> str | None:
@@ -261,25 +259,6 @@ def _name(host: str) -> str:
         return ""
     is_plain = not (parts.path or parts.query or parts.fragment or "@" in host)
     return (parts.hostname or "") if is_plain else ""
-
-
-def _cors_headers(origin: str) -> dict[str, str]:
-    """What every answer to the origin carries."""
-    return {
-        "access-control-allow-origin": origin,
-        "access-control-expose-headers": _CORS_EXPOSED,
-        "vary": "Origin",
-    }
-
-
-def _preflight() -> Response:
-    """The answer to a browser that asks first."""
-    allowed = {
-        "access-control-allow-methods": _CORS_METHODS,
-        "access-control-allow-headers": _CORS_HEADERS,
-        "access-control-max-age": str(_CORS_KEPT_S),
-    }
-    return Response(status_code=204, headers=allowed)
 
 
 @dataclass(frozen=True, slots=True)
