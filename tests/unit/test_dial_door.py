@@ -131,7 +131,8 @@ async def test_a_call_that_asks_waits_for_the_users_own_reply() -> None:
         assert "`delete_all_memories`" in asking["content"]
         assert await way.memory() is not None
         # Neither another user, nor another conversation, nor a model's words decide.
-        assert "Nothing waits" in (await way.say("/approve", key=OTHER_KEY))["content"]
+        told = (await way.say("/approve", key=OTHER_KEY))["content"]
+        assert told == "Nothing waits for a decision here: it was decided, or it waited too long."
         assert "Nothing waits" in (await way.say("/approve", conversation="another"))["content"]
         assert await way.memory() is not None
         done = await way.say("/approve", user("erase all"), asking)

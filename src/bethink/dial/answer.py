@@ -79,7 +79,8 @@ class DialAttachments:
         """Ids of the conversation's files that these are; what was taken before is not taken again."""
         ids: list[str] = []
         for file in files:
-            key = _key(file)
+            data = (file.data or "").encode("utf-8", "replace")
+            key = hashlib.sha256(data).hexdigest() if file.url is None else file.url
             if key not in self.session.files:
                 try:
                     self.session.files[key] = await self._taken_in(conversation, file)
@@ -121,12 +122,6 @@ class DialAttachments:
         if held is None:
             raise BadInput("It is not there any more.")
         return NewFile(name, file.type or held.media_type or _ANY, held.content)
-
-
-def _key(file: File) -> str:
-    if file.url is not None:
-        return file.url
-    return hashlib.sha256((file.data or "").encode("utf-8", "replace")).hexdigest()
 
 
 def _name(file: File) -> str:
@@ -200,7 +195,7 @@ def pending_call_changes(stored: Sequence[StoredMessage], held: Conversation, pr
 
 _SILENT: Final = (RunStarted, ContextFilled, MemoryRecalled, Warned, MessageSaved, Usage, RunFailed, RunDone)
 """Before anything else happens, an answer may still be refused as a whole."""
-_NOTHING_WAITS: Final = "Nothing waits for a decision here: it was approval_reply, or it waited too long."
+_NOTHING_WAITS: Final = "Nothing waits for a decision here: it was decided, or it waited too long."
 _PAGE: Final = 200
 _T = TypeVar("_T")
 _log = log("dial")
@@ -252,26 +247,28 @@ class DialAnswer:
             RefusedError: the run failed before it said or did anything.
             BethinkError: it could not be begun.
         """
-        self._note_memory()
+        fault = self.session.bucket_memory and self.session.bucket_memory.fault
+        if fault:
+            told = f"{fault}\nThis answer goes without it, and stores nothing."
+            self._notes.append(("Memory not loaded", told))
         decision = approval_reply(self.asked.said)
         if decision is not None:
             return await self._decide(decision)
-        fault = self.session.bucket_memory and self.session.bucket_memory.fault
         if fault and self.app.runs.commands.match(self.asked.said):
             return self._told_only(f"Your memory could not be loaded, so nothing was done. {fault}")
         files = await self._placed()
-        run = await self._begun(files)
+        runs, principal, resources = self.app.runs, self.session.principal, self._resources()
+        if self.asked.results:
+            run = await runs.answer(
+                principal, self._conversation, self.asked.results, wishes=self.wishes, brought=resources
+            )
+        else:
+            said = self.asked.said or "(no text)"
+            run = await runs.start(
+                principal, self._conversation, said, files=files, wishes=self.wishes, brought=resources
+            )
         self.session.told.clear()
         return await self._followed(run, None)
-
-    async def _begun(self, files: Sequence[str]) -> str:
-        """The run that answers what was said, or goes on with what the client's functions returned."""
-        runs, wishes, brought = self.app.runs, self.wishes, self._brought()
-        place = (self.session.principal, self._conversation)
-        if self.asked.results:
-            return await runs.answer(*place, self.asked.results, wishes=wishes, brought=brought)
-        said = self.asked.said or "(no text)"
-        return await runs.start(*place, said, files=files, wishes=wishes, brought=brought)
 
     async def _decide(self, decision: ApprovalReply) -> AnswerRenderer:
         """Have what waits done or left; the next request after this one is a new turn again."""
@@ -294,7 +291,7 @@ class DialAnswer:
                 run,
                 call=call.call,
                 choice=ApprovalChoice("approve" if decision.approves else "reject"),
-                brought=self._brought(),
+                brought=self._resources(),
             )
         if not goes_on:
             return self._told_only(f"Noted. {len(waiting) - len(chosen)} more wait: `/approve` or `/reject`.")
@@ -440,22 +437,35 @@ class DialAnswer:
     def _conversation(self) -> str:
         return self.session.conversation or ""
 
-    def _brought(self) -> RunResources:
+    def _resources(self) -> RunResources:
         bucket_memory = self.session.bucket_memory
-        fault = bucket_memory.fault if bucket_memory else None
-        tools = [*self.offer.tools, *(self._refusing(fault) if fault else ())]
+        tools = [*self.offer.tools]
+        if bucket_memory is not None and bucket_memory.fault is not None:
+            tools += self._refusing(bucket_memory.fault)
         return RunResources(llm=self.offer.llm, tools=tools, only=self.offer.only, remembers=True)
 
     def _refusing(self, fault: BethinkError) -> list[Tool]:
-        names = sorted(tool.name for tool in self.app.toolbox.all if tool.family == "memory")
-        return refusing(names, fault)
+        """The memory's tools while it is not loaded: an error is not an empty memory, nothing is stored."""
 
-    def _note_memory(self) -> None:
-        fault = self.session.bucket_memory and self.session.bucket_memory.fault
-        if fault:
-            self._notes.append(
-                ("Memory not loaded", f"{fault}\nThis answer goes without it, and stores nothing.")
+        async def refuse(_context: ToolContext) -> ToolOutput:
+            told = f"The memory is not available now, and nothing was done: {fault}"
+            return ToolOutput(told, error=fault.code)
+
+        names = sorted(tool.name for tool in self.app.toolbox.all if tool.family == "memory")
+        return [
+            Tool(
+                name=name,
+                description="Not available now: the user's memory could not be loaded.",
+                parameters={"type": "object", "properties": {}},
+                effect="read",
+                trust="owner",
+                timeout_s=None,
+                label=name,
+                check=lambda _arguments: {},
+                handler=refuse,
             )
+            for name in names
+        ]
 
     def _told_only(self, text: str) -> AnswerRenderer:
         renderer = self._open()
@@ -472,28 +482,6 @@ class DialAnswer:
         for name, text in self._notes:
             renderer.note(name, text, failed=True)
         return renderer
-
-
-def refusing(names: Sequence[str], fault: BethinkError) -> list[Tool]:
-    """The memory's tools while it is not loaded: an error is not an empty memory, and nothing is stored."""
-
-    async def refuse(_context: ToolContext) -> ToolOutput:
-        return ToolOutput(f"The memory is not available now, and nothing was done: {fault}", error=fault.code)
-
-    return [
-        Tool(
-            name=name,
-            description="Not available now: the user's memory could not be loaded.",
-            parameters={"type": "object", "properties": {}},
-            effect="read",
-            trust="owner",
-            timeout_s=None,
-            label=name,
-            check=lambda _arguments: {},
-            handler=refuse,
-        )
-        for name in names
-    ]
 
 
 async def finished(work: Coroutine[Any, Any, _T]) -> _T:

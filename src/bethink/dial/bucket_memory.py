@@ -104,10 +104,6 @@ class Document:
         """Whether nothing would be lost with the file."""
         return not (self.entries or self.strange or self.rest)
 
-    def deduplicated(self, at: int) -> Document:
-        """The same, its duplicates merged at that time."""
-        return replace(self, deduplicated_at=at)
-
 
 def parse(content: bytes, model: EmbeddingModel) -> Document:
     """What a file says. Vectors of another model than `model` are left out.
@@ -116,13 +112,6 @@ def parse(content: bytes, model: EmbeddingModel) -> Document:
         BadInput: it is no such file.
         NewerSchema: a newer Bethink wrote it.
     """
-    try:
-        return _parsed(content, model)
-    except RecursionError as error:
-        raise BadInput("The memory file in DIAL is not one: it is nested too deep.") from error
-
-
-def _parsed(content: bytes, model: EmbeddingModel) -> Document:
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         root = msgspec.json.decode(content, type=_Root)
@@ -131,12 +120,13 @@ def _parsed(content: bytes, model: EmbeddingModel) -> Document:
         if own.schema > SCHEMA:
             raise NewerSchema
         others = [msgspec.json.decode(raw, type=Fact) for raw in own.facts]
-        deduplicated = root.last_deduplicated_at
-        at = None if deduplicated is None else to_us(_zoned(deduplicated))
+        at = None if root.last_deduplicated_at is None else to_us(_zoned(root.last_deduplicated_at))
         # It is written again, as a time of UTC, for which a day may be missing at either end.
         to_datetime(at or 0)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, OverflowError) as error:
         raise BadInput(f"The memory file in DIAL is damaged or not one: {error}.") from error
+    except RecursionError as error:
+        raise BadInput("The memory file in DIAL is not one: it is nested too deep.") from error
     entries: dict[str, Entry] = {}
     strange: list[bytes] = []
     for raw, line in zip(root.memories, read(io.BytesIO(content)), strict=True):
@@ -263,7 +253,9 @@ def _encoded(entry: Entry, number: int, model: EmbeddingModel) -> bytes:
     own: dict[str, Any] = {"fact": fact}
     if vector is not None:
         own["model"] = _named(model)
-    if told.get("content") == fact.content and _is_theirs(known):
+    before: dict[str, Any] | None = known.get(_OWN)
+    is_theirs = bool(known.get("embedding")) and (before is None or "vector" in before)
+    if is_theirs and told.get("content") == fact.content:
         # Another program's vector, which it may go by: ours stands beside it.
         if vector is not None:
             own["vector"] = vector.astype("<f4").tobytes()
@@ -274,12 +266,6 @@ def _encoded(entry: Entry, number: int, model: EmbeddingModel) -> bytes:
     return msgspec.json.encode(
         known | {"data": data, "embedding": msgspec.Raw(embedding.encode()), _OWN: own}
     )
-
-
-def _is_theirs(known: dict[str, Any]) -> bool:
-    """Whether an entry's vector is another program's."""
-    own: dict[str, Any] | None = known.get(_OWN)
-    return bool(known.get("embedding")) and (own is None or "vector" in own)
 
 
 def _zoned(text: str) -> datetime:
@@ -433,6 +419,6 @@ class BucketMemory:
         except BethinkError as error:
             _log.warning("duplicates were not merged: %s", error)
         else:
-            self._file = self._file.deduplicated(now)
+            self._file = replace(self._file, deduplicated_at=now)
             return True
         return False

@@ -17,7 +17,7 @@ import anyio
 from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.run_options import RunOptions
 from bethink.dial.answer import DialAnswer, Offer
-from bethink.dial.core import Core, CoreClient
+from bethink.dial.core import CoreClient
 from bethink.dial.history import HistorySeal, unpack
 from bethink.dial.sessions import DialSessions, open_ephemeral_app
 from bethink.errors import BadInput
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def image_tools_of(settings: Settings, url: str, key: str) -> list[Tool]:
-    """The tool over the Core at `url`; nothing where no deployment of DIAL makes the pictures."""
+    """The tool over the Core at `url`; nothing if no deployment of DIAL makes the pictures."""
     provider, _, deployment = settings.images_model.partition(":")
     if provider != "dial":
         return []
@@ -149,8 +149,9 @@ class Door:
             BadInput: its configuration is not as `configuration` tells, or `tool_choice` is of no kind.
         """
         given = asked.configuration
-        for name in given.keys() - self.configuration["properties"].keys():
-            raise BadInput(f"The configuration has no {name[:80]!r}: give {', '.join(self._known)}.")
+        known = self.configuration["properties"].keys()
+        for name in given.keys() - known:
+            raise BadInput(f"The configuration has no {name[:80]!r}: give {', '.join(sorted(known))}.")
         for name in ("memory", "tools"):
             if not isinstance(given.get(name, True), bool):
                 raise BadInput(f"{name} of the configuration is true or false.")
@@ -164,10 +165,6 @@ class Door:
             response_format=asked.response_format,
         )
         return with_tool_choice(wishes, asked.tools, asked.tool_choice)
-
-    @property
-    def _known(self) -> list[str]:
-        return sorted(self.configuration["properties"])
 
     def _model(self, request: Request, asked: DialChat) -> Llm | None:
         """The model, reached back through Core with the request's own key; None for the app's own.
@@ -221,15 +218,13 @@ async def open_door(app: App) -> AsyncGenerator[Door]:
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(app.ports.supervisor.supervise, "sessions for DIAL", sessions.sweep_always)
-        yield Door(
-            answering, client, settings, sessions, Offer(only=_lasting(answering) if in_bucket else None)
-        )
-
-
-def _lasting(app: App) -> frozenset[str]:
-    """The tools whose effects outlast the answer: other records than facts would end with the session."""
-    ephemeral = app.features.ephemeral
-    return frozenset(tool.name for tool in app.toolbox.all if tool.family not in ephemeral)
+        offer = Offer()
+        if in_bucket:
+            # Tools whose effects outlast the answer: other records than facts would end with the session.
+            ephemeral = answering.features.ephemeral
+            lasting = (tool.name for tool in answering.toolbox.all if tool.family not in ephemeral)
+            offer = Offer(only=frozenset(lasting))
+        yield Door(answering, client, settings, sessions, offer)
 
 
 def _place(request: Request, first: str) -> str:
@@ -237,6 +232,3 @@ def _place(request: Request, first: str) -> str:
     if request.conversation:
         return f"id:{request.conversation}"
     return f"said:{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()}"
-
-
-__all__ = ["Core", "Door", "Request", "open_door"]

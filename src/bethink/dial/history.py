@@ -253,8 +253,12 @@ def unpack(body: bytes, seal_of: Callable[[str], HistorySeal]) -> DialChat:
     fields = request.custom_fields
     last, is_result = said[-1], said[-1].role in _RESULTS
     return DialChat(
-        *("" if is_result else last.text, () if is_result else last.files),
-        *(tuple(past), system, outside, first),
+        said="" if is_result else last.text,
+        files=() if is_result else last.files,
+        past=tuple(past),
+        system=system,
+        outside=outside,
+        first=first,
         configuration=(fields and fields.configuration) or {},
         temperature=request.temperature,
         max_output_tokens=request.max_completion_tokens or request.max_tokens,
@@ -341,7 +345,12 @@ def _past(message: Message) -> _Past:
     match message:
         case AssistantMessage():
             calls = [_Call(call.id, _Function(call.name, call.arguments)) for call in message.tool_calls]
-            return _Past("assistant", message.content, calls or None, origin=_beside(message))
+            origin = ""
+            if message.origin is not None:
+                extra = {call.id: call.extra for call in message.tool_calls if call.extra}
+                beside = _Beside(message.origin, message.reasoning, extra)
+                origin = msgspec.json.encode(beside).decode()
+            return _Past("assistant", message.content, calls or None, origin=origin)
         case ToolMessage():
             return _Past(
                 "tool",
@@ -352,13 +361,6 @@ def _past(message: Message) -> _Past:
             )
         case UserMessage():
             return _Past("user", message.content)
-
-
-def _beside(message: AssistantMessage) -> str:
-    if message.origin is None:
-        return ""
-    calls = {call.id: call.extra for call in message.tool_calls if call.extra}
-    return msgspec.json.encode(_Beside(message.origin, message.reasoning, calls)).decode()
 
 
 def _message(entry: _Past, *, is_ours: bool) -> Message:

@@ -161,8 +161,9 @@ class AnswerRenderer:
                 self.note(f"Remembered ({len(event.items)})", lines)
             case ToolRequested():
                 self._open(event)
-            case ToolProgress():
-                self._progress(event)
+            case ToolProgress() if (stage := self._stages.get(event.call)) is not None:
+                share = "" if event.fraction is None else f" ({event.fraction:.0%})"
+                stage.append_content(f"- {event.text}{share}\n")
             case ToolFinished():
                 await self._finish(event)
             case _:
@@ -216,11 +217,6 @@ class AnswerRenderer:
         stage.open()
         if style.detailed:
             stage.append_content(_arguments(event.arguments))
-
-    def _progress(self, event: ToolProgress) -> None:
-        if (stage := self._stages.get(event.call)) is not None:
-            share = "" if event.fraction is None else f" ({event.fraction:.0%})"
-            stage.append_content(f"- {event.text}{share}\n")
 
     async def _finish(self, event: ToolFinished) -> None:
         from aidial_sdk.chat_completion import Status

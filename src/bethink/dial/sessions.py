@@ -220,15 +220,12 @@ class DialSessions:
             if session.used_at < used_before and not session.taken:
                 del self._sessions[key]
                 try:
-                    await self._empty(session)
+                    if session.conversation is not None:
+                        await self.app.runs.delete_conversation(session.principal, session.conversation)
+                    if session.bucket_memory is not None and isinstance(self.app.ports.store, MemoryStore):
+                        self.app.ports.store.drop(session.principal.owner)
                 except BethinkError as error:
                     _log.error("a conversation's session was not emptied: %s", error)
-
-    async def _empty(self, session: DialSession) -> None:
-        if session.conversation is not None:
-            await self.app.runs.delete_conversation(session.principal, session.conversation)
-        if session.bucket_memory is not None and isinstance(self.app.ports.store, MemoryStore):
-            self.app.ports.store.drop(session.principal.owner)
 
     def _session(self, user: str, home: str, conversation: str) -> DialSession:
         key = (user, conversation)

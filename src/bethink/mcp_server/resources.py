@@ -43,8 +43,7 @@ async def _fact(app: App, principal: Principal, id: str) -> str:
     return memory_of(facts[0]).model_dump_json()
 
 
-async def _profile(app: App, principal: Principal, id: str) -> str:
-    del id
+async def _profile(app: App, principal: Principal, _id: str) -> str:
     facts = await app.memory.profile(principal, _PROFILE)
     return "\n".join(f"- {fact.content}" for fact in facts) or "Nothing that matters always is known yet."
 
@@ -81,13 +80,18 @@ async def listed(app: App, principal: Principal, cursor: str | None) -> types.Li
     found = [
         types.Resource(
             uri=f"memory://facts/{fact.id}",
-            name=_title(fact.content),
+            name=fact.content
+            if len(fact.content) <= _TITLE_CHARS
+            else f"{fact.content[: _TITLE_CHARS - 1]}…",
             description=fact.category,
             mime_type=JSON,
         )
         for fact in facts
     ]
-    first = [_resource(PROFILE)] if cursor is None else []
+    profile = types.Resource(
+        uri=PROFILE.uri, name=PROFILE.name, description=PROFILE.description, mime_type=PROFILE.mime_type
+    )
+    first = [profile] if cursor is None else []
     return types.ListResourcesResult(resources=[*first, *found], next_cursor=page.cursor)
 
 
@@ -121,7 +125,8 @@ async def read(app: App, principal: Principal, uri: str) -> types.ReadResourceRe
             if (reader_filter := await app.visibility.reader_filters.of(principal)) is not None:
                 text = reader_filter.document(text)
             if text is not None:
-                return _contents(uri, shelf, text)
+                said = types.TextResourceContents(uri=uri, mime_type=shelf.mime_type, text=text)
+                return types.ReadResourceResult(contents=[said])
     raise UnknownId(f"There is nothing at {uri[:_TITLE_CHARS]}.")
 
 
@@ -133,18 +138,6 @@ def check_reads(principal: Principal) -> None:
     """
     if "read" not in principal.rights:
         raise NotAllowed(NO_READ)
-
-
-def _contents(uri: str, shelf: Shelf, text: str) -> types.ReadResourceResult:
-    return types.ReadResourceResult(
-        contents=[types.TextResourceContents(uri=uri, mime_type=shelf.mime_type, text=text)]
-    )
-
-
-def _resource(shelf: Shelf) -> types.Resource:
-    return types.Resource(
-        uri=shelf.uri, name=shelf.name, description=shelf.description, mime_type=shelf.mime_type
-    )
 
 
 def _title(content: str) -> str:

@@ -18,7 +18,7 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +42,14 @@ from bethink.telemetry import log
 from bethink.tool import ToolContext, ToolOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from mcp.server.context import ServerRequestContext
 
     from bethink.app import App
     from bethink.mcp_server.families import Offer
     from bethink.principal import Principal
-    from bethink.tool import Effect, Tool
+    from bethink.tool import Tool
 
     Context = ServerRequestContext[Any, Any]
     from bethink.agent.audit import By
@@ -106,7 +108,12 @@ class Calls:
                 await self._note(principal, prepared, by="deny", error="denied")
                 return ToolOutput(verdict.reason, error="denied")
             case "ask":
-                return await self._asked(prepared, principal, reason=verdict.reason, token=token)
+                ready, told = await self.app.toolbox.foretold(prepared, principal, verdict.reason)
+                if not told:
+                    return ready
+                # Sealed as it was asked for: what a preview adds, such as its token, is another each time.
+                agreed = self._agreed(prepared, told, principal, token=token)
+                return agreed if isinstance(agreed, Asked) else ready
 
     async def make(
         self, prepared: Prepared, context: ToolContext, progress: Progress, *, token: str = ""
@@ -180,16 +187,6 @@ class Calls:
             redacted=redacted or {},
         )
         await self.app.audit.note(principal, use)
-
-    async def _asked(
-        self, prepared: Prepared, principal: Principal, *, reason: str, token: str
-    ) -> Prepared | Asked:
-        ready, told = await self.app.toolbox.foretold(prepared, principal, reason)
-        if not told:
-            return ready
-        # Sealed as it was asked for: what a preview adds, such as its token, is another each time.
-        agreed = self._agreed(prepared, told, principal, token=token)
-        return agreed if isinstance(agreed, Asked) else ready
 
     def _agreed(self, prepared: Prepared, told: str, principal: Principal, *, token: str) -> Prepared | Asked:
         """The call, if its token says that this was agreed to; else what is to be agreed to."""
@@ -289,7 +286,10 @@ class Door:
             for offer in offers(self.app, self.only).values()
             if "read" in principal.rights or not reads(offer.tool)
         ]
-        start = _place(params)
+        cursor = (params and params.cursor) or "0"
+        if not cursor.isdecimal() or len(cursor) > len(str(_PAGE)) * 2:
+            raise MCPError(types.INVALID_PARAMS, "This cursor is of no list: leave it out to begin anew.")
+        start = int(cursor)
         more = str(start + _PAGE) if start + _PAGE < len(found) else None
         return types.ListToolsResult(
             tools=[_described(offer) for offer in found[start : start + _PAGE]], next_cursor=more
@@ -308,10 +308,11 @@ class Door:
         if (offer := found.get(params.name)) is None:
             return _failed(f"There is no tool {params.name[:80]!r}: there are {', '.join(found)}.")
         principal = await self._principal(context)
-        answer, confirmed = _agreement(params)
-        if answer is not None and not confirmed:
-            return _failed(_DECLINED)
-        token = (params.request_state or "") if answer else ""
+        token, answer = "", (params.input_responses or {}).get(CONFIRM)
+        if isinstance(answer, types.ElicitResult):
+            if not _agreed(answer):
+                return _failed(_DECLINED)
+            token = params.request_state or ""
         done = await self._done(context, offer, params, principal, token=token)
         if isinstance(done, Asked):
             asked = await self._ask(context, offer.tool, done)
@@ -381,9 +382,8 @@ class Door:
             )
 
     async def _list_templates(
-        self, context: Context, params: types.PaginatedRequestParams | None
+        self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        del context, params
         return resources.templates()
 
     async def _read_resource(
@@ -393,9 +393,8 @@ class Door:
             return await resources.read(self.app, await self._principal(context), params.uri)
 
     async def _list_prompts(
-        self, context: Context, params: types.PaginatedRequestParams | None
+        self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        del context, params
         return prompts.listed()
 
     async def _get_prompt(
@@ -424,23 +423,13 @@ _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 _NAME_CHARS = 40
 
 
-class _errors:  # noqa: N801 - used as a function
+@contextmanager
+def _errors() -> Generator[None]:
     """Errors of ours as the protocol tells them: our sentence, the code of invalid parameters."""
-
-    def __enter__(self) -> None:
-        """Nothing."""
-
-    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
-        """Tell of it."""
-        if isinstance(error, BethinkError):
-            raise MCPError(types.INVALID_PARAMS, error.message, {"code": error.code}) from error
-
-
-def _place(params: types.PaginatedRequestParams | None) -> int:
-    cursor = (params and params.cursor) or "0"
-    if not cursor.isdecimal() or len(cursor) > len(str(_PAGE)) * 2:
-        raise MCPError(types.INVALID_PARAMS, "This cursor is of no list: leave it out to begin anew.")
-    return int(cursor)
+    try:
+        yield
+    except BethinkError as error:
+        raise MCPError(types.INVALID_PARAMS, error.message, {"code": error.code}) from error
 
 
 def _described(offer: Offer) -> types.Tool:
@@ -454,25 +443,13 @@ def _described(offer: Offer) -> types.Tool:
         description=tool.description,
         input_schema=parameters,
         output_schema=offer.output,
-        annotations=_annotations(tool.effect),
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.effect == "read",
+            destructive_hint=tool.effect == "destructive",
+            idempotent_hint=tool.effect == "read",
+            open_world_hint=tool.effect == "egress",
+        ),
     )
-
-
-def _annotations(effect: Effect) -> types.ToolAnnotations:
-    return types.ToolAnnotations(
-        read_only_hint=effect == "read",
-        destructive_hint=effect == "destructive",
-        idempotent_hint=effect == "read",
-        open_world_hint=effect == "egress",
-    )
-
-
-def _agreement(params: types.CallToolRequestParams) -> tuple[types.ElicitResult | None, bool]:
-    """What the person answered to a question of this server, and whether it was yes."""
-    answer = (params.input_responses or {}).get(CONFIRM)
-    if not isinstance(answer, types.ElicitResult):
-        return None, False
-    return answer, _agreed(answer)
 
 
 def _agreed(answer: types.ElicitResult) -> bool:
