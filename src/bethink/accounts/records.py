@@ -120,11 +120,10 @@ def checked_name(name: str) -> str:
     """
     lowered = name.strip().lower()
     if not _NAME.fullmatch(lowered):
-        message = (
+        raise BadInput(
             f"{name[:80]!r} cannot be a user's name: 1 to 64 letters a to z, digits and . _ @ -, "
             "beginning with a letter or a digit."
         )
-        raise BadInput(message)
     return lowered
 
 
@@ -136,8 +135,7 @@ def checked_label(name: str) -> str:
     """
     line = " ".join("".join(char if char.isprintable() else " " for char in name).split())
     if not 0 < len(line) <= MAX_LABEL:
-        message = f"A key's name has 1 to {MAX_LABEL} characters; it says what the key is for."
-        raise BadInput(message)
+        raise BadInput(f"A key's name has 1 to {MAX_LABEL} characters; it says what the key is for.")
     return line
 
 
@@ -188,12 +186,9 @@ def checked_scopes(scopes: Iterable[str], *, is_admin: bool) -> tuple[str, ...]:
     """
     given = set(scopes)
     if unknown := given - set(SCOPES):
-        message = f"There is no scope {', '.join(sorted(unknown))}: there are {', '.join(SCOPES)}."
-        raise BadInput(message)
+        raise BadInput(f"There is no scope {', '.join(sorted(unknown))}: there are {', '.join(SCOPES)}.")
     if not given:
-        message = f"A key has at least one scope: {', '.join(SCOPES)}."
-        raise BadInput(message)
+        raise BadInput(f"A key has at least one scope: {', '.join(SCOPES)}.")
     if ADMIN in given and not is_admin:
-        message = "Only an administrator's key can have the scope admin."
-        raise BadInput(message)
+        raise BadInput("Only an administrator's key can have the scope admin.")
     return tuple(scope for scope in SCOPES if scope in given)

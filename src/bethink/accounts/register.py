@@ -170,8 +170,7 @@ class Register:
         def change(known: AccountsSnapshot) -> Sequence[Change]:
             nonlocal made
             if known.named(name) is not None:
-                message = f"There is a user {name} already."
-                raise BadInput(message)
+                raise BadInput(f"There is a user {name} already.")
             is_first = not known.users
             made = User(
                 id=LOCAL_OWNER if is_first else self.new_id(),
@@ -251,8 +250,7 @@ class Register:
         text = new_secret(KEY_PREFIX)
         now = self.clock.now_us()
         if expires_at is not None and expires_at <= now:
-            message = "The key would have expired already: give a time to come."
-            raise BadInput(message)
+            raise BadInput("The key would have expired already: give a time to come.")
         made: Key | None = None
 
         def change(known: AccountsSnapshot) -> Sequence[Change]:
@@ -286,8 +284,7 @@ class Register:
             nonlocal made
             held = known.keys.get(key)
             if held is None or user not in (None, held.user):
-                message = "There is no key with this id."
-                raise UnknownId(message)
+                raise UnknownId("There is no key with this id.")
             made = msgspec.structs.replace(held, revoked_at=held.revoked_at or self.clock.now_us())
             return [Put(KEYS, made), *(Delete(SIGN_INS, item.id) for item in signed_in)]
 
@@ -327,8 +324,7 @@ class Register:
 
 def _user(known: AccountsSnapshot, id: str) -> User:
     if (found := known.users.get(id)) is None:
-        message = "There is no such user."
-        raise UnknownId(message)
+        raise UnknownId("There is no such user.")
     return found
 
 

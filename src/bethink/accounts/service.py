@@ -87,8 +87,7 @@ class Accounts:
         known = await self.register.known()
         if not known.users and not self.needs_users:
             if not is_loopback(peer or ""):
-                message = "This Bethink has no users: it answers only to the machine that it runs on."
-                raise NotAllowed(message)
+                raise NotAllowed("This Bethink has no users: it answers only to the machine that it runs on.")
             return Principal(LOCAL_OWNER, audience, _ALL, self.time_zone)
         if credential is None:
             raise NotSignedIn(f"This needs a key. {_HOW}")
@@ -110,10 +109,10 @@ class Accounts:
         """
         is_guest = principal.key is not None or principal.sign_in is not None
         if is_guest and 0 < self.runs_at_once <= running:
-            message = (
-                f"At most {self.runs_at_once} answers of one user run at once: wait for one, or stop it."
+            raise TooManyRequests(
+                f"At most {self.runs_at_once} answers of one user run at once: wait for one, or stop it.",
+                retry_after_s=5,
             )
-            raise TooManyRequests(message, retry_after_s=5)
 
     async def recognises(self, credential: str | None) -> bool:
         """Whether a key or a sign-in opens anything now; asking is not counted as a use of it.
@@ -158,11 +157,10 @@ class Accounts:
         if known.has_way_in(self.register.clock.now_us()):
             return
         what = f"listen on {host}" if not is_loopback(host) else "serve public_urls"
-        message = (
+        raise NotAllowed(
             f"Refusing to {what}: there is no user with a key, so anybody who reaches it would own this "
             "memory. Add one (`bethink users add NAME`, `bethink users key add NAME`), or bind 127.0.0.1."
         )
-        raise NotAllowed(message)
 
     async def is_valid(self, principal: Principal) -> bool:
         """Whether the key or the sign-in by which a principal came in is still good."""
@@ -223,8 +221,7 @@ class Accounts:
             return Principal(LOCAL_OWNER, audience, _ALL, self.time_zone)
         known = await self.register.known()
         if (user := known.named(self.user.strip().lower())) is None:
-            message = f"There is no user {self.user[:80]!r}: `bethink users list` shows them."
-            raise BadInput(message)
+            raise BadInput(f"There is no user {self.user[:80]!r}: `bethink users list` shows them.")
         return Principal(user.id, audience, _ALL if user.is_admin else _ALL - {ADMIN}, self.time_zone)
 
     def _by_key(self, known: AccountsSnapshot, text: str, *, audience: str, peer: str | None) -> Principal:

@@ -72,8 +72,10 @@ class Buckets:
         if not self.per_minute:
             return
         if (wait_s := self.wait_s(name)) > 0:
-            message = f"Too many {self.what}: at most {self.per_minute} a minute. Wait {wait_s:.0f} s."
-            raise TooManyRequests(message, retry_after_s=wait_s)
+            raise TooManyRequests(
+                f"Too many {self.what}: at most {self.per_minute} a minute. Wait {wait_s:.0f} s.",
+                retry_after_s=wait_s,
+            )
         left, now_s = self._left(name)
         self._held[name] = (left - 1, now_s)
         self._held.move_to_end(name)
@@ -199,8 +201,7 @@ class Passwords:
             BadInput: it is shorter than ten characters or longer than a thousand.
         """
         if not MIN_CHARS <= len(password) <= MAX_CHARS:
-            message = f"A password has {MIN_CHARS} to {MAX_CHARS:,} characters."
-            raise BadInput(message)
+            raise BadInput(f"A password has {MIN_CHARS} to {MAX_CHARS:,} characters.")
         salt = os.urandom(_SALT_BYTES)
         n, r, p = _COSTS
         made = await self._scrypt(password, salt, _COSTS)

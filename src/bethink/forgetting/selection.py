@@ -79,14 +79,11 @@ class ForgetRequest:
         """
         named = (bool(self.ids), self.query is not None, bool(self.since or self.until), self.everything)
         if sum(named) != 1 or not (self.query is None or self.query.strip()):
-            message = "Say what to forget in one way: ids, a query, since and until, or all."
-            raise BadInput(message)
+            raise BadInput("Say what to forget in one way: ids, a query, since and until, or all.")
         if not 1 <= self.k <= MAX_FOUND:
-            message = f"k is {self.k}: give a number from 1 to {MAX_FOUND}."
-            raise BadInput(message)
+            raise BadInput(f"k is {self.k}: give a number from 1 to {MAX_FOUND}.")
         if (self.kinds or self.conversations) and not self.everything:
-            message = "kinds and conversations go with all: they say what is to go beside all memories."
-            raise BadInput(message)
+            raise BadInput("kinds and conversations go with all: they say what is to go beside all memories.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +175,7 @@ def moment_of(token: str) -> int:
         BadInput: this is no token.
     """
     if (match := _TOKEN.fullmatch(token)) is None:
-        message = "This is no preview's token: ask for a preview and confirm with its own."
-        raise BadInput(message)
+        raise BadInput("This is no preview's token: ask for a preview and confirm with its own.")
     return int(match[1], 16)
 
 
@@ -316,5 +312,4 @@ def _us(moment: datetime) -> int:
     try:
         return to_us(moment)
     except ValueError as error:
-        message = f"{moment.isoformat()} has no time zone: add one, such as Z for UTC."
-        raise BadInput(message) from error
+        raise BadInput(f"{moment.isoformat()} has no time zone: add one, such as Z for UTC.") from error

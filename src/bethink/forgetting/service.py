@@ -201,8 +201,7 @@ class Forgetting:
         at = moment_of(token)
         chosen = await self._chosen(principal, wanted, at)
         if token != chosen.token(at):
-            message = "What would be forgotten has changed since it was shown. Look at it again."
-            raise Conflict(message)
+            raise Conflict("What would be forgotten has changed since it was shown. Look at it again.")
         return await self._begin(principal.owner, chosen)
 
     async def forget(self, principal: Principal, ids: Sequence[str]) -> Receipt:
@@ -230,8 +229,7 @@ class Forgetting:
         chosen = await self._chosen(principal, wanted or ForgetRequest(everything=True), self.clock.now_us())
         shared = [one.shared for one in chosen.whole.counts if one.shared] if chosen.whole else []
         if shared and not is_shown:
-            message = f"{' '.join(shared)} Look at a preview of this, and confirm that."
-            raise BadInput(message)
+            raise BadInput(f"{' '.join(shared)} Look at a preview of this, and confirm that.")
         return await self._begin(principal.owner, chosen)
 
     async def _chosen(self, principal: Principal, wanted: ForgetRequest, at: int) -> Selection:
@@ -250,8 +248,7 @@ class Forgetting:
         ticked = set(wanted.kinds) - {_ALWAYS, CONVERSATIONS}
         if unknown := sorted(ticked - {one.kind for one in self.features.forgettables}):
             names = ", ".join((_ALWAYS, CONVERSATIONS, *(one.kind for one in self.features.forgettables)))
-            message = f"There is no kind {unknown[0]!r}: there are {names}."
-            raise BadInput(message)
+            raise BadInput(f"There is no kind {unknown[0]!r}: there are {names}.")
         owner = principal.owner
         counts = [
             KindCount(

@@ -100,8 +100,7 @@ class Consolidation:
     ) -> ConsolidationReport:
         """Merge duplicates, all in one commit or none; see `Memory.consolidate`."""
         if not (0 < threshold <= 1 and 0 < share <= 1):
-            message = "threshold and share are numbers above 0 and up to 1."
-            raise BadInput(message)
+            raise BadInput("threshold and share are numbers above 0 and up to 1.")
         facts = await self._active(principal.owner)
         vectors = await self._vectors(principal.owner, list(facts))
         records = [one.record for one in facts.values()]

@@ -342,16 +342,13 @@ class NewFact:
             raise _too_long(len(self.content))
         content = clean(self.content)
         if not content:
-            message = "The memory has no content: say in a sentence what to remember."
-            raise BadInput(message)
+            raise BadInput("The memory has no content: say in a sentence what to remember.")
         if len(content) > MAX_CONTENT_CHARS:
             raise _too_long(len(content))
         if not 0 <= self.importance <= 1:
-            message = f"importance is {self.importance}: give a number from 0 to 1."
-            raise BadInput(message)
+            raise BadInput(f"importance is {self.importance}: give a number from 0 to 1.")
         if len(self.depends_on) > MAX_DEPENDS_ON:
-            message = f"A memory depends on at most {MAX_DEPENDS_ON} others."
-            raise BadInput(message)
+            raise BadInput(f"A memory depends on at most {MAX_DEPENDS_ON} others.")
         category = clean(self.category[:MAX_CONTENT_CHARS]).lower().replace(" ", "_")
         category = category[:MAX_TOPIC_CHARS] or "general"
         topics = _checked_topics(self.topics)
@@ -493,15 +490,12 @@ def _too_long(characters: int) -> TooLarge:
 
 def _checked_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
     if len(topics) > _MAX_RAW_TOPICS or any(len(topic) > MAX_CONTENT_CHARS for topic in topics):
-        message = f"Topics are at most {MAX_TOPICS} words of at most {MAX_TOPIC_CHARS} characters."
-        raise BadInput(message)
+        raise BadInput(f"Topics are at most {MAX_TOPICS} words of at most {MAX_TOPIC_CHARS} characters.")
     kept = dict.fromkeys(topic for topic in (clean(topic) for topic in topics) if topic)
     if len(kept) > MAX_TOPICS:
-        message = f"There are {len(kept):,} topics; a fact has at most {MAX_TOPICS}."
-        raise BadInput(message)
+        raise BadInput(f"There are {len(kept):,} topics; a fact has at most {MAX_TOPICS}.")
     if too_long := next((topic for topic in kept if len(topic) > MAX_TOPIC_CHARS), None):
-        message = f"The topic {too_long[:20]!r}… is longer than {MAX_TOPIC_CHARS} characters."
-        raise BadInput(message)
+        raise BadInput(f"The topic {too_long[:20]!r}… is longer than {MAX_TOPIC_CHARS} characters.")
     return tuple(kept)
 
 

@@ -150,8 +150,7 @@ class Gate:
             # What becomes of a fact tells what is known: what is hidden from its writer has no part in it.
             asked.near = {id: cosine for id, cosine in asked.near.items() if id not in unseen}
         if unknown := sorted(id for id in rests_on if id not in draft or id in unseen):
-            message = f"depends_on names {unknown[0][:40]!r}: there is no memory with that id."
-            raise BadInput(message)
+            raise BadInput(f"depends_on names {unknown[0][:40]!r}: there is no memory with that id.")
 
     async def _find_near(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
         """The very same words, the same slot, and what is nearest in words and in meaning."""

@@ -224,8 +224,7 @@ class Memory:
             linked = [(*one.supersedes, *one.merges, one.superseded_by) for one in found]
             asked = list({id for ids in linked for id in ids if id is not None and id not in chain})
         if fact not in chain:
-            message = "No such memory: it may have been forgotten."
-            raise UnknownId(message)
+            raise UnknownId("No such memory: it may have been forgotten.")
         return sorted(chain.values(), key=lambda one: (one.created_at, one.id))
 
     async def profile(self, principal: Principal, limit: int) -> list[Fact]:

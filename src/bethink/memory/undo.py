@@ -71,10 +71,9 @@ class Reversal:
             count += len(back)
             shown += back[: _SHOWN - len(shown)]
         if not shown:
-            message = (
+            raise UnknownId(
                 "There is nothing to take back: it was undone already, or each memory was changed since."
             )
-            raise UnknownId(message)
         change = "retracted" if shown[0].state == "retracted" else "restored"
         return FactChange(shown[0], change, undone, tuple(shown[1:]), count)
 

@@ -383,8 +383,7 @@ def check_span(valid_from: int | None, valid_until: int | None) -> None:
         if at is not None:
             _checked(name, at)
     if valid_from is not None and valid_until is not None and valid_from >= valid_until:
-        message = "The memory would end before it begins: check valid_from and valid_until."
-        raise BadInput(message)
+        raise BadInput("The memory would end before it begins: check valid_from and valid_until.")
 
 
 def _said(at: int, time_zone: str) -> datetime:
@@ -396,10 +395,9 @@ def _checked(name: str, at: int) -> datetime:
     try:
         return to_datetime(at)
     except OverflowError as error:
-        message = (
+        raise BadInput(
             f"{name} is {at} microseconds: no time that a calendar has. Give one of the years 1 to 9999."
-        )
-        raise BadInput(message) from error
+        ) from error
 
 
 def _tells_past(text: str) -> bool:

@@ -101,8 +101,7 @@ class MessageSearch:
             UnknownId: this owner has no such conversation.
         """
         if len(query) > MAX_QUERY_CHARS or not (terms := frozenset(self.analyzer.question(query))):
-            message = f"Search for one word or more, in at most {MAX_QUERY_CHARS} characters."
-            raise BadInput(message)
+            raise BadInput(f"Search for one word or more, in at most {MAX_QUERY_CHARS} characters.")
         if conversation is not None:
             await self.conversations.get(principal, conversation)
         start = _start(cursor)
@@ -217,6 +216,5 @@ def _start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and int(cursor[:9]) < MOST):
-        message = "The cursor cannot be read; begin again with the first page."
-        raise BadInput(message)
+        raise BadInput("The cursor cannot be read; begin again with the first page.")
     return int(cursor)

@@ -204,11 +204,9 @@ class Recall:
         asked = read_question(question.text, self._now(principal, moment))
         wanted = self._wanted(question, asked)
         if not 1 <= question.k <= MAX_K:
-            message = f"k is {question.k}: give a number from 1 to {MAX_K}."
-            raise BadInput(message)
+            raise BadInput(f"k is {question.k}: give a number from 1 to {MAX_K}.")
         if question.budget is not None and question.budget < 1:
-            message = f"budget is {question.budget}: give a number of tokens from 1."
-            raise BadInput(message)
+            raise BadInput(f"budget is {question.budget}: give a number of tokens from 1.")
         if not question.text.strip():
             return RecallResult([], 0)
         sees_all = await self.sees_all(principal)
@@ -322,8 +320,7 @@ class Recall:
         of_all = there - set(self.past.values())
         wanted = of_all if question.kinds is None else set(question.kinds)
         if unknown := sorted(wanted - there):
-            message = f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(there))}."
-            raise BadInput(message)
+            raise BadInput(f"Unknown kind {unknown[0]!r}: there are {', '.join(sorted(there))}.")
         if question.as_of is not None or asked.was:
             wanted |= {self.past[kind] for kind in wanted if kind in self.past}
         return frozenset(wanted)
@@ -396,5 +393,4 @@ def _us(moment: datetime | None) -> int | None:
     try:
         return to_us(moment)
     except ValueError as error:
-        message = f"{moment.isoformat()} has no time zone: add one, such as Z for UTC."
-        raise BadInput(message) from error
+        raise BadInput(f"{moment.isoformat()} has no time zone: add one, such as Z for UTC.") from error
