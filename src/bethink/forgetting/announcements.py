@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal
 
 import anyio.to_thread
 
-from bethink.conversations import MESSAGES
 from bethink.errors import Conflict
 from bethink.forgettable import TextPlace
 from bethink.forgetting.occurrences import MessageCut, names_of, redacted, texts_of
@@ -107,10 +106,8 @@ class Announcements:
             return None
         facts = await self.traces.versions(owner, found.record.facts)
         texts = [text for fact in facts for text in (*texts_of(fact.record), *names_of(fact.record))]
-        said = await self.store.get(MESSAGES, owner, [cut.message for cut in found.record.cuts])
-        for cut, one in zip(found.record.cuts, said, strict=True):
-            if one is not None and one.version == cut.version:
-                texts += [one.record.message.content[start:end] for start, end in cut.spans]
+        said = await self.traces.said(owner, found.record.cuts)
+        texts += [text for parts in said.values() for text in parts]
         texts += await cut_out(self.store, owner, found.record.pages)
         (after,) = await self.store.get(INTENTS, owner, [intent])
         if after is None or after.record.state != "open":

@@ -210,7 +210,8 @@ class OccurrenceFinder:
         """Where messages just `found` were recalled, and the conversations in which one says it in full."""
         facts = [*sought.facts.values()]
         more: dict[str, _KnownHere] = {}
-        for place in await self._shown_in(owner, found) - sought.known.keys():
+        shown_in = {sighting.conversation for sighting in await self._sightings(owner, found)}
+        for place in shown_in - sought.known.keys():
             # What was said when it was recalled there may tell of it, too.
             stays = await self._staying(owner, place, sought.facts)
             more[place] = _known(facts, stays, chain(*said.values()))
@@ -250,10 +251,6 @@ class OccurrenceFinder:
             )
             for place, ids in places.items()
         }
-
-    async def _shown_in(self, owner: str, messages: Collection[str]) -> set[str]:
-        """The conversations to which one of these messages was recalled."""
-        return {sighting.conversation for sighting in await self._sightings(owner, messages)}
 
     async def _sightings(self, owner: str, ids: Collection[str]) -> list[Sighting]:
         """Where these facts or messages were shown."""

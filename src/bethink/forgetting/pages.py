@@ -60,14 +60,14 @@ class LineMatchers:
     def of(self, name: str) -> list[LineMatcher]:
         """Those of a page of this name, which needs not be said in it; "" for what is said of the owner."""
         if not name:
-            return [self._sieve((frozenset(), True))]
+            return [self._matcher((frozenset(), True))]
         words = frozenset(self.gone.analyzer.words(name))
         named = frozenset(word for word in words if self.gone.sayings_with(word))
-        return [self._sieve(None), *([self._sieve((named, named == words))] if named else ())]
+        return [self._matcher(None), *([self._matcher((named, named == words))] if named else ())]
 
-    def _sieve(self, named: Named | None) -> LineMatcher:
-        if (sieve := self._made.get(named)) is not None:
-            return sieve
+    def _matcher(self, named: Named | None) -> LineMatcher:
+        if (matcher := self._made.get(named)) is not None:
+            return matcher
         if named is None or not named[0]:
             # Where a page's name says nothing of it; there no line tells it by name and value alone.
             made = LineMatcher(self.gone, self.ids, _fields(self.gone, frozenset()) if named else {})
@@ -103,7 +103,11 @@ class LineMatcher:
         lines = text.split("\n")
         new = set(lines) - self._clean - self._told.keys()
         if new:
-            self._look_at(new)
+            suspects = self._suspects(new)
+            told = {line: spans for line in suspects if (spans := [*self._of(line)])}
+            self._told |= told
+            self._clean |= new - told.keys()
+            self._chars += sum(map(len, new))
         if self._told.keys().isdisjoint(lines):
             return []
         found: list[Span] = []
@@ -113,20 +117,12 @@ class LineMatcher:
             start += len(line) + 1
         return found
 
-    def _look_at(self, new: set[str]) -> None:
-        needed = self._needed()
-        suspects = new if needed is None else _having(new, needed, self.gone.analyzer)
-        told = {line: spans for line in suspects if (spans := [*self._of(line)])}
-        self._told |= told
-        self._clean |= new - told.keys()
-        self._chars += sum(map(len, new))
-
-    def _needed(self) -> set[str] | None:
-        """A line that says it has one of these words; None where it may have any."""
+    def _suspects(self, lines: set[str]) -> Collection[str]:
+        """The lines that have one of the words without which no line says it; all if it may have any."""
         if self.gone.needed is None or "" in self.fields:
-            return None
+            return lines
         of_ids = {word for id in self.ids for word in self.gone.analyzer.words(id.rpartition("-")[2])}
-        return {*self.gone.needed, *self.fields, *of_ids}
+        return _having(lines, {*self.gone.needed, *self.fields, *of_ids}, self.gone.analyzer)
 
     def _of(self, text: str) -> Iterator[Span]:
         yield from self.gone.spans(text, close=False)
@@ -196,7 +192,7 @@ async def cut_out(store: Store, owner: str, cuts: Sequence[PageCut]) -> list[str
     ]
 
 
-async def told_to(views: VaultViews, principal: Principal, erase: Erase) -> list[PageText]:
+async def excerpts_of(views: VaultViews, principal: Principal, erase: Erase) -> list[PageText]:
     """What would go out of pages, as far as this reader sees them."""
     told: list[PageText] = []
     for said in await views.vault.said(principal.owner, erase):
@@ -214,11 +210,11 @@ def erase_of(gone: Redaction, lines: Collection[str]) -> Erase:
 
     It keeps what it looked at: one for many pages, in one thread at a time.
     """
-    sieves = LineMatchers(gone, frozenset(lines))
+    matchers = LineMatchers(gone, frozenset(lines))
 
     def erase(path: str, text: str) -> Cut:
         name = "" if path == USER_PAGE else title_of(path)
-        return without(text, _merged([span for sieve in sieves.of(name) for span in sieve.spans(text)]))
+        return without(text, _merged([span for matcher in matchers.of(name) for span in matcher.spans(text)]))
 
     return erase
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bethink.feature import RecordExcerpt
-    from bethink.forgetting.selection import FullSelection
+    from bethink.forgetting.selection import FullSelection, KindCount
     from bethink.memory import Fact
 
 OUTSIDE = (
@@ -49,17 +49,6 @@ class PageExcerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class KindExcerpt:
-    """How many things of one kind hold the words, under what a person calls them, and what goes of these."""
-
-    kind: str
-    one: str
-    many: str
-    count: int
-    lines: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Preview:
     """What would go; nothing has. `token` confirms it.
 
@@ -79,7 +68,7 @@ class Preview:
     records: tuple[RecordExcerpt, ...] = ()
     pages: tuple[PageExcerpt, ...] = ()
     whole: FullSelection | None = None
-    held: tuple[KindExcerpt, ...] = ()
+    held: tuple[KindCount, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -132,7 +121,7 @@ class Receipt:
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     pages: tuple[str, ...] = ()
     whole: FullSelection | None = None
-    held: tuple[KindExcerpt, ...] = ()
+    held: tuple[KindCount, ...] = ()
     remains: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:

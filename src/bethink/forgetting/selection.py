@@ -88,7 +88,10 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class KindCount:
-    """How many things of one kind go, under what a person calls them, with its first lines."""
+    """How many things of one kind go, or hold the words, under what a person calls them.
+
+    `lines` are the first of them, or what goes of them.
+    """
 
     kind: str
     one: str

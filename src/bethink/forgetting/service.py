@@ -19,9 +19,8 @@ import msgspec
 from bethink.errors import BadInput, BethinkError, Conflict, NotAllowed
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.forgetting.occurrences import texts_of
-from bethink.forgetting.pages import cut_out, erase_of, rename_of, told_to
+from bethink.forgetting.pages import cut_out, erase_of, excerpts_of, rename_of
 from bethink.forgetting.receipt import (
-    KindExcerpt,
     MessageExcerpt,
     PageExcerpt,
     Preview,
@@ -147,7 +146,9 @@ class Forgetting:
         (fact,) = await self.store.get(FACTS, principal.owner, [query_or_id.strip()])
         if fact is not None:
             return ForgetRequest(ids=[fact.record.id])
-        return ForgetRequest(everything=True) if _means_all(query_or_id) else ForgetRequest(query=query_or_id)
+        if _ALL.fullmatch(query_or_id.strip()):
+            return ForgetRequest(everything=True)
+        return ForgetRequest(query=query_or_id)
 
     async def preview(self, principal: Principal, wanted: ForgetRequest) -> Preview:
         """What would go; nothing changes.
@@ -163,7 +164,7 @@ class Forgetting:
         taken = await self._taken(principal.owner, chosen.places)
         lines = await self.fact_lines.of(principal.owner, {fact.record.id for fact in found.facts})
         erase = erase_of(await self._of_pages(principal.owner, found, chosen), lines)
-        pages = await told_to(self.views, principal, erase)
+        pages = await excerpts_of(self.views, principal, erase)
         facts, named = [fact.record for fact in found.facts], {*chosen.facts}
         held = {place.id for place in chosen.places}
         return Preview(
@@ -233,11 +234,6 @@ class Forgetting:
         return await self._begin(principal.owner, chosen)
 
     async def _chosen(self, principal: Principal, wanted: ForgetRequest, at: int) -> Selection:
-        """What is wanted of all that was there at a moment.
-
-        Raises:
-            BadInput: see `preview`.
-        """
         chosen = await self.choosing.chosen(principal, wanted, at)
         if wanted.query is not None:
             holds = holding(wanted.query)
@@ -252,9 +248,12 @@ class Forgetting:
         owner = principal.owner
         counts = [
             KindCount(
-                *(one.kind, one.one, one.many, count := await one.count(owner)),
-                lines=tuple(await one.lines(owner, _LINES)) if count else (),
-                shared=await one.shared(owner),
+                one.kind,
+                one.one,
+                one.many,
+                count := await one.count(owner),
+                tuple(await one.lines(owner, _LINES)) if count else (),
+                await one.shared(owner),
             )
             for one in self._kinds
         ]
@@ -270,23 +269,24 @@ class Forgetting:
 
     @property
     def _kinds(self) -> Sequence[Forgettable]:
-        """All kinds; conversations go by `RunRecords.clear` if everything does."""
+        # Conversations go by `RunRecords.clear` if everything does.
         return (self.spoken.forgettable, *self.features.forgettables)
 
     async def _taken(self, owner: str, places: Sequence[TextPlace]) -> dict[str, Removal]:
-        """What goes of places, by kind."""
         taken = {
             one.kind: await one.take(owner, [place for place in places if place.kind == one.kind])
             for one in self._kinds
         }
         return {kind: one for kind, one in taken.items() if one.gone}
 
-    def _held(self, places: Sequence[TextPlace], taken: Mapping[str, Removal]) -> tuple[KindExcerpt, ...]:
-        """What goes of places, as it is told."""
+    def _held(self, places: Sequence[TextPlace], taken: Mapping[str, Removal]) -> tuple[KindCount, ...]:
         return tuple(
-            KindExcerpt(
-                *(one.kind, one.one, one.many, len({place.id for place in places if place.kind == one.kind})),
-                lines=tuple(f"{what}: {text}" for what, text in taken[one.kind].gone),
+            KindCount(
+                one.kind,
+                one.one,
+                one.many,
+                len({place.id for place in places if place.kind == one.kind}),
+                tuple(f"{what}: {text}" for what, text in taken[one.kind].gone),
             )
             for one in self._kinds
             if one.kind in taken
@@ -365,7 +365,10 @@ class Forgetting:
         receipt = Receipt(intent.at)
         if intent.state == "open":
             await self._clear(owner, intent)
-            receipt = await self._remove_alone(owner, intent)
+            async with self.memory.alone(owner):
+                await self.announcements.announce(owner, intent.id)
+                await self.spoken.hush(owner)
+                receipt = await self._remove(owner, intent)
         await self._empty(owner, intent.places)
         await self.spoken.scrub(owner)
         await self.features.clean(owner)
@@ -382,12 +385,6 @@ class Forgetting:
         for one in self.features.forgettables:
             if one.kind in intent.kinds:
                 await one.remove(owner)
-
-    async def _remove_alone(self, owner: str, intent: ForgetIntent) -> Receipt:
-        async with self.memory.alone(owner):
-            await self.announcements.announce(owner, intent.id)
-            await self.spoken.hush(owner)
-            return await self._remove(owner, intent)
 
     @retry_conflicts
     async def _remove(self, owner: str, intent: ForgetIntent) -> Receipt:
@@ -432,23 +429,16 @@ class Forgetting:
     async def _found(self, owner: str, chosen: Selection) -> Occurrences:
         await self.spoken.write(owner)
         facts = await self.traces.versions(owner, chosen.facts)
-        return await self.traces.of(owner, facts, chosen.cuts, also=await self._texts(owner, chosen.places))
-
-    async def _texts(self, owner: str, places: Sequence[TextPlace]) -> list[str]:
-        """What goes of places: what says it elsewhere goes, too."""
-        taken = await self._taken(owner, places)
-        return [text for one in taken.values() for _, text in one.gone]
+        # What says elsewhere what goes of places goes, too.
+        taken = await self._taken(owner, chosen.places)
+        texts = [text for one in taken.values() for _, text in one.gone]
+        return await self.traces.of(owner, facts, chosen.cuts, also=texts)
 
 
 def asks_for_all(said: str) -> bool:
     """Whether a whole message asks to forget everything, such as "Delete my data"."""
     found = _ALL.fullmatch(said.strip())
     return found is not None and found["asked"] is not None
-
-
-def _means_all(words: str) -> bool:
-    """Whether these words ask for everything, such as "everything about me" or "my data"."""
-    return _ALL.fullmatch(words.strip()) is not None
 
 
 def _doubted(changes: Sequence[Change], going: Some[str]) -> Iterator[str]:
