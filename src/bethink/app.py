@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from bethink.agent.request import FinishedTurn
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
-    from bethink.principal import Principal
     from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import RedisMirror
     from bethink.secrets_at_rest import SecretBox
@@ -296,10 +295,6 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         important=features.important,
         on_missing=background.ask_vectors,
     )
-
-    async def forget(principal: Principal, facts: Sequence[str]) -> None:
-        await features.of(Forgetting).forget(principal, facts)
-
     surroundings = Surroundings(
         settings=settings,
         store=ports.store,
@@ -312,7 +307,7 @@ def _base(settings: Settings, ports: Ports, background: Background, *, shared: S
         search=recall,
         filter_for=visibility.filter_for,
         features=features,
-        forget=forget,
+        forget=lambda principal, facts: features.of(Forgetting).forget(principal, facts),
     )
     made = {VAULT.name: visibility.opened, RECALL.name: OpenFeature(service=recall)}
     for feature in FEATURES:

@@ -7,7 +7,7 @@ import pytest
 
 from bethink.errors import BadInput, UnknownId
 from bethink.memory import ConsolidationReport, Fact, NewFact, Source
-from bethink.memory.consolidation import Consolidation
+from bethink.memory.upkeep import Consolidation
 from tests.facts import active, the
 from tests.house import House, open_house
 from tests.unit.test_portability import everything

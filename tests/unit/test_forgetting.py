@@ -13,8 +13,7 @@ from bethink.clock import to_datetime
 from bethink.conversations import CONVERSATIONS, MESSAGES, SIGHTINGS
 from bethink.errors import BadInput, Conflict, UnknownId
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
-from bethink.forgetting.receipt import OUTSIDE
-from bethink.forgetting.selection import ForgetRequest
+from bethink.forgetting.selection import OUTSIDE, ForgetRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import FACTS, NewFact
 from bethink.memory.facts import STEPS

@@ -35,7 +35,7 @@ from bethink.accounts.records import (
     hint_of,
     new_secret,
 )
-from bethink.errors import BadInput, Conflict, UnknownId
+from bethink.errors import BadInput, UnknownId
 from bethink.principal import LOCAL_OWNER
 from bethink.store import Delete, DeleteAll, Put, Scan, records_of, retry_conflicts
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     R = TypeVar("R", bound=Record)
 
+_T = TypeVar("_T")
 TOPIC = "accounts"
 FRESH_S = 0.4
 """How old what is known may be: a key that was revoked elsewhere is refused within a second."""
@@ -165,10 +166,8 @@ class Register:
             BadInput: the name is unfit or taken.
         """
         name = checked_name(name)
-        made: User | None = None
 
-        def change(known: AccountsSnapshot) -> Sequence[Change]:
-            nonlocal made
+        def change(known: AccountsSnapshot) -> tuple[User, Sequence[Change]]:
             if known.named(name) is not None:
                 raise BadInput(f"There is a user {name} already.")
             is_first = not known.users
@@ -179,10 +178,9 @@ class Register:
                 is_admin=is_admin or is_first,
                 password=password,
             )
-            return [Put(USERS, made, if_version=0)]
+            return made, [Put(USERS, made, if_version=0)]
 
-        await self._change(change)
-        return _there(made)
+        return await self._change(change)
 
     async def change_user(
         self,
@@ -197,10 +195,8 @@ class Register:
         Raises:
             UnknownId: there is no such user.
         """
-        made: User | None = None
 
-        def change(known: AccountsSnapshot) -> Sequence[Change]:
-            nonlocal made
+        def change(known: AccountsSnapshot) -> tuple[User, Sequence[Change]]:
             held = _user(known, user)
             values: dict[str, Any] = {}
             if disabled is not None:
@@ -211,10 +207,9 @@ class Register:
                 values["password"] = password
             made = msgspec.structs.replace(held, **values)
             is_out = disabled or password is not None
-            return [Put(USERS, made), *([DeleteAll(SIGN_INS, {"user": user})] if is_out else [])]
+            return made, [Put(USERS, made), *([DeleteAll(SIGN_INS, {"user": user})] if is_out else [])]
 
-        await self._change(change)
-        return _there(made)
+        return await self._change(change)
 
     async def remove_user(self, user: str) -> User:
         """Remove a user with all keys and sign-ins; what they own is not touched.
@@ -222,20 +217,16 @@ class Register:
         Raises:
             UnknownId: there is no such user.
         """
-        gone: User | None = None
 
-        def change(known: AccountsSnapshot) -> Sequence[Change]:
-            nonlocal gone
-            gone = _user(known, user)
-            return [
+        def change(known: AccountsSnapshot) -> tuple[User, Sequence[Change]]:
+            return _user(known, user), [
                 Delete(USERS, user),
                 DeleteAll(KEYS, {"user": user}),
                 DeleteAll(SIGN_INS, {"user": user}),
                 *(Delete(KEY_USES, key.id) for key in known.keys_of(user)),
             ]
 
-        await self._change(change)
-        return _there(gone)
+        return await self._change(change)
 
     async def add_key(
         self, user: str, name: str, *, scopes: Iterable[str] = USUAL, expires_at: int | None = None
@@ -251,10 +242,8 @@ class Register:
         now = self.clock.now_us()
         if expires_at is not None and expires_at <= now:
             raise BadInput("The key would have expired already: give a time to come.")
-        made: Key | None = None
 
-        def change(known: AccountsSnapshot) -> Sequence[Change]:
-            nonlocal made
+        def change(known: AccountsSnapshot) -> tuple[NewKey, Sequence[Change]]:
             held = _user(known, user)
             made = Key(
                 id=self.new_id(),
@@ -266,10 +255,9 @@ class Register:
                 created_at=now,
                 expires_at=expires_at,
             )
-            return [Put(KEYS, made, if_version=0)]
+            return NewKey(made, text), [Put(KEYS, made, if_version=0)]
 
-        await self._change(change)
-        return NewKey(_there(made), text)
+        return await self._change(change)
 
     async def revoke_key(self, key: str, *, user: str | None = None) -> Key:
         """End a key, and what was signed in with it. One that was revoked stays so.
@@ -278,18 +266,15 @@ class Register:
             UnknownId: there is no such key, or it is not of `user`.
         """
         signed_in = [item for item in await self._all(SIGN_INS) if item.key == key]
-        made: Key | None = None
 
-        def change(known: AccountsSnapshot) -> Sequence[Change]:
-            nonlocal made
+        def change(known: AccountsSnapshot) -> tuple[Key, Sequence[Change]]:
             held = known.keys.get(key)
             if held is None or user not in (None, held.user):
                 raise UnknownId("There is no key with this id.")
             made = msgspec.structs.replace(held, revoked_at=held.revoked_at or self.clock.now_us())
-            return [Put(KEYS, made), *(Delete(SIGN_INS, item.id) for item in signed_in)]
+            return made, [Put(KEYS, made), *(Delete(SIGN_INS, item.id) for item in signed_in)]
 
-        await self._change(change)
-        return _there(made)
+        return await self._change(change)
 
     async def keep_sign_in(self, sign_in: SignIn) -> None:
         """Keep a new sign-in. Nothing that is known changes by it."""
@@ -297,7 +282,7 @@ class Register:
 
     async def end_sign_in(self, id: str) -> None:
         """End a sign-in; one that is not there is ended."""
-        await self._change(lambda _known: [Delete(SIGN_INS, id)])
+        await self._change(lambda _known: (None, [Delete(SIGN_INS, id)]))
 
     async def clear_sign_ins(self) -> int:
         """Remove the sign-ins that are over, which open nothing any more; how many."""
@@ -309,14 +294,16 @@ class Register:
         return count
 
     @retry_conflicts
-    async def _change(self, change: Callable[[AccountsSnapshot], Sequence[Change]]) -> None:
+    async def _change(self, change: Callable[[AccountsSnapshot], tuple[_T, Sequence[Change]]]) -> _T:
+        """Commit what a change of what is known comes to; what it made."""
         known = await self.refresh()
-        changes = change(known)
+        made, changes = change(known)
         await self.store.commit(
             OWNER, [*changes, Put(STATES, AccountsState(id=STATE), if_version=known.version)]
         )
         await self.refresh()
         await self.bus.publish(TOPIC)
+        return made
 
     async def _all(self, collection: Collection[R]) -> list[R]:
         return [one async for one in records_of(self.store, OWNER, Scan(collection, limit=_PAGE))]
@@ -326,12 +313,3 @@ def _user(known: AccountsSnapshot, id: str) -> User:
     if (found := known.users.get(id)) is None:
         raise UnknownId("There is no such user.")
     return found
-
-
-_T = TypeVar("_T")
-
-
-def _there(made: _T | None) -> _T:
-    if made is None:
-        raise Conflict
-    return made

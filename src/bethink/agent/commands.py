@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from bethink.agent.request import RunRequest
-    from bethink.forgetting.receipt import Preview
+    from bethink.forgetting.selection import Preview
     from bethink.forgetting.service import Forgetting
 
 HELP = """\

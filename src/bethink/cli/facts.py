@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.forgetting.receipt import MessageExcerpt, Preview, Receipt
+    from bethink.forgetting.selection import MessageExcerpt, Preview, Receipt
     from bethink.memory import ConsolidationReport, Doubt, Fact, FactChange, LogStep
 
 _FIRST = 20

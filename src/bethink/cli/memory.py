@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
     from bethink.export import RestoreReport
-    from bethink.forgetting.receipt import Preview
-    from bethink.forgetting.selection import ForgetRequest
+    from bethink.forgetting.selection import ForgetRequest, Preview
     from bethink.memory import Fact
     from bethink.recall.service import Hit
     from bethink.store import Key

@@ -20,21 +20,19 @@ from bethink.errors import BadInput, BethinkError, Conflict, NotAllowed
 from bethink.forgetting.announcements import INTENTS, ForgetIntent
 from bethink.forgetting.occurrences import texts_of
 from bethink.forgetting.pages import cut_out, erase_of, excerpts_of, rename_of
-from bethink.forgetting.receipt import (
-    MessageExcerpt,
-    PageExcerpt,
-    Preview,
-    Receipt,
-    outside,
-)
 from bethink.forgetting.selection import (
     CONVERSATIONS,
     ForgetRequest,
     FullSelection,
     KindCount,
+    MessageExcerpt,
+    PageExcerpt,
+    Preview,
+    Receipt,
     Selection,
     holding,
     moment_of,
+    outside,
 )
 from bethink.memory import FACTS, Fact
 from bethink.messages import UserMessage

@@ -7,7 +7,6 @@ taken back, and only `forget` removes for good.
 
 from __future__ import annotations
 
-from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, ConsolidationReport, Merge
 from bethink.memory.facts import (
     CATEGORIES,
     FACTS,
@@ -22,6 +21,7 @@ from bethink.memory.facts import (
     secret_in,
 )
 from bethink.memory.service import FEATURE, Find, Memory
+from bethink.memory.upkeep import LARGEST_SHARE, THRESHOLD, ConsolidationReport, Merge
 from bethink.memory.writer import KIND, PAST_KIND
 
 __all__ = [

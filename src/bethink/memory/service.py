@@ -15,7 +15,6 @@ import msgspec
 
 from bethink.errors import JustForgotten, UnknownId
 from bethink.feature import Feature, OpenFeature, Recallable, RecallKind
-from bethink.memory.consolidation import LARGEST_SHARE, THRESHOLD, Consolidation, ConsolidationReport
 from bethink.memory.facts import (
     FACTS,
     STEPS,
@@ -29,9 +28,8 @@ from bethink.memory.facts import (
     import_token,
     weight,
 )
-from bethink.memory.gate import Gate
-from bethink.memory.undo import FactUndo, Reversal, takes_back_many
-from bethink.memory.upkeep import FactUpkeep
+from bethink.memory.gate import FactUndo, Gate, Reversal, takes_back_many
+from bethink.memory.upkeep import LARGEST_SHARE, THRESHOLD, Consolidation, ConsolidationReport, FactUpkeep
 from bethink.memory.wording import dated
 from bethink.memory.writer import KIND, PAST_KIND, Draft, FactFilterOf, FactWriter, sees_all, text_of
 from bethink.store import Page, Scan, pages_of

@@ -3,6 +3,11 @@
 The feature's hooks call it. Old facts of little importance are retracted, which is undone with one token;
 after a further time, if that is set too, they are forgotten for good. Pinned ones stay. The log of changes,
 which grows with every one of them, goes after a year.
+
+Duplicates among all facts of an owner are merged in one commit (spec 000, "Deduplication
+Algorithm"). Nearness of meaning, or a slot in common, only proposes a pair; what the two say
+decides (`compare`). The more important fact stays, or the one that says more, with the sources,
+topics and importance of both; the other is kept as merged, and comes back with the token.
 """
 
 from __future__ import annotations
@@ -10,24 +15,28 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
+import anyio.to_thread
 import msgspec
 
 from bethink.clock import to_datetime
+from bethink.errors import BadInput
 from bethink.feature import HealthFinding, RetentionRule
-from bethink.memory.consolidation import Consolidation
-from bethink.memory.facts import FACTS, STEPS, Fact, secret_in
-from bethink.store import Delete, Scan, pages_of
+from bethink.memory.compare import FactReading, compared, reading
+from bethink.memory.facts import FACTS, MAX_TOPICS, STEPS, Fact, anew, holds, said_at, secret_in
+from bethink.store import Delete, Scan, items_of, pages_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 
     from bethink.feature import Features
-    from bethink.memory.writer import Draft, FactWriter
+    from bethink.memory.writer import Draft, FactWriter, Vector
     from bethink.principal import Principal
     from bethink.settings import Settings
     from bethink.store import Versioned
+
 
 _PAGE = 500
 _DAY_US = 86_400_000_000
@@ -268,3 +277,243 @@ def _links(fact: Fact) -> Iterator[str]:
 
 def _ids(found: Iterable[Versioned[Any] | None]) -> set[str]:
     return {one.record.id for one in found if one is not None}
+
+
+THRESHOLD = 0.75
+LARGEST_SHARE = 0.2
+"""Of all facts, what one consolidation may merge away unless it is told otherwise."""
+_MORE_THAN = 10
+_EVERY_US = 86_400_000_000
+"""Spec 000: with more than ten facts, and a day after the last time."""
+
+_AT_ONCE = 2_000
+"""In one commit, for which other writers wait; the next consolidation goes on."""
+_IN_ONE_SLOT = 40
+"""Compared with each other; a slot has one value or a few."""
+_MAX_SOURCES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A fact with the duplicates taken into it. `kept` is as it becomes, `gone` are as they were."""
+
+    kept: Fact
+    gone: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationReport:
+    """What was merged, or would be in a preview.
+
+    Of `facts` in use, `merges` in order of importance; `waiting` duplicates
+    were left for the next time by the bound on what may go at once.
+    """
+
+    facts: int
+    merges: tuple[Merge, ...]
+    waiting: int = 0
+    undo: str | None = None
+
+    @property
+    def gone(self) -> int:
+        """How many facts were merged into others."""
+        return sum(len(merge.gone) for merge in self.merges)
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """Finds duplicates off the event loop, and merges them within a draft."""
+
+    writing: FactWriter
+
+    async def is_due(self, principal: Principal) -> bool:
+        """Whether there are more than ten facts and the last time is more than a day ago."""
+        count = await self.writing.store.count(principal.owner, FACTS, {"state": "active"})
+        last = await self.last(principal)
+        return count > _MORE_THAN and (last is None or self.writing.clock.now_us() - last > _EVERY_US)
+
+    async def last(self, principal: Principal) -> int | None:
+        """When facts were last consolidated, microseconds UTC; None if never."""
+        scan = Scan(STEPS, where={"change": "consolidated"}, order="at", reverse=True, limit=1)
+        (page,) = await self.writing.store.scan(principal.owner, scan)
+        return next((item.record.at for item in page.items), None)
+
+    async def consolidate(
+        self,
+        principal: Principal,
+        *,
+        threshold: float = THRESHOLD,
+        share: float = LARGEST_SHARE,
+        preview: bool = False,
+    ) -> ConsolidationReport:
+        """Merge duplicates, all in one commit or none; see `Memory.consolidate`."""
+        if not (0 < threshold <= 1 and 0 < share <= 1):
+            raise BadInput("threshold and share are numbers above 0 and up to 1.")
+        facts = await self._active(principal.owner)
+        vectors = await self._vectors(principal.owner, list(facts))
+        records = [one.record for one in facts.values()]
+        pairs = await anyio.to_thread.run_sync(partial(_duplicates, records, vectors, threshold))
+        most = min(max(1, int(share * len(facts))), _AT_ONCE)
+        merges = _merges({id: one.record for id, one in facts.items()}, pairs[:most])
+        planned = ConsolidationReport(len(facts), merges, waiting=len(pairs[most:]))
+        if preview:
+            return planned
+        return await self.writing.repeated(principal, partial(self._apply, planned, facts))
+
+    async def _apply(
+        self, planned: ConsolidationReport, facts: dict[str, Versioned[Fact]], draft: Draft
+    ) -> ConsolidationReport:
+        await draft.read(fact.id for merge in planned.merges for fact in (merge.kept, *merge.gone))
+        # What was changed since it was looked at is left for the next time.
+        merges = tuple(
+            merge
+            for merge in planned.merges
+            if all(
+                fact.id in draft and draft.version(fact.id) == facts[fact.id].version
+                for fact in (merge.kept, *merge.gone)
+            )
+        )
+        for merge in merges:
+            draft.put(merge.kept)
+            for gone in merge.gone:
+                draft.put(msgspec.structs.replace(gone, state="merged", superseded_by=merge.kept.id))
+        undo = f"consolidated:{self.writing.new_id()}"
+        # Also where nothing was merged: it tells when the next one is due.
+        self.writing.note(draft, "consolidated", undo=undo)
+        await self.writing.commit(draft)
+        return ConsolidationReport(planned.facts, merges, planned.waiting, undo if merges else None)
+
+    async def _active(self, owner: str) -> dict[str, Versioned[Fact]]:
+        scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
+        return {item.record.id: item async for item in items_of(self.writing.store, owner, scan)}
+
+    async def _vectors(self, owner: str, ids: Sequence[str]) -> dict[str, Vector]:
+        model = self.writing.embeddings.model
+        found: dict[str, Vector] = {}
+        for start in range(0, len(ids), _PAGE):
+            found |= await self.writing.index.vectors(owner, model, ids[start : start + _PAGE])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Duplicate:
+    """`gone` says nothing that `kept` does not say; `nearness` orders them, the surest first."""
+
+    kept: Fact
+    gone: Fact
+    nearness: float
+
+
+def _duplicates(facts: Sequence[Fact], vectors: dict[str, Vector], threshold: float) -> list[_Duplicate]:
+    """What may be merged: no fact goes twice, and none goes into one that goes itself."""
+    by_id = {fact.id: fact for fact in facts}
+    rested_on = {id for fact in facts for id in fact.depends_on}
+    readings: dict[str, FactReading] = {}
+    found: list[_Duplicate] = []
+    for (one, other), cosine in _candidates(facts, vectors, threshold).items():
+        pair = _judged(by_id[one], by_id[other], cosine, readings=readings)
+        if pair is not None and not pair.gone.doubts and pair.gone.id not in rested_on:
+            found.append(pair)
+    found.sort(key=lambda pair: (-pair.nearness, pair.kept.id, pair.gone.id))
+    kept, gone, chosen = set[str](), set[str](), list[_Duplicate]()
+    for pair in found:
+        if pair.gone.id not in gone | kept and pair.kept.id not in gone:
+            kept.add(pair.kept.id)
+            gone.add(pair.gone.id)
+            chosen.append(pair)
+    return chosen
+
+
+def _candidates(
+    facts: Sequence[Fact], vectors: dict[str, Vector], threshold: float
+) -> dict[tuple[str, str], float | None]:
+    """Pairs worth a comparison: near in meaning, of one slot, or, without vectors, of the same words."""
+    import numpy as np  # heavy, and only wanted here
+
+    from bethink.memory.likeness import near_pairs
+
+    pairs: dict[tuple[str, str], float | None] = {}
+    alike: defaultdict[object, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.slot is not None:
+            alike[fact.project, fact.slot].append(fact)
+        if fact.id not in vectors:
+            alike[fact.project, frozenset(reading(fact.content).statement.keys)].append(fact)
+    for group in alike.values():
+        pairs |= {(one.id, other.id): None for one, other in combinations(group[:_IN_ONE_SLOT], 2)}
+    with_vector = [fact for fact in facts if fact.id in vectors]
+    if with_vector:
+        matrix = np.stack([vectors[fact.id] for fact in with_vector])
+        for (i, j), cosine in near_pairs(matrix, threshold).items():
+            if with_vector[i].project == with_vector[j].project:
+                pairs[with_vector[i].id, with_vector[j].id] = cosine
+    return pairs
+
+
+def _judged(
+    one: Fact, other: Fact, cosine: float | None, *, readings: dict[str, FactReading]
+) -> _Duplicate | None:
+    older, newer = sorted((one, other), key=lambda fact: (fact.created_at, fact.id))
+    if not _of_one_time(older, newer):
+        return None
+    for fact in (older, newer):
+        if fact.content not in readings:
+            readings[fact.content] = reading(fact.content)
+    told = compared(readings[older.content], readings[newer.content], cosine)
+    if told.verdict == "same":
+        kept, gone = sorted((older, newer), key=_rank)
+    elif told.verdict == "refines" and told.fuller is not None:
+        kept, gone = (newer, older) if told.fuller == "new" else (older, newer)
+        if kept.trust != gone.trust:
+            # What only an untrusted source said must not take the owner's own words in.
+            return None
+    else:
+        return None
+    return _Duplicate(kept, gone, 1.0 if cosine is None else cosine)
+
+
+def _rank(fact: Fact) -> tuple[bool, bool, float, int, str]:
+    """Which of two that say the same stays: the owner's, the pinned, the important, the older."""
+    return fact.trust != "owner", not fact.pinned, -fact.importance, fact.created_at, fact.id
+
+
+def _of_one_time(one: Fact, other: Fact) -> bool:
+    """Whether both have the same dates, or each held when the other was said."""
+    if (one.valid_from, one.valid_until) == (other.valid_from, other.valid_until):
+        return True
+    if not (_agree(one.valid_from, other.valid_from) and _agree(one.valid_until, other.valid_until)):
+        return False
+    return holds(one, said_at(other)) and holds(other, said_at(one))
+
+
+def _agree(one: int | None, other: int | None) -> bool:
+    return one is None or other is None or one == other
+
+
+def _merges(facts: dict[str, Fact], pairs: Iterable[_Duplicate]) -> tuple[Merge, ...]:
+    groups: defaultdict[str, list[Fact]] = defaultdict(list)
+    for pair in pairs:
+        groups[pair.kept.id].append(pair.gone)
+    merges = [Merge(_taken_in(facts[id], gone), tuple(gone)) for id, gone in groups.items()]
+    return tuple(sorted(merges, key=lambda merge: (-merge.kept.importance, merge.kept.id)))
+
+
+def _taken_in(kept: Fact, gone: Sequence[Fact]) -> Fact:
+    """The fact with what its duplicates bring: sources, topics, importance, pin and time."""
+    sources = [*kept.sources]
+    for fact in gone:
+        said = None if fact.content == kept.content else fact.content
+        sources += [msgspec.structs.replace(source, said=source.said or said) for source in fact.sources]
+    topics = dict.fromkeys(topic for fact in (kept, *gone) for topic in fact.topics)
+    categories = [fact.category for fact in (kept, *gone) if fact.category != "general"]
+    changed = anew(
+        kept,
+        category=categories[0] if categories else kept.category,
+        importance=max(fact.importance for fact in (kept, *gone)),
+        topics=tuple(topics)[:MAX_TOPICS],
+        sources=tuple(dict.fromkeys(sources))[:_MAX_SOURCES],
+        pinned=any(fact.pinned for fact in (kept, *gone)),
+        valid_from=next((fact.valid_from for fact in (kept, *gone) if fact.valid_from is not None), None),
+        valid_until=next((fact.valid_until for fact in (kept, *gone) if fact.valid_until is not None), None),
+    )
+    return msgspec.structs.replace(changed, merges=(*kept.merges, *(fact.id for fact in gone)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bethink.feature import Surroundings
-    from bethink.forgetting.receipt import Receipt
+    from bethink.forgetting.selection import Receipt
     from bethink.principal import Principal
     from bethink.tool import Tool
 

@@ -24,7 +24,7 @@ from bethink.web.memories import Memory, MemoryChange, change_of, fact_of
 from bethink.web.problems import documented
 
 if TYPE_CHECKING:
-    from bethink.forgetting.receipt import Preview, Receipt
+    from bethink.forgetting.selection import Preview, Receipt
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 
