@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -26,36 +25,6 @@ class Heading(msgspec.Struct, frozen=True, gc=False):
     title: str
     line: int
     span: Span
-
-
-class FactLine(msgspec.Struct, frozen=True, gc=False):
-    """An item `- name: value`, with the `id` of its `^id` where it has one.
-
-    `span` is the line without its ending; `value_span` the value alone, without
-    the `^id` and the white space around it, empty where there is none yet.
-    `indent` counts the characters before the item's mark; `line` is from 1.
-    """
-
-    name: str
-    value: str
-    id: str | None
-    line: int
-    span: Span
-    name_span: Span
-    value_span: Span
-    indent: int
-
-
-class Table(msgspec.Struct, frozen=True, gc=False):
-    """A table: the names of its columns, the line of its header from 1, and the places of its rows' cells.
-
-    Cells are without the white space around them; a row may have fewer or more than there are columns.
-    """
-
-    columns: tuple[str, ...]
-    line: int
-    span: Span
-    rows: tuple[tuple[Span, ...], ...]
 
 
 class Lines(msgspec.Struct, frozen=True, gc=False):
@@ -74,8 +43,6 @@ class Lines(msgspec.Struct, frozen=True, gc=False):
     body: int
     front: Span | None
     headings: list[Heading]
-    facts: list[FactLine]
-    tables: list[Table]
     chunks: list[Span]
     code: list[Span]
 
@@ -163,17 +130,11 @@ _LONGEST_FENCE: Final = 255
 
 BOM: Final = "\ufeff"
 
-_MAX_NAME: Final = 80
-"""Characters of a fact's name: what is longer before its colon is a sentence."""
 _FRONT_END: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _HEADING: Final = re.compile(r"(#{1,6})(?:[ \t]+|$)")
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-_TASK: Final = re.compile(r"\[[^\]\n]\][ \t]+")
 _FENCE: Final = re.compile(r"(?:(`{3,})[^`]*|(~{3,}).*)$")
 _QUOTE: Final = re.compile(r"(?:>[ \t]*)+")
-_NAME: Final = re.compile(r"[^\W_](?:[\w .,'’&/()+-]*[\w)])?")
-_EMPHASIS: Final = re.compile(r"\*{1,3}|_{1,3}")
-_ID: Final = re.compile(r"(?:^|(?<=[ \t]))\^([A-Za-z0-9-]+)$")
 _DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?")
 _BAR: Final = re.compile(r"\\.|\|")
 _CODE_INDENT: Final = 4
@@ -202,32 +163,18 @@ def scan(text: str) -> Lines:
         body,
         front,
         found.headings,
-        found.facts,
-        found.tables,
         found.chunks,
         found.code,
     )
 
 
-def cells(plain: str, start: int, end: int) -> tuple[Span, ...]:
-    """The places of the cells in a row of a table."""
+def _column_count(plain: str, start: int, end: int) -> int:
     bars = [bar.start() for bar in _BAR.finditer(plain, start, end) if bar[0] == "|"]
     if bars and not plain[start : bars[0]].strip():
-        start = bars.pop(0) + 1
+        bars.pop(0)
     if bars and not plain[bars[-1] + 1 : end].strip():
-        end = bars.pop()
-    edges = (start - 1, *bars, end)
-    return tuple(trimmed(plain, left + 1, right) for left, right in pairwise(edges))
-
-
-def trimmed(plain: str, start: int, end: int) -> Span:
-    """The part without the white space at its ends."""
-    part = plain[start:end]
-    kept = part.strip()
-    if not kept:
-        return start, start
-    start += len(part) - len(part.lstrip())
-    return start, start + len(kept)
+        bars.pop()
+    return len(bars) + 1
 
 
 def _front(plain: str, first: int) -> tuple[Span | None, int]:
@@ -256,8 +203,6 @@ class _Scanner:
         self.text = text
         self.starts: list[int] = []
         self.headings: list[Heading] = []
-        self.facts: list[FactLine] = []
-        self.tables: list[Table] = []
         self.chunks: list[Span] = []
         self.code: list[Span] = []
         self._end = self._last = self._next = 0
@@ -268,7 +213,7 @@ class _Scanner:
         self._paragraph = -1
         self._paragraph_line = 0
         self._fence: _Fence | None = None
-        self._rows: list[tuple[Span, ...]] | None = None
+        self._is_in_table = False
         self._is_listed = False
         self._is_behind_blank = True
         self._coded = -1
@@ -326,8 +271,7 @@ class _Scanner:
 
     def _running(self, at: int, indent: int) -> None:
         """A line of running text, or a row of a table."""
-        if self._rows is not None:
-            self._rows.append(cells(self.plain, at, self._end))
+        if self._is_in_table:
             self.chunks.append((at, self._end))
             return
         if self._is_behind_blank and not indent:
@@ -343,12 +287,7 @@ class _Scanner:
         if self._open >= 0:
             self.chunks.append((self._open, self._last))
         self._open = self._paragraph = -1
-        if self._rows is not None:
-            table = self.tables[-1]
-            self.tables[-1] = msgspec.structs.replace(
-                table, rows=tuple(self._rows), span=(table.span[0], self._last)
-            )
-            self._rows = None
+        self._is_in_table = False
 
     def _alone(self, at: int) -> None:
         """A line whose running text is its own."""
@@ -393,7 +332,7 @@ class _Scanner:
     def underline(self, head: str, _: int, __: int) -> bool:
         """The line below a paragraph that makes it a heading (CommonMark, 4.3)."""
         mark = head.rstrip(" \t")
-        if self._paragraph < 0 or self._rows is not None or mark.strip(mark[0]):
+        if self._paragraph < 0 or self._is_in_table or mark.strip(mark[0]):
             return False
         start, line = self._paragraph, self._paragraph_line
         title = " ".join(self.text[start : self._last].split())
@@ -402,63 +341,20 @@ class _Scanner:
         self.headings.append(Heading(level, title, line, (start, self._end)))
         return True
 
-    def item(self, head: str, at: int, indent: int) -> bool:
+    def item(self, head: str, at: int, _: int) -> bool:
         mark = _MARKER.match(head)
         if mark is None:
             return False
         self._break()
         self._is_listed = True
         content = head[mark.end() :]
-        place = at + indent + mark.end()
         for _ in range(_MAX_NESTED):
             if (mark := _MARKER.match(content)) is None:
                 break
-            content, place = content[mark.end() :], place + mark.end()
-        if content[:3] in _FENCES and self._opens(content, at, 0):
-            return True
-        self._open = at
-        if (task := _TASK.match(content)) is not None:
-            content, place = content[task.end() :], place + task.end()
-        if ":" in content[: _MAX_NAME + 1]:
-            self._fact(content, place, (at, indent))
+            content = content[mark.end() :]
+        if content[:3] not in _FENCES or not self._opens(content, at, 0):
+            self._open = at
         return True
-
-    def _fact(self, content: str, place: int, of_line: Span) -> None:
-        colon = content.find(":")
-        name, value_at = content[:colon], colon + 1
-        if (emphasis := _EMPHASIS.match(name)) is not None:
-            mark = emphasis[0]
-            if name.endswith(mark) and len(name) > 2 * len(mark):
-                name = name[: -len(mark)]
-            elif content.startswith(mark, value_at):
-                value_at += len(mark)
-            else:
-                return
-            name = name[len(mark) :]
-        name_at = place + (len(emphasis[0]) if emphasis is not None else 0)
-        shown = name.rstrip(" \t")
-        if _NAME.fullmatch(shown) is None or content[value_at : value_at + 1] not in _AFTER_NAME:
-            return
-        start, end = trimmed(self.plain, place + value_at, self._end)
-        value, id = self.plain[start:end], None
-        if "^" in value and (found := _ID.search(value)) is not None:
-            id, value = found[1], value[: found.start()].rstrip(" \t")
-        if start == end or not value:
-            start = min(place + value_at + 1, self._end) if id is None else start
-        value = self.text[start : start + len(value)]
-        at, indent = of_line
-        self.facts.append(
-            FactLine(
-                shown,
-                value,
-                id,
-                len(self.starts),
-                (at, self._end),
-                (name_at, name_at + len(shown)),
-                (start, start + len(value)),
-                indent,
-            )
-        )
 
     def fenced(self, head: str, at: int, _: int) -> bool:
         return self._opens(head, at, 0)
@@ -508,23 +404,20 @@ class _Scanner:
 
     def table(self, head: str, at: int, indent: int) -> bool:
         """The line below the header of a table."""
-        if self._open < 0 or self._rows is not None or _DELIMITER.fullmatch(head) is None:
+        if self._open < 0 or self._is_in_table or _DELIMITER.fullmatch(head) is None:
             return False
         header = self.starts[-2]
-        columns = cells(self.plain, header, self._last)
         is_barred = "|" in self.plain[header : self._last] and "|" in head
-        if not is_barred or len(columns) != len(cells(self.plain, at + indent, self._end)):
+        columns = _column_count(self.plain, header, self._last)
+        if not is_barred or columns != _column_count(self.plain, at + indent, self._end):
             return False
         self._break()
-        names = tuple(self.text[start:end] for start, end in columns)
-        self.tables.append(Table(names, len(self.starts) - 1, (header, self._end), ()))
-        self._rows = []
+        self._is_in_table = True
         return True
 
 
 _FENCES: Final = frozenset({"```", "~~~"})
 _MARKS: Final = frozenset("-*+0123456789")
-_AFTER_NAME: Final = frozenset({" ", "\t", ""})
 _HANDLERS: Final = {
     "#": _Scanner.heading,
     "-": _Scanner.dashed,
