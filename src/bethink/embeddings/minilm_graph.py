@@ -21,19 +21,20 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.generic[Any]]
-    from collections.abc import Iterator
 
 
 FLOAT, UINT8, INT8, INT64 = 1, 2, 3, 7  # TensorProto.DataType
 
+_DTYPES = {FLOAT: "<f4", UINT8: "u1", INT8: "i1", INT64: "<i8"}
 _IR_VERSION = 10
 _VARINT, _I64, _LENGTH, _I32 = 0, 1, 2, 5  # wire types
 _FIXED_BYTES = {_I64: 8, _I32: 4}
@@ -119,7 +120,10 @@ def _read_tensor(message: memoryview) -> tuple[str, Tensor]:
             case 1, int(size):
                 shape.append(size)
             case 1, memoryview() as packed:
-                shape.extend(_packed(packed))
+                at = 0
+                while at < len(packed):
+                    size, at = _read_varint(packed, at)
+                    shape.append(size)
             case 2, int(number):
                 kind = number
             case 8, memoryview() as text:
@@ -150,13 +154,6 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
             raise _not_onnx()
         yield tag >> 3, message[at : at + size]
         at += size
-
-
-def _packed(message: memoryview) -> Iterator[int]:
-    at = 0
-    while at < len(message):
-        value, at = _read_varint(message, at)
-        yield value
 
 
 def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
@@ -294,9 +291,9 @@ class _Builder:
     def graph(self) -> Graph:
         """The whole model."""
         for name, zero in (("signed", _SIGNED_ZERO), ("gelu", _GELU_ZERO)):
-            self._constant(f"{name}.zero", _number(zero, UINT8))
-            self._constant(f"{name}.step", _number(1 / (_STEPS - zero), FLOAT))
-        self._constant("last_axis", _integers([-1]))
+            self._constant(f"{name}.zero", _tensor(zero, UINT8))
+            self._constant(f"{name}.step", _tensor(1 / (_STEPS - zero), FLOAT))
+        self._constant("last_axis", _tensor([-1], INT64))
         hidden = self._embed_tokens()
         for layer in range(LAYERS):
             hidden = self._transform(layer, self._attend(layer, hidden))
@@ -316,7 +313,7 @@ class _Builder:
         table = self._floats(f"{positions}.weight_q") * self._floats(f"{positions}.weight_scale")
         table += self._floats("inner.embeddings.token_type_embeddings.weight")[0]
         self._constant("positions", _tensor(table[:WINDOW], FLOAT))
-        self._constant("start", _integers([0]))
+        self._constant("start", _tensor([0], INT64))
 
         rows = self._node("Gather", ["words", "ids"], "word.int8", axis=0)
         rows = self._node("Cast", [rows], "word.float", to=FLOAT)
@@ -333,7 +330,7 @@ class _Builder:
         first = layer * _MATRICES
         self._matrix(f"{name}.qkv", self._matrices[first : first + 3])
         bias = [self._floats(f"{inner}.self.{part}.bias") for part in parts]
-        self._constant(f"{name}.qkv.bias", _tensor(_joined(bias), FLOAT))
+        self._constant(f"{name}.qkv.bias", _tensor(np.concatenate(bias), FLOAT))
         self._matrix(f"{name}.mix", self._matrices[first + 3 : first + 4])
         self._constant(f"{name}.mix.bias", self._source[f"{inner}.output.dense.bias"])
 
@@ -365,8 +362,8 @@ class _Builder:
         """`rows` @ matrix + bias, every token quantised over one fixed span."""
         low, high = span
         step = (high - low) / _STEPS
-        scale = self._constant(f"{matrix}.step", _number(step, FLOAT))
-        zero = self._constant(f"{matrix}.zero", _number(round(-low / step), UINT8))
+        scale = self._constant(f"{matrix}.step", _tensor(step, FLOAT))
+        zero = self._constant(f"{matrix}.zero", _tensor(round(-low / step), UINT8))
         quantised = self._node("QuantizeLinear", [rows, scale, zero], f"{matrix}.in")
         inputs = [quantised, matrix, scale, f"{matrix}.scale", zero, "", f"{matrix}.bias"]
         return self._node("MatMulIntegerToFloat", inputs, f"{matrix}.out")
@@ -392,18 +389,14 @@ class _Builder:
     def _matrix(self, name: str, parts: Sequence[str]) -> None:
         """The int8 matrices `parts` side by side, with a scale for each column."""
         scales = [self._floats(part.removesuffix("_q") + "_scale").reshape(-1) for part in parts]
-        self._constant(name, _tensor(_joined([self._array(part) for part in parts]), INT8))
-        self._constant(f"{name}.scale", _tensor(_joined(scales), FLOAT))
+        self._constant(name, _tensor(np.concatenate([self._array(part) for part in parts], axis=-1), INT8))
+        self._constant(f"{name}.scale", _tensor(np.concatenate(scales), FLOAT))
 
     def _array(self, name: str) -> Array:
-        import numpy as np
-
         tensor = self._source[name]
-        return np.frombuffer(tensor.data, _dtype(tensor.type)).reshape(tensor.shape)
+        return np.frombuffer(tensor.data, _DTYPES[tensor.type]).reshape(tensor.shape)
 
     def _floats(self, name: str) -> NDArray[np.float32]:
-        import numpy as np
-
         return self._array(name).astype(np.float32)
 
     def _constant(self, name: str, tensor: Tensor) -> str:
@@ -422,27 +415,6 @@ class _Builder:
         return output
 
 
-def _dtype(kind: int) -> str:
-    return {FLOAT: "<f4", UINT8: "u1", INT8: "i1", INT64: "<i8"}[kind]
-
-
-def _joined(parts: Sequence[Array]) -> Array:
-    import numpy as np
-
-    return np.concatenate(parts, axis=-1)
-
-
-def _tensor(values: Array, kind: int) -> Tensor:
-    return Tensor(kind, values.shape, values.astype(_dtype(kind)).tobytes())
-
-
-def _number(value: float, kind: int) -> Tensor:
-    import numpy as np
-
-    return _tensor(np.asarray(value), kind)
-
-
-def _integers(values: Sequence[int]) -> Tensor:
-    import numpy as np
-
-    return _tensor(np.asarray(values), INT64)
+def _tensor(values: Array | float | list[int], kind: int) -> Tensor:
+    array = np.asarray(values)
+    return Tensor(kind, array.shape, array.astype(_DTYPES[kind]).tobytes())

@@ -18,7 +18,7 @@ import uuid
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -117,7 +117,11 @@ class BusFile:
         self._clock = clock
         self._locks = locks
         self._machine = _machine()
-        self._lock = _locked(locks / process)
+        lock = locks / process
+        locks.mkdir(mode=0o700, exist_ok=True)
+        lock.touch(mode=0o600)
+        self._lock = lock.open("wb")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._listeners = 0
         self._last = 0
         self._version = 0
@@ -235,14 +239,6 @@ class BusFile:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
-
-
-def _locked(path: Path) -> BinaryIO:
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    path.touch(mode=0o600)
-    file = path.open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file
 
 
 def _is_locked(path: Path) -> bool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bethink.embeddings import EmbeddingModel
+    from bethink.engines.sqlite.tables import Query
     from bethink.index import Candidates, IndexQuery
     from bethink.search.analysis import Entry
     from bethink.search.shard import Shard
@@ -157,13 +158,17 @@ class IndexRows:
             change = self._next_change(owner)
             connection.execute(_SET_VECTOR, (change, key, len(vector), place, number))
 
-    def delete(self, owner: str, id: str) -> None:
-        """Remove an item; nothing happens if it is not there."""
-        self._bury(owner, "id = ?", (id,))
-
-    def delete_these(self, owner: str, ids: str, parameters: tuple[str | int | bytes | None, ...]) -> None:
-        """Remove the items whose ids the query `ids` selects."""
-        self._bury(owner, f"id IN ({ids})", parameters)
+    def delete(self, owner: str, ids: Query) -> None:
+        """Remove the items whose ids the query selects; nothing happens for those that are not there."""
+        query, parameters = ids
+        items, values = f"FROM index_items WHERE owner = ? AND id IN ({query})", (owner, *parameters)
+        gone = self._connection.execute(f"SELECT id {items}", values).fetchall()
+        if not gone:
+            return
+        blank(self._connection, (f"SELECT place {items} UNION ALL SELECT text {items}", values * 2))
+        self._connection.execute(f"DELETE {items}", values)
+        self._connection.executemany(_BURY, ((owner, self._next_change(owner), id) for (id,) in gone))
+        self._buried.add(owner)
 
     def finish(self) -> None:
         """Write the owners' change numbers, and drop tombstones that are too old to keep."""
@@ -172,17 +177,6 @@ class IndexRows:
             if owner in self._buried and self._connection.execute(_PRUNE, (owner, oldest)).rowcount:
                 floor = max(floor, oldest)  # noqa: PLW2901 - raised
             self._connection.execute(_WRITE_STATE, (owner, change, floor))
-
-    def _bury(self, owner: str, condition: str, parameters: tuple[str | int | bytes | None, ...]) -> None:
-        items = f"FROM index_items WHERE owner = ? AND {condition}"
-        values = (owner, *parameters)
-        ids = self._connection.execute(f"SELECT id {items}", values).fetchall()
-        if not ids:
-            return
-        blank(self._connection, (f"SELECT place {items} UNION ALL SELECT text {items}", values * 2))
-        self._connection.execute(f"DELETE {items}", values)
-        self._connection.executemany(_BURY, ((owner, self._next_change(owner), id) for (id,) in ids))
-        self._buried.add(owner)
 
     def _next_change(self, owner: str) -> int:
         change, floor = self._states.get(owner) or state_of(self._connection, owner)
@@ -270,7 +264,7 @@ class _Copy:
         expected = 0 if read else connection.execute(_COUNT, (owner,)).fetchone()[0]
         rows = connection.execute(_NEW, (owner, read, READ_AT_ONCE)).fetchall()
         if rows:
-            shard.add(_Entries(connection, analyzer).of(rows), expected)
+            shard.add(entries_of(connection, analyzer, rows), expected)
         connection.execute("COMMIT")
         is_all = len(rows) < READ_AT_ONCE
         if is_all:
@@ -306,13 +300,27 @@ class SqliteIndex:
         self, owner: str, model: EmbeddingModel, limit: int
     ) -> tuple[tuple[str, str], ...]:
         """At most `limit` pairs (id, text) that have no vector of `model`."""
-        return await self._read(lambda connection: _missing(connection, owner, model_key(model), limit=limit))
+
+        def read(connection: sqlite3.Connection) -> list[tuple[str, bytes]]:
+            rows = connection.execute(_WITHOUT_VECTOR, (owner, limit)).fetchall()
+            if len(rows) < limit:
+                other = (owner, model_key(model), limit - len(rows))
+                rows += connection.execute(_OTHER_MODEL, other).fetchall()
+            return rows
+
+        return tuple((id, text_of(body)) for id, body in await self._read(read))
 
     async def vectors(
         self, owner: str, model: EmbeddingModel, ids: Sequence[str]
     ) -> dict[str, NDArray[np.float32]]:
         """The vectors of those of these items that have one of `model`, by id."""
-        return await self._read(lambda connection: _vectors(connection, owner, model_key(model), ids=ids))
+
+        def read(connection: sqlite3.Connection) -> dict[str, NDArray[np.float32]]:
+            key = model_key(model)
+            rows = {id: connection.execute(_VECTOR, (owner, id, key)).fetchone() for id in ids}
+            return {id: vector_of(row[0]) for id, row in rows.items() if row is not None}
+
+        return await self._read(read)
 
     def _step(self, copy: _Copy, query: IndexQuery, connection: sqlite3.Connection) -> Candidates | None:
         """Have the copy catch up; what is found once it has."""
@@ -347,48 +355,19 @@ class SqliteIndex:
                 self._nbytes -= idle.nbytes
 
 
-class _Entries:
-    """Makes entries of rows."""
-
-    def __init__(self, connection: sqlite3.Connection, analyzer: Analyzer) -> None:
-        self._connection = connection
-        self._analyzer = analyzer
-        # The items of one conversation have the same names.
-        self._names: dict[bytes, Names] = {}
-
-    def of(self, rows: Sequence[tuple[Any, ...]]) -> Entries:
-        ids, kinds, at, models, sizes, lengths, bodies, analyses, texts, _ = zip(*rows, strict=True)
-        ends = list(map(add, sizes, lengths))
-        terms = [body[size:end] for body, size, end in zip(bodies, sizes, ends, strict=True)]
-        if any(analysis != ANALYSIS for analysis in set(analyses)):
-            terms = [
-                these if analysis == ANALYSIS else self._analysed(text)
-                for these, analysis, text in zip(terms, analyses, texts, strict=True)
-            ]
-        written = [body[end:] for body, end in zip(bodies, ends, strict=True)]
-        for one in set(written):
-            if one not in self._names:
-                self._names[one] = names_of(one)
-        names = [self._names[one] for one in written]
-        vectors = [body[:size] for body, size in zip(bodies, sizes, strict=True)]
-        return Entries(ids, kinds, at, names, terms, models, vectors)
-
-    def _analysed(self, text: int) -> bytes:
-        (body,) = self._connection.execute(_TEXT, (text,)).fetchone()
-        return self._analyzer.document_digests(text_of(body))
-
-
-def _missing(
-    connection: sqlite3.Connection, owner: str, model: str, *, limit: int
-) -> tuple[tuple[str, str], ...]:
-    rows = connection.execute(_WITHOUT_VECTOR, (owner, limit)).fetchall()
-    if len(rows) < limit:
-        rows += connection.execute(_OTHER_MODEL, (owner, model, limit - len(rows))).fetchall()
-    return tuple((id, text_of(body)) for id, body in rows)
-
-
-def _vectors(
-    connection: sqlite3.Connection, owner: str, model: str, *, ids: Sequence[str]
-) -> dict[str, NDArray[np.float32]]:
-    rows = {id: connection.execute(_VECTOR, (owner, id, model)).fetchone() for id in ids}
-    return {id: vector_of(row[0]) for id, row in rows.items() if row is not None}
+def entries_of(
+    connection: sqlite3.Connection, analyzer: Analyzer, rows: Sequence[tuple[Any, ...]]
+) -> Entries:
+    """The entries of the rows of one step."""
+    ids, kinds, at, models, sizes, lengths, bodies, analyses, texts, _ = zip(*rows, strict=True)
+    ends = list(map(add, sizes, lengths))
+    terms = [body[size:end] for body, size, end in zip(bodies, sizes, ends, strict=True)]
+    for place, (analysis, text) in enumerate(zip(analyses, texts, strict=True)):
+        if analysis != ANALYSIS:
+            (body,) = connection.execute(_TEXT, (text,)).fetchone()
+            terms[place] = analyzer.document_digests(text_of(body))
+    written = [body[end:] for body, end in zip(bodies, ends, strict=True)]
+    # The items of one conversation have the same names.
+    known = {one: names_of(one) for one in set(written)}
+    vectors = [body[:size] for body, size in zip(bodies, sizes, strict=True)]
+    return Entries(ids, kinds, at, [known[one] for one in written], terms, models, vectors)

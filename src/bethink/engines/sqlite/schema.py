@@ -12,7 +12,9 @@ import os
 import sqlite3
 import struct
 import time
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -384,3 +386,49 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
             "Start the newer version that wrote it."
         )
     return applied
+
+
+RESERVE_FILE: Final = "reserve"
+_RESERVE_BYTES: Final = 16 << 20
+"""A few thousand pages of SQLite's log, in both of its files: the largest conversation fits."""
+_PLENTY: Final = 4
+"""It is taken only where so many times its size are free."""
+_PART: Final = 1 << 20
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """A file whose only use is that it can be removed. Processes of one data directory share it."""
+
+    path: Path
+    size: int = _RESERVE_BYTES
+
+    def take(self) -> bool:
+        """Have it be there, if the disk has plenty of room; whether it is.
+
+        A disk that has none is told of elsewhere.
+        """
+        with suppress(OSError):
+            disk = os.statvfs(self.path.parent)
+            if self.path.exists() or disk.f_bavail * disk.f_frsize < _PLENTY * self.size:
+                return self.path.exists()
+            new = self.path.with_name(f".{RESERVE_FILE}-{os.getpid()}")
+            try:
+                with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
+                    # Not zeros: some file systems keep those as nothing.
+                    part = os.urandom(_PART)
+                    for _ in range(self.size // _PART):
+                        file.write(part)
+                new.rename(self.path)
+            finally:
+                new.unlink(missing_ok=True)
+        return self.path.exists()
+
+    def release(self) -> bool:
+        """Give its room to what is deleted now; False where there is none left."""
+        try:
+            self.path.unlink()
+        except OSError:
+            return False
+        return True

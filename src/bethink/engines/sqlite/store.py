@@ -13,8 +13,6 @@ breaks in a thread is the answer of those who wait for it; the thread goes on.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import sqlite3
 import threading
 import time
@@ -25,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
 
 import anyio
 import anyio.to_thread
@@ -34,6 +32,8 @@ from bethink.engines.sqlite.index import IndexRows, SqliteIndex
 from bethink.engines.sqlite.schema import (
     BUSY_S,
     FILE_NAME,
+    RESERVE_FILE,
+    Reserve,
     is_busy,
     open_connection,
     open_writer,
@@ -416,52 +416,6 @@ class Readers:
         return None
 
 
-RESERVE_FILE: Final = "reserve"
-_BYTES: Final = 16 << 20
-"""A few thousand pages of SQLite's log, in both of its files: the largest conversation fits."""
-_PLENTY: Final = 4
-"""It is taken only where so many times its size are free."""
-_PART: Final = 1 << 20
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-
-
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """A file whose only use is that it can be removed. Processes of one data directory share it."""
-
-    path: Path
-    size: int = _BYTES
-
-    def take(self) -> bool:
-        """Have it be there, if the disk has plenty of room; whether it is.
-
-        A disk that has none is told of elsewhere.
-        """
-        with contextlib.suppress(OSError):
-            disk = os.statvfs(self.path.parent)
-            if self.path.exists() or disk.f_bavail * disk.f_frsize < _PLENTY * self.size:
-                return self.path.exists()
-            new = self.path.with_name(f".{RESERVE_FILE}-{os.getpid()}")
-            try:
-                with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
-                    # Not zeros: some file systems keep those as nothing.
-                    part = os.urandom(_PART)
-                    for _ in range(self.size // _PART):
-                        file.write(part)
-                new.rename(self.path)
-            finally:
-                new.unlink(missing_ok=True)
-        return self.path.exists()
-
-    def release(self) -> bool:
-        """Give its room to what is deleted now; False where there is none left."""
-        try:
-            self.path.unlink()
-        except OSError:
-            return False
-        return True
-
-
 SCRUB_S = 10.0
 """How long `scrub` waits for other processes' readers, in seconds."""
 
@@ -622,7 +576,7 @@ class SqliteStore:
                 index.put(owner, item.text, entry)
             elif put.if_version != 0 and put.collection.searchable:
                 # A record that did not exist had no item.
-                index.delete(owner, row.id)
+                index.delete(owner, ("?", (row.id,)))
 
         return step
 
@@ -632,7 +586,7 @@ class SqliteStore:
         def step(connection: sqlite3.Connection, index: IndexRows) -> None:
             gone = table.delete(connection, owner, delete.id, if_version=delete.if_version)
             if gone and delete.collection.searchable:
-                index.delete(owner, delete.id)
+                index.delete(owner, ("?", (delete.id,)))
 
         return step
 
@@ -642,7 +596,7 @@ class SqliteStore:
 
         def step(connection: sqlite3.Connection, index: IndexRows) -> None:
             if delete.collection.searchable:
-                index.delete_these(owner, *table.ids(owner, delete.where))
+                index.delete(owner, table.ids(owner, delete.where))
             table.delete_all(connection, owner, delete.where)
 
         return step

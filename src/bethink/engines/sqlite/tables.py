@@ -137,8 +137,6 @@ class Seal:
 _SOUGHT_AT_ONCE = 16
 """Ids in one statement: few enough that a statement for each number of them is kept."""
 
-_Condition = tuple[str, tuple[str | int | bytes | None, ...]]
-
 
 _COLUMNS = """
 SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c
@@ -293,7 +291,8 @@ class Table:
 
     def delete_all(self, connection: sqlite3.Connection, owner: str, where: Mapping[str, Key]) -> None:
         """Remove the rows whose keys equal `where`."""
-        self._remove(connection, *self._equal(owner, where))
+        condition, values = self._equal(owner, where)
+        self._remove(connection, condition, values)
 
     def _remove(
         self, connection: sqlite3.Connection, condition: str, values: tuple[str | int | bytes | None, ...]
@@ -302,7 +301,7 @@ class Table:
         blank(connection, (f"SELECT place FROM {name} WHERE {condition}", values))
         return bool(connection.execute(f"DELETE FROM {name} WHERE {condition}", values).rowcount)
 
-    def ids(self, owner: str, where: Mapping[str, Key]) -> _Condition:
+    def ids(self, owner: str, where: Mapping[str, Key]) -> Query:
         """The query, with its parameters, for the ids of those rows."""
         condition, values = self._equal(owner, where)
         return f"SELECT id FROM {self.collection.name} WHERE {condition}", values
@@ -339,9 +338,17 @@ class Table:
         """One page."""
         wanted = scan.limit + 1
         rows: list[Any] = []
-        for part in _parts(scan, after):
-            query, values = self._query(owner, scan, part)
-            rows += connection.execute(query, (*values, wanted - len(rows))).fetchall()
+        equal, values = self._equal(owner, scan.where)
+        direction = "DESC" if scan.reverse else "ASC"
+        order = f"{scan.order} {direction}, id {direction}" if scan.order else f"id {direction}"
+        for condition, bounds in _parts(scan, after):
+            # CROSS JOIN: the collection's index gives the order, each body is looked up by its place.
+            query = (
+                f"SELECT id, version, schema, body, {scan.order or 'NULL'} FROM {scan.collection.name} "
+                f"CROSS JOIN bodies USING (place) "
+                f"WHERE {' AND '.join(filter(None, (equal, condition)))} ORDER BY {order} LIMIT ?"
+            )
+            rows += connection.execute(query, (*values, *bounds, wanted - len(rows))).fetchall()
             if len(rows) == wanted:
                 break
         page = rows[: scan.limit]
@@ -351,19 +358,7 @@ class Table:
             cursor(scan, Position(keys[-1], page[-1][0])) if len(rows) == wanted else None,
         )
 
-    def _query(self, owner: str, scan: Scan[Any], part: _Condition) -> _Condition:
-        equal, values = self._equal(owner, scan.where)
-        direction = "DESC" if scan.reverse else "ASC"
-        order = f"{scan.order} {direction}, id {direction}" if scan.order else f"id {direction}"
-        # CROSS JOIN: the collection's index gives the order, each body is looked up by its place.
-        query = (
-            f"SELECT id, version, schema, body, {scan.order or 'NULL'} FROM {scan.collection.name} "
-            f"CROSS JOIN bodies USING (place) "
-            f"WHERE {' AND '.join(filter(None, (equal, part[0])))} ORDER BY {order} LIMIT ?"
-        )
-        return query, (*values, *part[1])
-
-    def _equal(self, owner: str, where: Mapping[str, Key]) -> _Condition:
+    def _equal(self, owner: str, where: Mapping[str, Key]) -> Query:
         condition = " AND ".join(("owner = ?", *(f"{key} IS ?" for key in where)))
         return condition, (owner, *map(self._seal, where.values()))
 
@@ -372,7 +367,7 @@ class Table:
         return Versioned(record_of(self.collection, id, schema=schema, body=body), version)
 
 
-def _parts(scan: Scan[Any], after: Position | None) -> list[_Condition]:
+def _parts(scan: Scan[Any], after: Position | None) -> list[Query]:
     """Conditions whose rows follow one another in the scan's order, each answered from an index.
 
     Rows without the order key come first (last in reverse) and lie outside of
@@ -390,12 +385,12 @@ def _parts(scan: Scan[Any], after: Position | None) -> list[_Condition]:
         return [("", ())]
     conditions = [f"{scan.order} IS NOT NULL", *(text for text, _ in bounds)]
     values = [value for _, value in bounds]
-    none: list[_Condition] = [] if bounds else [(f"{scan.order} IS NULL", ())]
+    none: list[Query] = [] if bounds else [(f"{scan.order} IS NULL", ())]
     if after is not None and after.key is None:
         none = [(f"{scan.order} IS NULL AND id {than} ?", (after.id,))]
         return none if scan.reverse else [*none, (" AND ".join(conditions), ())]
     if after is not None:
         conditions.append(f"({scan.order}, id) {than} (?, ?)")
         values += [after.key, after.id]
-    some: _Condition = (" AND ".join(conditions), tuple(values))
+    some: Query = (" AND ".join(conditions), tuple(values))
     return [some, *none] if scan.reverse else [some]
