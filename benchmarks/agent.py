@@ -27,7 +27,7 @@ from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.memory import MemoryBus, MemoryIndex, MemoryStore
 from bethink.errors import EmbeddingsUnavailable
 from bethink.events import RunDone, TextDelta
-from bethink.llm.factory import connect_models
+from bethink.llm.models import connect_models
 from bethink.llm.scripted import Rule, ScriptedCall
 from bethink.maintenance.background import Vectors
 from bethink.principal import LOCAL_OWNER

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_process
 from bethink.events import TextDelta
 from bethink.llm import Llm, LlmRequest
-from bethink.llm.fallback import FallbackLlm
+from bethink.llm.models import FallbackLlm
 from bethink.llm.providers import Connection, connect
 from bethink.llm.scripted import Rule
 from bethink.messages import UserMessage

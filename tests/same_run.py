@@ -14,8 +14,8 @@ import anyio
 import msgspec
 from pydantic import BaseModel
 
-from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import NumberedEvent
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.events import ReasoningDelta, RunDone, ToolProgress
 from bethink.llm import Finish, FinishReason
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm

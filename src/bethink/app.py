@@ -16,19 +16,16 @@ import anyio
 import anyio.to_thread
 
 from bethink.accounts import WRITE, Accounts, Register, accounts_for
-from bethink.agent.audit import TOOL_USES, Audit
-from bethink.agent.commands import Commands
+from bethink.agent.completion import Summaries
 from bethink.agent.context import Context
-from bethink.agent.extraction import Extraction
-from bethink.agent.forgettable_runs import ForgettableRuns
 from bethink.agent.policy import Policy, ToolRules
-from bethink.agent.post_turn import PostTurnJobs, PostTurnQueue, Titles
-from bethink.agent.removal import TemporaryExpiry
+from bethink.agent.post_turn import Extraction, PostTurnJobs, PostTurnQueue, Titles
+from bethink.agent.records import TOOL_USES, Audit
+from bethink.agent.removal import ForgettableRuns, TemporaryExpiry
 from bethink.agent.request import bounds_of
 from bethink.agent.runs import RunMetrics, Runs
-from bethink.agent.start import LoopFactory
+from bethink.agent.start import Commands, LoopFactory
 from bethink.agent.subagent import MemoryQuestions, SubagentRunner
-from bethink.agent.summaries import Summaries
 from bethink.agent.tool_selection import search_tool
 from bethink.agent.toolbox import Toolbox
 from bethink.blobs.directory import temporary_blobs

@@ -10,10 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bethink import conversations, memory, people
-from bethink.agent.audit import TOOL_USES
-from bethink.agent.history_match import THREADS
 from bethink.agent.policy import RULES
-from bethink.agent.records import JOURNAL, RUNS
+from bethink.agent.records import JOURNAL, RUNS, THREADS, TOOL_USES
 from bethink.conversations import Conversations
 from bethink.feature import Feature, OpenFeature
 from bethink.files import FILES, Files

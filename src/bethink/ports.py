@@ -16,7 +16,7 @@ from bethink.engines.sqlite.store import open_database
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
-from bethink.llm.factory import connect_models
+from bethink.llm.models import connect_models
 from bethink.redis_mirror.service import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
 from bethink.telemetry import Supervisor

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from bethink.agent.context import Prompts, read_prompts
-from bethink.llm.factory import plain
-from bethink.llm.models import OfferedModels, SubagentModels
-from bethink.llm.probing import Probing
+from bethink.llm.models import OfferedModels, Probing, SubagentModels, plain
 from bethink.secrets_at_rest import SecretBox
 from bethink.tools.mcp import open_mcp
 from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.events import ApprovalNeeded, MemoryChanged, RunStarted, ToolFinished
 from bethink.llm import LlmRequest
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm

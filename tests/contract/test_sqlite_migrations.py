@@ -11,8 +11,7 @@ import anyio.to_thread
 import numpy as np
 import pytest
 
-from bethink.agent.history_match import THREADS, Thread
-from bethink.agent.records import JOURNAL, JournalEntry, NumberedEvent
+from bethink.agent.records import JOURNAL, THREADS, JournalEntry, NumberedEvent, Thread
 from bethink.embeddings import EmbeddingModel
 from bethink.embeddings.hashing import HashingEmbeddings
 from bethink.engines.sqlite.schema import FILE_NAME, MIGRATIONS, journal_in_order, without_unkeyed_digests

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
 from bethink.agent.removal import OwnerRemoval
-from bethink.agent.run_options import BranchPoint
+from bethink.agent.request import BranchPoint
 from bethink.conversations import MESSAGES, ConversationEdit
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact

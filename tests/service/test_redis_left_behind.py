@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.events import ApprovalNeeded, Warned
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact

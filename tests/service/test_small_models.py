@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from bethink.errors import Unreachable
-from bethink.llm.fallback import FallbackLlm, Retries
+from bethink.llm.models import FallbackLlm, Retries
 from bethink.llm.providers import Connection, connect
 from bethink.llm.scripted import ScriptedLlm
 from tests.door import open_door

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.answer import ModelAnswer
+from bethink.agent.completion import ModelAnswer
 from bethink.agent.request import Bounds, Spent
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta, Usage, Warned

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.events import RunDone
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.tool import ToolContext, tool

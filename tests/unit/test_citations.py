@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.answer import Citations, Labels, unlabelled
+from bethink.agent.completion import Citations, unlabelled
+from bethink.agent.request import Labels
 from bethink.events import Event, Mark, MemoryRecalled, MemoryUsed, TextDelta
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage

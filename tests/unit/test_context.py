@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.agent.answer import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN, Context, read_prompts, recalled_block
+from bethink.agent.request import Labels
 from bethink.agent.tool_selection import ToolOffer
 from bethink.clock import FakeClock
 from bethink.errors import ContextTooLong

@@ -11,9 +11,9 @@ import httpx2
 import msgspec
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import RUNS, WaitingCall
-from bethink.agent.run_options import RunResources
+from bethink.agent.request import RunResources
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.dial.core import CoreClient
 from bethink.errors import Conflict
 from bethink.llm import LlmRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink.llm.factory import connect_models
+from bethink.llm.models import connect_models
 from bethink.settings import Settings, load_settings
 from scripts import reference, reference_doors
 from scripts.reference_doors import FOLDER

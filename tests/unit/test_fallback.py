@@ -16,7 +16,7 @@ from bethink.errors import (
 )
 from bethink.events import TextDelta, Warned
 from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta
-from bethink.llm.fallback import SHORT_CHARACTERS, FallbackLlm, Retries
+from bethink.llm.models import SHORT_CHARACTERS, FallbackLlm, Retries
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import anyio
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import RUNS
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.app import Ports
 from bethink.clock import FakeClock
 from bethink.embeddings.hashing import HashingEmbeddings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import BadInput, StorageError
 from bethink.events import ApprovalNeeded, RunDone

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.agent.toolbox import REFUSALS
 from bethink.errors import BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, Event, MemoryChanged, RunDone, TextDelta

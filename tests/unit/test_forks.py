@@ -8,7 +8,7 @@ import anyio
 import httpx2
 import pytest
 
-from bethink.agent.run_options import BranchPoint
+from bethink.agent.request import BranchPoint
 from bethink.conversations import ConversationEdit
 from bethink.errors import Busy, UnknownId
 from bethink.llm.scripted import ScriptedLlm

@@ -9,8 +9,8 @@ import anyio
 import msgspec
 import pytest
 
-from bethink.agent.answer import Labels
 from bethink.agent.context import OUTCOME_UNKNOWN
+from bethink.agent.request import Labels
 from bethink.agent.tool_selection import NO_TOOLS
 from bethink.errors import BadInput, InvalidResponse, RateLimited, TooLarge, Unreachable
 from bethink.events import (

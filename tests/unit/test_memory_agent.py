@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from bethink.agent.run_options import RunOptions
+from bethink.agent.request import RunOptions
 from bethink.errors import BadInput, NoModel
 from bethink.events import TextDelta, ToolFinished, ToolProgress, Usage
 from bethink.llm import Llm, LlmRequest
-from bethink.llm.factory import ToolProtocol, in_protocol
+from bethink.llm.models import ToolProtocol, in_protocol
 from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.mcp_server.server import Door
 from bethink.messages import ToolMessage, UserMessage

@@ -20,7 +20,7 @@ from bethink.engines.memory import MemoryBus
 from bethink.engines.sqlite.store import open_database
 from bethink.llm import LlmRequest
 from bethink.llm.capabilities import FILE, Capabilities, Learnt
-from bethink.llm.factory import connect_models
+from bethink.llm.models import connect_models
 from bethink.llm.openai_shapes import encode_request
 from bethink.messages import AssistantMessage, Origin, ToolCall
 from bethink.ports import Ports

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from bethink.errors import ContextTooLong, InvalidResponse, LlmError, RateLimited
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, ToolCallDelta
-from bethink.llm.openai_answer import Answer
-from bethink.llm.openai_errors import Failures
+from bethink.llm.openai_answer import Answer, Failures
 from bethink.messages import Origin
 
 FAILURES = Failures("test:model", "http://127.0.0.1:1/v1", "TEST_KEY")

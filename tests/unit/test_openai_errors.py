@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bethink.errors import ContextTooLong, LlmError, RateLimited, Refused, Unreachable
-from bethink.llm.openai_errors import Failures, retry_after_s
+from bethink.llm.openai_answer import Failures, retry_after_s
 from bethink.llm.openai_shapes import ErrorDetail
 
 KEY = "secret-key-4711"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.errors import BadInput, EmailTaken, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished, ToolRequested
 from bethink.forgetting.selection import ForgetRequest

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from aiohttp import web
 
-from bethink.llm.probing import MODEL_MISSING, Place, Probing
+from bethink.llm.models import MODEL_MISSING, Place, Probing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("R131")]
 

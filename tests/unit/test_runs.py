@@ -7,9 +7,8 @@ import dataclasses
 import anyio
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
-from bethink.agent.audit import TOOL_USES, ToolUse
-from bethink.agent.records import JOURNAL, RUNS, JournalEntry, NumberedEvent, Run
+from bethink.agent.records import JOURNAL, RUNS, TOOL_USES, JournalEntry, NumberedEvent, Run, ToolUse
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.agent.toolbox import REFUSALS
 from bethink.engines.memory import MemoryBus
 from bethink.errors import Busy, UnknownId

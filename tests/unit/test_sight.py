@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess, scripted_thread
-from bethink.agent.images import (
+from bethink.agent.context import (
     MAX_PICTURE_BYTES,
     MAX_PICTURES,
     NO_IMAGES,
@@ -19,8 +19,7 @@ from bethink.agent.images import (
 )
 from bethink.events import RunDone, RunFailed, Warned
 from bethink.llm import LlmRequest
-from bethink.llm.factory import sees
-from bethink.llm.fallback import FallbackLlm
+from bethink.llm.models import FallbackLlm, sees
 from bethink.llm.openai_wire import Endpoint, OpenAiWire
 from bethink.llm.scripted import Rule, ScriptedCall, ScriptedLlm
 from bethink.messages import Attachment, UserMessage

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
-from bethink.agent.run_options import BranchPoint
+from bethink.agent.request import BranchPoint
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.conversations import MESSAGES, SUMMARIES, ConversationEdit
 from bethink.errors import LlmError
 from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.agent.history_match import THREADS, ClientMessage, HistoryMatch, Thread, said_by
+from bethink.agent.history_match import ClientMessage, HistoryMatch, said_by
+from bethink.agent.records import THREADS, Thread
 from bethink.conversations import ConversationStart
 from bethink.llm.scripted import ScriptedLlm
 from bethink.memory import NewFact

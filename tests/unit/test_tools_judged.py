@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
-from bethink.agent.run_options import RunResources
+from bethink.agent.request import RunResources
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.agent.toolbox import REFUSALS
 from bethink.errors import BadInput, BethinkError, UnknownId
 from bethink.events import ApprovalNeeded, RunDone, ToolFinished

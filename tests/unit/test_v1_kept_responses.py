@@ -10,8 +10,8 @@ import anyio
 import openai
 import pytest
 
-from bethink.agent.responses import Responses
-from bethink.agent.run_options import BranchPoint
+from bethink.agent.history_match import Responses
+from bethink.agent.request import BranchPoint
 from bethink.events import ReasoningDelta, TextDelta
 from bethink.llm import Delta, Finish, LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm

@@ -8,7 +8,8 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.agent.history_match import REPEATABLE_US, THREADS, ClientMessage, HistoryMatch, said_by
+from bethink.agent.history_match import REPEATABLE_US, ClientMessage, HistoryMatch, said_by
+from bethink.agent.records import THREADS
 from bethink.errors import Busy, ContextTooLong
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.messages import ToolMessage

@@ -8,8 +8,8 @@ from typing import Any
 import openai
 import pytest
 
-from bethink.agent.history_match import THREADS, HistoryMatch
-from bethink.agent.records import JOURNAL, RUNS
+from bethink.agent.history_match import HistoryMatch
+from bethink.agent.records import JOURNAL, RUNS, THREADS
 from bethink.errors import Busy, RateLimited
 from bethink.events import ReasoningDelta
 from bethink.llm import Finish

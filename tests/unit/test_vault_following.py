@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from bethink.agent.responses import Responses
+from bethink.agent.history_match import Responses
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
 from bethink.vault.filters.rules import Rule

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from bethink.agent.answer import Citations, Labels
+from bethink.agent.completion import Citations
 from bethink.agent.policy import _links  # pyright: ignore[reportPrivateUsage]
+from bethink.agent.request import Labels
 from bethink.llm.markup import calls_in
 from bethink.memory.compare import is_stated
 from bethink.memory.facts import secret_in

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bethink.agent.approvals import ApprovalChoice
-from bethink.agent.run_options import RunOptions, RunResources
+from bethink.agent.request import RunOptions, RunResources
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, TooLarge, UnknownId
 from bethink.events import ApprovalNeeded, MemoryRecalled, RunDone, RunStarted, ToolFinished, ToolRequested

@@ -16,7 +16,7 @@ import msgspec
 
 from bethink.agent.context import unknown_outcome
 from bethink.agent.records import RUNS
-from bethink.agent.run_options import BranchPoint
+from bethink.agent.request import BranchPoint
 from bethink.errors import BadInput, TooLarge
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.tool import OF_CLIENT, Tool, ToolContext
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from bethink.agent.request import RunRequest
-    from bethink.agent.run_options import RunOptions
-    from bethink.agent.tool_selection import ToolOffer
+    from bethink.agent.request import RunOptions
     from bethink.agent.toolbox import Toolbox
     from bethink.conversations import Conversations, StoredMessage
     from bethink.llm import ToolSchema
@@ -277,25 +275,6 @@ def check_first(first: str | None, toolbox: Toolbox) -> None:
     asked = "asks for a call" if first == ANY else f"names {first[:80]!r}"
     message = f"tool_choice {asked}, and that is not offered here. Offered are: {shown}."
     raise BadInput(message)
-
-
-def at_this_step(
-    first: str | None, offer: ToolOffer, *, request: RunRequest, toolbox: Toolbox
-) -> tuple[ToolOffer, bool]:
-    """What the model is told of now, and whether its answer must be a call.
-
-    A named tool is called once, and then the model is free. Where a call is required
-    and the client brought functions, it is one of theirs that has to come: Bethink's
-    own tools may be called first, once.
-    """
-    is_first = request.spent.steps == 0
-    if first is None or (first != ANY and not is_first):
-        return offer, False
-    if first == ANY and is_first:
-        return offer, bool(offer.schemas)
-    theirs = (schema.name for schema in offer.schemas if is_client_tool(toolbox.get(schema.name)))
-    wanted = toolbox.alone(*(theirs if first == ANY else (first,)))
-    return (wanted, True) if wanted.schemas else (offer, False)
 
 
 def _named(choice: object) -> str:

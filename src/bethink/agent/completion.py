@@ -1,33 +1,445 @@
-"""One question to the model: what is asked fits its window, and what it answers is streamed.
+"""One question to a model: what is asked fits its window, what it answers is streamed and gathered.
 
 `agent/loop` asks at each step, and once more when a bound has ended the calls.
+
+`agent/context` and the memory tools give each memory a short label (`[m1]`). An answer's marks are taken
+out of the text while it streams, so that no door shows one and no later turn reads labels that meant other
+memories; the place of each is kept beside the text.
+
+A summary of the earlier part of a long conversation is kept beside the messages that it covers, as a
+message of a branch that no line shows (`SUMMARIES`): the originals stay where they are, and what forgets or
+deletes messages reaches it. It holds for every line that begins with what it covers: an edit behind that
+point goes on with it, one before it does not. The next is made of the last one and what came since.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from bethink.agent.client_tools import at_this_step
-from bethink.agent.context import behind, summary_block
-from bethink.agent.images import NO_IMAGES, collect_images
+import msgspec
+
+from bethink.agent.client_tools import ANY, is_client_tool
+from bethink.agent.context import NO_IMAGES, behind, collect_images, summary_block
+from bethink.agent.request import Labels
 from bethink.agent.tool_selection import NO_TOOLS
-from bethink.errors import ContextTooLong
-from bethink.events import Event, Warned
-from bethink.messages import tokens_in
+from bethink.conversations import MESSAGES, SUMMARIES, StoredMessage
+from bethink.errors import Conflict, ContextTooLong, InvalidResponse, LlmError
+from bethink.events import (
+    Event,
+    Mark,
+    MemoryUsed,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    TextSoFar,
+    Usage,
+    Warned,
+)
+from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta
+from bethink.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    tokens_in,
+    tokens_of,
+)
+from bethink.store import Put
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from bethink.agent.answer import ModelAnswer
     from bethink.agent.context import Context
-    from bethink.agent.request import RunRequest
+    from bethink.agent.recorder import Recorder
+    from bethink.agent.request import MessagePlace, RunRequest
     from bethink.agent.tool_selection import ToolOffer
     from bethink.agent.toolbox import Toolbox
     from bethink.files import Files
-    from bethink.llm import Llm, LlmRequest
+    from bethink.llm import Llm
+    from bethink.settings import Settings
+
+
+JOB: Final = "summary"
+_OUTPUT_TOKENS: Final = 900
+_READ_SHARE: Final = 0.6
+"""Of the model's window, what one request for a summary reads: the rest is for counting otherwise."""
+_KEPT_SHARE: Final = 0.5
+"""Of the share that history may fill, what stays word for word: so that it is done every so many turns."""
+_MOST_REQUESTS: Final = 4
+_TIMEOUT_S: Final = 120
+_MOST_OF_ONE: Final = 8_000
+"""Characters of one message that are read for it; a paste is not retold in full."""
+
+
+Flush = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """Makes them. `share` is how much of the window history may fill, 0..1.
+
+    With `after_messages` also a history of more messages than that is summarised; `keep_messages`
+    of the newest stay word for word then. `flush` has facts looked for first in what waits for it.
+    """
+
+    is_on: bool
+    share: float
+    after_messages: int | None
+    keep_messages: int
+    prompt: str
+    prices: Mapping[str, tuple[float, float]]
+    flush: Flush
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        prompt: str,
+        *,
+        prices: Mapping[str, tuple[float, float]],
+        flush: Flush,
+    ) -> Summaries:
+        """As the settings want them."""
+        return cls(
+            is_on=settings.summaries,
+            share=settings.summary_share,
+            after_messages=settings.summary_after_messages,
+            keep_messages=settings.summary_keep_messages,
+            prompt=prompt,
+            prices=prices,
+            flush=flush,
+        )
+
+    async def condense(self, llm: Llm, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """Put a summary in place of the oldest part where the history is too long; tell what it cost.
+
+        What fails is told as a warning, and the history is trimmed instead.
+        """
+        if not self.is_on or (cut := self._cut(llm, request)) == 0:
+            return
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                await self.flush(request.principal.owner)
+                text, usage = await self._told(llm, request.summary, request.messages[:cut])
+        except (LlmError, TimeoutError) as error:
+            reason = str(error) or "it took too long"
+            yield Warned(
+                part="summary",
+                message=f"The earlier part of this conversation is not summarised: {reason}",
+            )
+            return
+        for used in usage:
+            yield used
+        await request.condense(cut, text)
+
+    def _cut(self, llm: Llm, request: RunRequest) -> int:
+        """How many of the history's messages are to be summarised: whole turns."""
+        messages, known = request.messages, request.known
+        sizes = [tokens_of(message) for message in messages]
+        room = self.share * llm.context_tokens
+        least = len(messages)
+        if sum(sizes) + tokens_in(request.summary) > room:
+            least = _fitting(sizes, room * _KEPT_SHARE)
+        elif self.after_messages is not None and len(messages) > self.after_messages:
+            least = len(messages) - self.keep_messages
+        else:
+            return 0
+        starts = [place for place, one in enumerate(messages) if isinstance(one, UserMessage)]
+        return max((place for place in starts if place <= min(least, known)), default=0)
+
+    async def _told(self, llm: Llm, before: str, messages: Sequence[Message]) -> tuple[str, list[Usage]]:
+        """The summary of what was told before and of these messages, and what each request cost."""
+        room = int(llm.context_tokens * _READ_SHARE) - tokens_in(self.prompt) - _OUTPUT_TOKENS
+        usage: list[Usage] = []
+        parts = _parts(messages, room)
+        for part in parts[-_MOST_REQUESTS:]:
+            read = {"summary": before, "messages": part}
+            asked = LlmRequest(
+                system=self.prompt,
+                messages=(UserMessage(msgspec.json.encode(read).decode()),),
+                max_output_tokens=_OUTPUT_TOKENS,
+            )
+            answer = ModelAnswer(job=JOB, prices=self.prices)
+            async with aclosing(llm.stream(asked)) as deltas:
+                async for delta in deltas:
+                    answer.take(delta)
+            usage.append(answer.usage(asked.messages))
+            before = answer.message().content.strip()
+            if not before:
+                message = "the model answered with nothing"
+                raise InvalidResponse(message)
+        return before, usage
+
+
+def _fitting(sizes: Sequence[int], room: float) -> int:
+    """From which on the messages fit into the room."""
+    used = 0
+    for place in range(len(sizes) - 1, -1, -1):
+        used += sizes[place]
+        if used > room:
+            return place + 1
+    return 0
+
+
+def _parts(messages: Sequence[Message], room: int) -> list[list[dict[str, str]]]:
+    """The messages as the model reads them, in parts that fit into the room."""
+    parts: list[list[dict[str, str]]] = [[]]
+    left = room
+    for message in messages:
+        shown = _shown(message, min(_MOST_OF_ONE, room))
+        size = sum(map(tokens_in, shown.values()))
+        if size > left and parts[-1]:
+            parts.append([])
+            left = room
+        parts[-1].append(shown)
+        left -= size
+    return parts
+
+
+def _shown(message: Message, most: int) -> dict[str, str]:
+    match message:
+        case UserMessage():
+            return {"person": message.content[:most]}
+        case AssistantMessage():
+            asked = ", ".join(call.name for call in message.tool_calls)
+            return {"assistant": message.content[:most]} | ({"asked for": asked} if asked else {})
+        case ToolMessage():
+            return {"tool": message.name, "told": message.content[:most]}
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryWriter:
+    """Keeps summaries that one run makes."""
+
+    recorder: Recorder
+
+    async def __call__(self, text: str, last: MessagePlace) -> None:
+        """Keep it, unless something was forgotten meanwhile: then the next run makes another."""
+        recorder = self.recorder
+        conversations, hush = recorder.conversations, recorder.hush
+        stored = StoredMessage(
+            id=conversations.new_id(),
+            conversation=recorder.run.conversation,
+            branch=SUMMARIES,
+            position=last.position + 1,
+            at=conversations.clock.now_us(),
+            run=recorder.run.id,
+            message=AssistantMessage(text),
+            aside=True,
+            untrusted=recorder.outside,
+            covers=last.branch,
+        )
+        try:
+            await conversations.store.commit(
+                recorder.principal.owner, [Put(MESSAGES, stored, if_version=0), *hush.expected]
+            )
+        except Conflict:
+            await hush.listen()
+
+
+_LABEL: Final = re.compile(r"[mM]\d{1,4}")
+_MARK: Final = re.compile(
+    r"(?P<lead>(?<! )[ ]*+)\[\s*+(?P<labels>m\d{1,4}(?:\s*[,;]\s*m\d{1,4})*)\s*\]", re.IGNORECASE
+)
+_PERHAPS: Final = re.compile(r"[ ]{0,8}(?:\[[mM\d,;\s]{0,40})?\Z")
+"""The end of a piece of text that may be the beginning of a mark, with the space before it."""
+_LABELLED: Final = re.compile(r" \[m\d{1,4}\]$", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Citations:
+    """The marks of one answer. `said` is the list that its text is gathered in, without them."""
+
+    labels: Labels
+    said: Sequence[str]
+    marks: list[Mark] = field(default_factory=list[Mark])
+    held: str = ""
+
+    def take(self, text: str) -> str:
+        """What of the answer can be shown after one more piece of it.
+
+        A piece without `[` and without a space at its end needs no asking while nothing is `held`.
+        """
+        text, self.held = self.held + text, ""
+        shown: list[str] = []
+        place = 0
+        for found in _MARK.finditer(text):
+            if self._cite(found, [*self.said, *shown, text[place : found.start()]]):
+                shown.append(text[place : found.start()])
+                place = found.end()
+        perhaps = _PERHAPS.search(text, place)
+        end = perhaps.start() if perhaps else len(text)
+        self.held = text[end:]
+        return "".join((*shown, text[place:end]))
+
+    def end(self) -> str:
+        """What was held back, once the answer is complete; a mark that was cut off stays away."""
+        held, self.held = self.held, ""
+        return held.partition("[")[0] if "m" in held.lower() else held
+
+    def _cite(self, found: re.Match[str], before: Sequence[str]) -> bool:
+        """Whether this is a mark; one that names nothing is taken out too, and leads nowhere."""
+        text = "".join(before)
+        line = text[text.rfind("\n") + 1 :]
+        if text.count("```") % 2 or line.count("`") % 2:
+            return False
+        ids = [id for label in _LABEL.findall(found["labels"]) if (id := self.labels.named(label))]
+        is_index = not ids and text[-1:].isalnum() and not found["lead"]
+        self.marks += [Mark(id=id, after=len(text)) for id in ids]
+        return not is_index
+
+
+def unlabelled(message: Message) -> Message:
+    """A message of an earlier run, without the labels that meant something only there."""
+    if not isinstance(message, ToolMessage) or " [m" not in message.content:
+        return message
+    return msgspec.structs.replace(message, content=_LABELLED.sub("", message.content))
+
+
+_MILLION = 1_000_000
+
+
+@dataclass(slots=True)
+class ModelAnswer:
+    """One answer of the model, growing delta by delta; `labels` are those of the run's memories."""
+
+    job: str
+    prices: Mapping[str, tuple[float, float]]
+    labels: Labels = field(default_factory=Labels)
+    _texts: list[str] = field(default_factory=list[str])
+    _reasonings: list[str] = field(default_factory=list[str])
+    _calls: dict[int, list[str]] = field(default_factory=dict[int, "list[str]"])
+    _extras: dict[int, dict[str, Any]] = field(default_factory=dict[int, "dict[str, Any]"])
+    _finish: Finish | None = None
+    _citations: Citations | None = None
+
+    def __post_init__(self) -> None:
+        if self.labels:
+            self._citations = Citations(self.labels, self._texts)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything came."""
+        return bool(self._texts or self._reasonings or self._calls)
+
+    @property
+    def text(self) -> str:
+        """What was said so far."""
+        return "".join(self._texts)
+
+    def take(self, delta: Delta) -> Event | None:
+        """Add a delta; the event that a reader sees of it, if any."""
+        match delta:
+            case TextDelta():
+                text, cites = delta.text, self._citations
+                # Asked for every token: only what may be a mark, or follows one, goes the longer way.
+                if cites is not None and (cites.held or "[" in text or text[-1:] == " "):
+                    return self._said(cites.take(text))
+                self._texts.append(text)
+                return delta
+            case ReasoningDelta():
+                self._reasonings.append(delta.text)
+                return delta
+            case TextSoFar():
+                self._texts[:], self._reasonings[:] = [], [delta.reasoning]
+                if self._citations is not None:
+                    self._citations = Citations(self.labels, self._texts)
+                said = self._said_whole(delta.text)
+                return TextSoFar(text=said, reasoning=delta.reasoning)
+            case Warned():
+                return delta
+            case ToolCallDelta():
+                call = self._calls.setdefault(delta.index, ["", "", ""])
+                call[0] = call[0] or delta.id
+                call[1] = call[1] or delta.name
+                call[2] += delta.arguments
+                if delta.extra:
+                    self._extras[delta.index] = delta.extra
+            case Finish():
+                self._finish = delta
+                return self._said(self._citations.end() if self._citations else "")
+        return None
+
+    def _said(self, text: str) -> TextDelta | None:
+        if not text:
+            return None
+        self._texts.append(text)
+        return TextDelta(text=text)
+
+    def _said_whole(self, text: str) -> str:
+        if self._citations is None:
+            self._texts.append(text)
+            return text
+        said = self._citations.take(text)
+        self._texts.append(said)
+        return said
+
+    def message(self) -> AssistantMessage:
+        """The answer as a message.
+
+        Raises:
+            InvalidResponse: it has no end.
+        """
+        if self._finish is None:
+            message = "The model's answer broke off before its end. Try again."
+            raise InvalidResponse(message)
+        calls = tuple(
+            ToolCall(id, name, arguments, self._extras.get(index, {}))
+            for index, (id, name, arguments) in sorted(self._calls.items())
+        )
+        return AssistantMessage("".join(self._texts), calls, "".join(self._reasonings), self._finish.origin)
+
+    def used_memories(self) -> list[MemoryUsed]:
+        """The memories that it cites, as an event; none where it cites nothing."""
+        marks = tuple(self._citations.marks) if self._citations else ()
+        return [MemoryUsed(ids=tuple(dict.fromkeys(mark.id for mark in marks)), marks=marks)] if marks else []
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """Why the run ends with this answer."""
+        match self._finish:
+            case Finish(reason="length"):
+                return "length"
+            case Finish(reason="content_filter"):
+                return "content_filter"
+            case _:
+                return "answered"
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """Names and arguments of the calls that it asks for."""
+        return [(name, arguments) for _, name, arguments in self._calls.values()]
+
+    def usage(self, asked: Sequence[Message]) -> Usage:
+        """What it cost; estimated from `asked` and the answer where the provider did not count."""
+        finish = self._finish
+        model = finish.model if finish else ""
+        known = finish is not None and finish.input_tokens is not None and finish.output_tokens is not None
+        if finish is not None and finish.input_tokens is not None and finish.output_tokens is not None:
+            inputs, outputs = finish.input_tokens, finish.output_tokens
+        else:
+            inputs = sum(tokens_of(message) for message in asked)
+            outputs = tokens_of(AssistantMessage("".join(self._texts))) + sum(
+                len(call[2]) // 4 for call in self._calls.values()
+            )
+        cost = finish.cost_usd if finish else None
+        if cost is None and (price := self.prices.get(model)):
+            cost = (inputs * price[0] + outputs * price[1]) / _MILLION
+        return Usage(
+            job=self.job,
+            model=model,
+            input_tokens=inputs,
+            output_tokens=outputs,
+            cost_usd=cost,
+            estimated=not known,
+        )
+
 
 _MOST_TRIES = 3
 _LAST_TOKENS = 1_000
@@ -40,6 +452,25 @@ _LAST_ANSWER_S = 120
 """What the answer may take that ends a run whose bound is reached."""
 _LEFT_OUT = "The conversation is too long for the model: its oldest part is left out."
 _WITHOUT_TOOLS = "The message leaves no room for tools in the model's window: it is answered without them."
+
+
+def at_this_step(
+    first: str | None, offer: ToolOffer, *, request: RunRequest, toolbox: Toolbox
+) -> tuple[ToolOffer, bool]:
+    """What the model is told of now, and whether its answer must be a call.
+
+    A named tool is called once, and then the model is free. Where a call is required
+    and the client brought functions, it is one of theirs that has to come: Bethink's
+    own tools may be called first, once.
+    """
+    is_first = request.spent.steps == 0
+    if first is None or (first != ANY and not is_first):
+        return offer, False
+    if first == ANY and is_first:
+        return offer, bool(offer.schemas)
+    theirs = (schema.name for schema in offer.schemas if is_client_tool(toolbox.get(schema.name)))
+    wanted = toolbox.alone(*(theirs if first == ANY else (first,)))
+    return (wanted, True) if wanted.schemas else (offer, False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,28 @@
-"""What the model sees: system prompt, as much history as fits, recalled memories as data.
+"""What the model sees: system prompt, as much history as fits, recalled memories as data, pictures.
 
-`agent/loop` recalls once a run and builds a request before every step. Facts come before the turns
-that they were said in: a turn that says nothing more is left out.
+`agent/loop` recalls once a run, `agent/completion` builds a request before every step. Facts come before
+the turns that they were said in: a turn that says nothing more is left out. Contents of pictures are read
+anew each time: what was deleted meanwhile is not shown again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
+import anyio.to_thread
 import msgspec
 
-from bethink.agent.images import NO_IMAGES, ImageCollection
-from bethink.agent.run_options import DEFAULT_OPTIONS
+from bethink.agent.request import DEFAULT_OPTIONS
 from bethink.agent.tool_selection import ToolRoom
 from bethink.clock import to_datetime, to_us
 from bethink.conversations import KIND as TURN
-from bethink.errors import ContextTooLong
+from bethink.errors import ContextTooLong, UnknownId
 from bethink.events import ContextFilled, Recalled, Warned
-from bethink.llm import NO_OPTIONS, LlmRequest, Options
+from bethink.llm import NO_OPTIONS, LlmRequest, Options, Picture
 from bethink.memory.facts import doubt_of
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage, tokens_in, tokens_of
 from bethink.recall.service import MAX_K
@@ -28,17 +30,139 @@ from bethink.search.analysis import Analyzer
 from bethink.vault import KIND as PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from bethink.agent.answer import Labels
-    from bethink.agent.request import RunRequest
-    from bethink.agent.run_options import RunOptions
+    from bethink.agent.request import Labels, RunOptions, RunRequest
     from bethink.agent.tool_selection import ToolOffer
     from bethink.clock import Clock
+    from bethink.files import Files
     from bethink.memory import Fact, Memory
+    from bethink.messages import Attachment
     from bethink.principal import Principal
     from bethink.recall.service import Hit, Recall
     from bethink.settings import Settings
+
+
+PICTURE_TOKENS: Final = 1600
+"""Of one picture, at most: what Anthropic's models take for the largest that they read."""
+MAX_PICTURES: Final = 8
+MAX_PICTURE_BYTES: Final = 5_000_000
+"""What every provider takes."""
+MAX_BYTES: Final = 20_000_000
+"""Of all pictures of a request."""
+
+_HEAD_BYTES: Final = 12
+_BLIND = "a picture that you cannot see: say so plainly where it matters"
+_OLD = "a picture that you are not shown: there is no room for it"
+_LARGE = f"a picture of more than {MAX_PICTURE_BYTES // 1_000_000} MB, too large for you to be shown"
+_NO_PICTURE = "not shown to you: it is no PNG, JPEG, GIF or WebP"
+_GONE = "not shown to you: it is not there any more"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCollection:
+    """Pictures by their attachments' addresses, the newest first; `notes` say why others are not shown."""
+
+    pictures: Mapping[str, Picture] = field(default_factory=dict[str, Picture], repr=False)
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def within(self, tokens: int) -> ImageCollection:
+        """The newest of the pictures, as many as `tokens` have room for."""
+        kept = dict(islice(self.pictures.items(), max(0, tokens // PICTURE_TOKENS)))
+        if len(kept) == len(self.pictures):
+            return self
+        return ImageCollection(
+            kept, {**self.notes, **{url: _OLD for url in self.pictures if url not in kept}}
+        )
+
+    def tokens_of(self, message: Message) -> int:
+        """About how many tokens the pictures of a message take."""
+        if not self.pictures or not isinstance(message, UserMessage):
+            return 0
+        return PICTURE_TOKENS * sum(file.url in self.pictures for file in message.attachments)
+
+    def named(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """The messages, where the owner's name the files that came with them."""
+        for message in messages:
+            if isinstance(message, UserMessage) and message.attachments:
+                names = "\n".join(map(self._name, message.attachments))
+                yield msgspec.structs.replace(message, content=f"{message.content}\n\n{names}")
+            else:
+                yield message
+
+    def _name(self, file: Attachment) -> str:
+        note = self.notes.get(file.url)
+        return f"[file: {file.name} ({file.media_type}){f'; {note}' if note else ''}]"
+
+
+NO_IMAGES: Final = ImageCollection()
+
+
+async def collect_images(
+    files: Files, principal: Principal, messages: Sequence[Message], *, sees: bool
+) -> ImageCollection:
+    """The pictures that the owner sent with these messages, as far as a model may be shown them."""
+    sent = [
+        file
+        for message in reversed(messages)
+        if isinstance(message, UserMessage)
+        for file in message.attachments
+        if file.media_type.startswith("image/")
+    ]
+    if not sent:
+        return NO_IMAGES
+    if not sees:
+        return ImageCollection(notes={file.url: _BLIND for file in sent})
+    pictures: dict[str, Picture] = {}
+    notes: dict[str, str] = {}
+    room = MAX_BYTES
+    for file in sent:
+        if file.url in pictures or file.url in notes:
+            continue
+        if len(pictures) == MAX_PICTURES or room <= 0:
+            notes[file.url] = _OLD
+            continue
+        shown = await _shown(files, principal, file)
+        if isinstance(shown, str):
+            notes[file.url] = shown
+        elif len(shown.content) > room:
+            notes[file.url], room = _OLD, 0
+        else:
+            pictures[file.url] = shown
+            room -= len(shown.content)
+    return ImageCollection(pictures, notes)
+
+
+def kind_of(content: bytes) -> str | None:
+    """The media type of a picture, by how it begins; None for what models do not read."""
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if content.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if content.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if content.startswith(b"RIFF") and content[8:_HEAD_BYTES] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+async def _shown(files: Files, principal: Principal, file: Attachment) -> Picture | str:
+    """The picture, or why it is not shown."""
+    try:
+        kept, path = await files.get(principal, file.url.rpartition("/")[2])
+        if kept.size > MAX_PICTURE_BYTES:
+            return _LARGE
+        content = await anyio.to_thread.run_sync(_read, path)
+    except (UnknownId, OSError):
+        return _GONE
+    media_type = kind_of(content)
+    return _NO_PICTURE if media_type is None else Picture(media_type, content)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_PICTURE_BYTES)
 
 
 _NOW_TOKENS = 40

@@ -1,10 +1,10 @@
-"""Which conversation a client means that sends its whole history and names none.
+"""Which conversation a client means that sends its whole history and names none, or names a response.
 
 Such a client sends again what was said before, with its new message behind it. A hash of what the owner
 said so far leads to the conversations in which just that was said; the one whose last answer the client
 repeats is meant. So nothing is kept twice, and a client that takes back what it said goes on in a branch.
-Only digests are kept, made with the master key; those of what is forgotten go. The OpenAI-compatible
-door asks.
+Only digests are kept, made with the master key; those of what is forgotten go. A response that a client may
+come back to is a run, kept under its id (`Responses`). The OpenAI-compatible door asks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.agent.client_tools import branch_point_of, open_calls
+from bethink.agent.records import THREADS, Thread
+from bethink.agent.request import BranchPoint
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,
@@ -27,21 +29,170 @@ from bethink.conversations import (
     is_on_line,
 )
 from bethink.errors import BadInput, Busy, Conflict, UnknownId
+from bethink.events import (
+    MessageSaved,
+    Place,
+    RunDone,
+    RunFailed,
+    RunStarted,
+    TextDelta,
+    ToolFinished,
+    ToolRequested,
+)
 from bethink.forgetting.announcements import expecting
-from bethink.messages import AssistantMessage, UserMessage
+from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.redaction import FORGOTTEN
-from bethink.store import Collection, Delete, Put, Record, Scan, records_of
+from bethink.store import Delete, Put, Scan, pages_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bethink.agent.records import Run
-    from bethink.agent.run_options import BranchPoint
+    from bethink.agent.stored_runs import StoredRuns
     from bethink.conversations import Conversation, Conversations
+    from bethink.events import Event
     from bethink.forgetting.announcements import AnnouncementState
     from bethink.principal import Principal
     from bethink.secrets_at_rest import SecretBox
     from bethink.store import Change, Store, Versioned
+
+
+_SAID: Final = "response"
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """The kept responses of all owners."""
+
+    stored: StoredRuns
+
+    async def keep(
+        self, principal: Principal, run: str, *, conversation: str, model: str, previous: str
+    ) -> None:
+        """Have a run's answer be found again, until its conversation is deleted."""
+        at = self.stored.conversations.clock.now_us()
+        kept = Thread(
+            id=_id(run),
+            said=_SAID,
+            conversation=conversation,
+            at=at,
+            run=run,
+            previous=previous,
+            model=model,
+        )
+        await self.stored.conversations.store.commit(principal.owner, [Put(THREADS, kept)])
+
+    async def get(self, principal: Principal, run: str) -> Thread:
+        """What is kept of a response.
+
+        Raises:
+            UnknownId: this owner has none, or it was deleted, or never kept.
+        """
+        (found,) = await self.stored.conversations.store.get(THREADS, principal.owner, [_id(run)])
+        if found is None:
+            message = (
+                f"There is no response {f'resp_{run}'[:80]!r}: it was made with store: false, or deleted, or "
+                "its conversation was, or the id is wrong."
+            )
+            raise UnknownId(message)
+        return found.record
+
+    async def delete(self, principal: Principal, run: str) -> None:
+        """Have it not be found again; what was said stays in its conversation.
+
+        Raises:
+            UnknownId: this owner has none.
+        """
+        kept = await self.get(principal, run)
+        await self.stored.conversations.store.commit(principal.owner, [Delete(THREADS, kept.id)])
+
+    async def behind(self, principal: Principal, run: str) -> str | BranchPoint:
+        """Where a conversation goes on behind a response.
+
+        Raises:
+            UnknownId: this owner has no such response.
+        """
+        kept = await self.get(principal, run)
+        await self.stored.settle(principal, kept.conversation)
+        record = await self.stored.get(principal, run)
+        if record.state in ("running", "waiting"):
+            # Nothing can have been said after it: it is the one that its conversation waits for.
+            return kept.conversation
+        said = await self._said(principal, record)
+        return BranchPoint(kept.conversation, said[-1].id, "behind") if said else kept.conversation
+
+    async def brought(self, principal: Principal, record: Run) -> Sequence[StoredMessage]:
+        """What a run's request brought: the owner's message, or what a client's functions returned."""
+        brought: list[StoredMessage] = []
+        for stored in await self._said(principal, record):
+            if isinstance(stored.message, AssistantMessage):
+                break
+            brought.append(stored)
+        if brought:
+            return brought
+        # It answers anew what was said for another run.
+        found = await self.stored.conversations.said(principal, [record.message])
+        return [one for one in found if one is not None]
+
+    async def events(self, principal: Principal, record: Run) -> Sequence[Event]:
+        """What happened in a run so far; once its events are dropped, what its messages tell."""
+        events = [numbered.event for numbered in await self.stored.events(principal, record.id, Place(0))]
+        if events and isinstance(events[0], RunStarted):
+            return events
+        return _retold(record, await self._said(principal, record))
+
+    async def _said(self, principal: Principal, record: Run) -> list[StoredMessage]:
+        """The run's messages, in order."""
+        conversations = self.stored.conversations
+        (asked,) = await conversations.said(principal, [record.message])
+        said: list[StoredMessage] = []
+        if asked is None:
+            return said
+        where, low = {"conversation": record.conversation}, asked.position
+        scan = Scan(MESSAGES, where, order="position", low=low, limit=_PAGE)
+        async for page in pages_of(conversations.store, principal.owner, scan):
+            mine = [item.record for item in page if item.record.run == record.id]
+            said += mine
+            if said and not mine:
+                break
+        return said
+
+
+def _id(run: str) -> str:
+    return f"response:{run}"
+
+
+def _retold(record: Run, said: Sequence[StoredMessage]) -> list[Event]:
+    """A run's events, as far as its messages have them."""
+    events: list[Event] = [
+        RunStarted(
+            run=record.id,
+            conversation=record.conversation,
+            message=record.message,
+            model=None,
+            at=record.started_at,
+        )
+    ]
+    note = ""
+    for stored in said:
+        match stored.message:
+            case AssistantMessage(content=text, tool_calls=calls):
+                events += [TextDelta(text=text)] if text else []
+                events += [
+                    ToolRequested(call=call.id, name=call.name, arguments=call.arguments, label=call.name)
+                    for call in calls
+                ]
+                events += [*stored.usage, MessageSaved(id=stored.id, role="assistant")]
+                note = stored.note or note
+            case ToolMessage(call=call, name=name):
+                events.append(ToolFinished(call=call, name=name, text="", duration_ms=0))
+            case _:
+                pass
+    if record.state in ("ended", "dropped"):
+        if record.reason == "failed":
+            events.append(RunFailed(code="failed", message=note or "The run failed."))
+        events.append(RunDone(reason=record.reason or "interrupted"))
+    return events
 
 
 _THOUGHTS: Final = (("<think>", "</think>"), ('<details type="reasoning"', "</details>"))
@@ -72,34 +223,6 @@ _PURGED_AT_ONCE: Final = 500
 _BEGINNING: Final = "The first request with this idempotency key has only just begun: repeat it in a moment."
 _MAX_IMPORTED: Final = 2_000
 """Messages of a history that Bethink does not know: the newest are taken over."""
-
-
-class Thread(Record, frozen=True, kw_only=True):
-    """That the owner's `message` ended what was `said`, a digest. `at` is microseconds UTC.
-
-    One with a `request`, a digest too, stands for a request that may be repeated: `run` answers it.
-    It is empty once something of it is forgotten: then any request with the key counts as the same.
-    One that is a response of `run` says after which run it came (`previous`), and the `model` as
-    its client called it.
-    """
-
-    said: str
-    conversation: str
-    at: int
-    message: str = ""
-    run: str = ""
-    request: str = ""
-    previous: str = ""
-    model: str = ""
-
-
-THREADS = Collection(
-    "threads",
-    Thread,
-    ("said", "conversation", "at"),
-    scans=(("said", "at"), ("conversation",)),
-    searchable=False,
-)
 
 
 @dataclass(frozen=True, slots=True)

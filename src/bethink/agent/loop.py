@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bethink.agent.answer import ModelAnswer
 from bethink.agent.claims import receipts
 from bethink.agent.client_tools import is_client_tool
-from bethink.agent.completion import Completion
+from bethink.agent.completion import Completion, ModelAnswer
 from bethink.agent.policy import tool_context
 from bethink.agent.request import BOUND_REACHED
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, Toolbox, approval, finished, refused
@@ -39,10 +38,10 @@ from bethink.messages import AssistantMessage, ToolCall, ToolMessage, UserMessag
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
+    from bethink.agent.completion import Summaries
     from bethink.agent.context import Context
     from bethink.agent.policy import Policy
     from bethink.agent.request import Bounds, RunRequest
-    from bethink.agent.summaries import Summaries
     from bethink.events import StopReason
     from bethink.files import Files
     from bethink.llm import Llm

@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from bethink.agent.audit import TOOL_USES, Ledger
 from bethink.agent.claims import place_of
-from bethink.agent.records import JOURNAL, RUNS, Journal, JournalEntry, NumberedEvent, Run, WaitingCall
-from bethink.agent.request import BOUND_REACHED, FinishedTurn
-from bethink.agent.run_options import DEFAULT_OPTIONS, RunOptions
+from bethink.agent.records import (
+    JOURNAL,
+    RUNS,
+    TOOL_USES,
+    Journal,
+    JournalEntry,
+    Ledger,
+    NumberedEvent,
+    Run,
+    WaitingCall,
+)
+from bethink.agent.request import BOUND_REACHED, DEFAULT_OPTIONS, FinishedTurn, RunOptions
 from bethink.conversations import (
     CONVERSATIONS,
     MESSAGES,

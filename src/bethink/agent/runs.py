@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from bethink.agent.approvals import Approvals
+from bethink.agent.claims import is_lookup
 from bethink.agent.client_tools import open_calls, results_of
-from bethink.agent.post_turn import is_lookup
 from bethink.agent.recorder import JournalWriter
-from bethink.agent.run_options import (
+from bethink.agent.request import (
     DEFAULT_OPTIONS,
     NO_RESOURCES,
     BranchPoint,
@@ -28,7 +27,7 @@ from bethink.agent.run_options import (
     load_branch_point,
 )
 from bethink.agent.start import RunOpening, RunStarter
-from bethink.agent.stored_runs import StoredRuns
+from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations import checked_content
 from bethink.errors import BethinkError, Busy
 from bethink.events import Place, RunDone, RunFailed, ToolFinished, Usage
@@ -40,15 +39,12 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from bethink.agent.approvals import ApprovalChoice
-    from bethink.agent.audit import Audit
-    from bethink.agent.commands import Commands
     from bethink.agent.policy import ToolRules
     from bethink.agent.recorder import Recorder
-    from bethink.agent.records import NumberedEvent
-    from bethink.agent.request import FinishedTurn, RunRequest, Watched
-    from bethink.agent.run_options import RunOptions, RunResources
-    from bethink.agent.start import LoopFactory, StartedRun
+    from bethink.agent.records import Audit, NumberedEvent
+    from bethink.agent.request import FinishedTurn, RunOptions, RunRequest, RunResources, Watched
+    from bethink.agent.start import Commands, LoopFactory, StartedRun
+    from bethink.agent.stored_runs import ApprovalChoice
     from bethink.bus import Bus
     from bethink.clock import Ids
     from bethink.conversations import Conversations

@@ -11,10 +11,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from bethink.agent.audit import ToolUse
 from bethink.agent.loop import Loop
 from bethink.agent.policy import Policy, Verdict
-from bethink.agent.records import NumberedEvent
+from bethink.agent.records import NumberedEvent, ToolUse
 from bethink.agent.request import RunRequest
 from bethink.errors import NotAllowed
 from bethink.events import (
@@ -42,15 +41,15 @@ from bethink.tools.memory_agent import sources
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-    from bethink.agent.audit import Audit
     from bethink.agent.context import Context
+    from bethink.agent.records import Audit
     from bethink.agent.request import Bounds
     from bethink.agent.toolbox import Prepared, Toolbox
     from bethink.events import StopReason
     from bethink.files import Files
     from bethink.forgetting.announcements import Announcements
     from bethink.llm import Llm
-    from bethink.llm.factory import ToolProtocol
+    from bethink.llm.models import ToolProtocol
     from bethink.principal import Principal
     from bethink.tool import SubagentTask, Tool, ToolContext
     from bethink.tools.memory_agent import MemoryAgent

@@ -25,7 +25,7 @@ import msgspec
 
 from bethink import __version__
 from bethink.accounts import is_loopback
-from bethink.agent.commands import MODEL_HELP
+from bethink.agent.start import MODEL_HELP
 from bethink.app import open_app
 from bethink.cli.session import opened, settings_of
 from bethink.cli.terminal import counted
@@ -47,10 +47,8 @@ from bethink.errors import (
 )
 from bethink.events import RunFailed, Warned
 from bethink.llm.capabilities import Learnt
-from bethink.llm.factory import connect_models
 from bethink.llm.llamacpp import LlamaCppLlm
-from bethink.llm.models import AUTO
-from bethink.llm.probing import MODEL_MISSING, Probing
+from bethink.llm.models import AUTO, MODEL_MISSING, Probing, connect_models
 from bethink.llm.providers import GGUF, Connection, connect
 from bethink.ports import Ports
 from bethink.redis_mirror.client import ConversationRedis

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bethink.agent.approvals import ApprovalChoice
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.cli.exits import Exit
 from bethink.cli.render import STOPPED, Outcome, memory_updated
 from bethink.cli.terminal import exact, one_line, use_history

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 import msgspec
 
 from bethink.clock import to_datetime
-from bethink.conversations.branches import is_on_line, line
-from bethink.conversations.records import MESSAGES
+from bethink.conversations.records import MESSAGES, is_on_line, line
 from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.store import Scan, pages_of, records_of
 

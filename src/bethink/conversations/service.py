@@ -7,19 +7,28 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bethink.conversations.branches import appended, continued, is_on_line, line, switched
 from bethink.conversations.records import (
     CONVERSATIONS,
+    KIND,
+    LOOKUP_KIND,
     MESSAGES,
     NEW_TITLE,
+    SIGHTINGS,
     Conversation,
     Spending,
     StoredMessage,
+    appended,
     checked_system,
     checked_title,
+    continued,
+    is_on_line,
+    line,
+    speaker_of,
+    switched,
     turn_of,
 )
 from bethink.errors import BadInput, Busy, UnknownId
+from bethink.feature import Feature, OpenFeature, Recallable, RecallKind
 from bethink.messages import AssistantMessage, UserMessage
 from bethink.store import Page, Put, Scan, Versioned, retry_conflicts
 
@@ -28,8 +37,48 @@ if TYPE_CHECKING:
 
     from bethink.clock import Clock, Ids
     from bethink.events import Usage
+    from bethink.feature import Surroundings
     from bethink.principal import Principal
     from bethink.store import Key, Store
+
+
+_IMPORTANCE = 0.5
+"""As much as a fact of which nobody said how much it matters."""
+
+
+def _open(at: Surroundings) -> OpenFeature:
+    async def resolve(principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
+        return [said and recallable_of(said) for said in await conversations.recallable(principal, ids)]
+
+    conversations = Conversations(at.store, at.clock, at.new_id)
+    return OpenFeature(
+        service=conversations, recall=[RecallKind(name=KIND, resolve=resolve, lookups=LOOKUP_KIND)]
+    )
+
+
+FEATURE = Feature(
+    name="conversations",
+    open=_open,
+    collections=(CONVERSATIONS, MESSAGES, SIGHTINGS),
+    counted={"conversations": ("conversation", CONVERSATIONS), "messages": ("message", MESSAGES)},
+    sources={"conversation": CONVERSATIONS},
+    routes=("bethink.web.conversations",),
+    commands="bethink.cli.conversations",
+)
+
+
+def recallable_of(said: StoredMessage) -> Recallable:
+    """What recall shows of a message."""
+    return Recallable(
+        text=said.message.content,
+        at=said.at,
+        importance=_IMPORTANCE,
+        source=f"conversation:{said.conversation}#{said.id}",
+        conversation=said.conversation,
+        speaker=speaker_of(said),
+        position=said.position,
+        untrusted=said.untrusted,
+    )
 
 
 def charged(held: Conversation, usage: Iterable[Usage]) -> Conversation:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio
 import msgspec
 
-from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import RUNS, Run
-from bethink.agent.run_options import RunResources
+from bethink.agent.request import RunResources
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.conversations import CONVERSATIONS, MESSAGES, Conversation, ConversationStart, StoredMessage
 from bethink.dial.core import file_name, url_in
 from bethink.dial.render import AnswerRenderer, Style, asks
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from aidial_sdk.chat_completion import Choice
 
     from bethink.agent.records import NumberedEvent, WaitingCall
-    from bethink.agent.run_options import RunOptions
+    from bethink.agent.request import RunOptions
     from bethink.app import App
     from bethink.dial.core import Core
     from bethink.dial.history import DialChat, File, HistoryMessage, HistorySeal

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from bethink.agent.client_tools import with_tool_choice
-from bethink.agent.run_options import RunOptions
+from bethink.agent.request import RunOptions
 from bethink.dial.answer import DialAnswer, Offer
 from bethink.dial.core import CoreClient
 from bethink.dial.history import HistorySeal, unpack
 from bethink.dial.sessions import DialSessions, open_ephemeral_app
 from bethink.errors import BadInput
 from bethink.images.factory import dial_images
-from bethink.llm.factory import limits_of, sees
-from bethink.llm.fallback import FallbackLlm, Retries
 from bethink.llm.markup import MarkupLlm
+from bethink.llm.models import FallbackLlm, Retries, limits_of, sees
 from bethink.llm.openai_wire import Endpoint, OpenAiWire, Shared
 from bethink.tools.images import image_tools
 

@@ -75,7 +75,7 @@ _log = log("forgetting")
 
 
 class RunRecords(Protocol):
-    """What is being said now, and what is kept of runs; `app` wires `agent/forgettable_runs`."""
+    """What is being said now, and what is kept of runs; `app` wires `agent/removal`."""
 
     async def write(self, owner: str) -> None:
         """Have all that was said so far kept, so that it is found."""

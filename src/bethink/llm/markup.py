@@ -25,9 +25,8 @@ import msgspec
 
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta, TextSoFar
-from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta
+from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta
 from bethink.llm.capabilities import Capabilities, Learnt
-from bethink.llm.wrapper import LlmWrapper
 from bethink.messages import ToolMessage, UserMessage
 
 if TYPE_CHECKING:

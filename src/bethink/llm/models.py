@@ -1,27 +1,456 @@
-"""The models beside the usual one: those that a run may ask for by name, and those of subagents.
+"""The models that the settings name: the usual one with its fallbacks, those offered, those of subagents.
 
-`app` makes both; `agent/start` and `agent/subagent` ask, doors list, and `/health` and `doctor` say what
-would be taken.
+`app` connects them; `agent/start` and `agent/subagent` ask for one, doors list them, `/health` and `doctor`
+say what would be taken. Retries are here (`FallbackLlm`) and nowhere else. For whoever has set no model,
+those that already run on this machine are found by asking (`Probing`); of OpenRouter it counts that its key
+is set. Source: spec 003, "Model Selection Logic": vLLM, then MLX, then OpenRouter, then an error.
 """
 
 from __future__ import annotations
 
+import asyncio
+import random
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from time import monotonic
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
 
-from bethink.errors import BadInput, NoModel, UnknownId
+import msgspec
+
+from bethink.errors import (
+    BadInput,
+    ContextTooLong,
+    InvalidResponse,
+    LlmError,
+    NoModel,
+    RateLimited,
+    UnknownId,
+    Unreachable,
+)
+from bethink.events import Warned
+from bethink.llm import Delta, LlmRequest, ToolCallDelta
 from bethink.llm.capabilities import Learnt
-from bethink.llm.factory import connect_one, in_protocol
-from bethink.llm.probing import MODEL_MISSING
-from bethink.llm.providers import split_spec
+from bethink.llm.markup import MarkupLlm
+from bethink.llm.openai_wire import Limits
+from bethink.llm.providers import PROVIDERS, Connection, connect, split_spec
+from bethink.llm.routed import RoutedLlm
+from bethink.llm.tagged import TaggedLlm
+from bethink.messages import ToolMessage, UserMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+    from pydantic import SecretStr
 
     from bethink.llm import Llm
-    from bethink.llm.factory import ToolProtocol
-    from bethink.llm.probing import Probing
+    from bethink.messages import Message
     from bethink.settings import Settings
+
+
+SHORT_CHARACTERS: Final = 4_000
+"""What is left of a tool's result in a simplified request: about a thousand tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often and how patiently one model is asked.
+
+    The pause before retry n is drawn evenly from 0 to `first_pause_s` · 2ⁿ, at
+    most `longest_pause_s` (full jitter: many conversations that failed together
+    do not come back together). A longer wait that the provider itself asks for
+    is kept up to `longest_wait_s`; beyond that the next model answers.
+    """
+
+    attempts: int = 3
+    first_pause_s: float = 0.5
+    longest_pause_s: float = 8
+    longest_wait_s: float = 30
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    draw: Callable[[], float] = random.random  # noqa: S311 it only spreads retries
+
+    def pause_s(self, failures: int, error: LlmError) -> float | None:
+        """How long to wait after this failure, the `failures`-th; None is not to ask again."""
+        if failures >= self.attempts or not isinstance(error, RateLimited | Unreachable):
+            return None
+        wait_s = getattr(error, "retry_after_s", None)
+        if wait_s is not None and wait_s > self.longest_wait_s:
+            return None
+        longest = min(self.first_pause_s * 2.0 ** (failures - 1), self.longest_pause_s)
+        return (wait_s or 0) + self.draw() * longest
+
+
+class _Turn:
+    """Whom to ask next, and what."""
+
+    def __init__(self, models: tuple[Llm, ...], retries: Retries, request: LlmRequest) -> None:
+        self.model = models[0]
+        self.request = request
+        self.pause_s = 0.0
+        self._rest = list(models[1:])
+        self._retries = retries
+        self._whole = request
+        self._failures = 0
+
+    def after(self, error: LlmError) -> Warned | None:
+        """Move on after a failure and say how; None when nothing is left to try."""
+        self._failures += 1
+        self.pause_s = 0
+        if isinstance(error, ContextTooLong):
+            return None
+        if isinstance(error, InvalidResponse) and self.request is self._whole:
+            self.request = simplified(self._whole)
+            return _warned(f"{error} Asking {self.model.name} again with a shortened conversation.")
+        pause_s = self._retries.pause_s(self._failures, error)
+        if pause_s is not None:
+            self.pause_s = pause_s
+            return _warned(f"{error} Asking again in {pause_s:.1f} s.")
+        if not self._rest:
+            return None
+        self.model = self._rest.pop(0)
+        self.request = self._whole
+        self._failures = 0
+        return _warned(f"{error} Asking {self.model.name} instead.")
+
+
+class FallbackLlm:
+    """Models in the order of preference, asked until one answers.
+
+    A failure is mended only while nothing of an answer was passed on: after
+    that it is raised, and nothing is said twice. Tool calls before any text
+    are held back until they are complete, so that half a call can be asked for
+    again. `ContextTooLong` is raised at once: the caller can trim. Whatever is
+    tried is told in a `Warned`.
+    """
+
+    def __init__(self, models: Sequence[Llm], *, retries: Retries | None = None) -> None:
+        if not models:
+            raise ValueError("a chain of models needs at least one")
+        self._models = tuple(models)
+        self._retries = retries or Retries()
+
+    @property
+    def name(self) -> str:
+        """The preferred model's; `Finish.model` says who answered."""
+        return self._models[0].name
+
+    @property
+    def context_tokens(self) -> int:
+        """The preferred model's window."""
+        return self._models[0].context_tokens
+
+    @property
+    def sees(self) -> bool:
+        """Whether the preferred model sees; another one that does not leaves the pictures out itself."""
+        return self._models[0].sees
+
+    async def learn(self) -> None:
+        """See `Llm.learn`: of the preferred model; of another one when it is its turn."""
+        await self._models[0].learn()
+
+    async def stream(self, request: LlmRequest) -> AsyncGenerator[Delta, None]:
+        """See `Llm.stream`; raises the last model's error."""
+        turn = _Turn(self._models, self._retries, request)
+        while True:
+            held: list[ToolCallDelta] = []
+            said = False
+            if turn.model is not self._models[0]:
+                await turn.model.learn()
+            deltas = turn.model.stream(turn.request)
+            try:
+                async for delta in deltas:
+                    if not said and isinstance(delta, ToolCallDelta):
+                        held.append(delta)
+                        continue
+                    if isinstance(delta, Warned):
+                        yield delta
+                        continue
+                    said = True
+                    while held:
+                        yield held.pop(0)
+                    yield delta
+                return
+            except LlmError as error:
+                if isinstance(error, ContextTooLong):
+                    error.window = turn.model.context_tokens
+                warning = None if said else turn.after(error)
+                if warning is None:
+                    raise
+            finally:
+                await deltas.aclose()
+            yield warning
+            await self._retries.sleep(turn.pause_s)
+
+    async def probe(self) -> str | None:
+        """None as soon as one model answers, otherwise why none does."""
+        reasons: list[str] = []
+        for model in self._models:
+            reason = await model.probe()
+            if reason is None:
+                return None
+            reasons.append(reason)
+        return " ".join(reasons)
+
+    async def close(self) -> None:
+        """Close every model, whatever one of them says."""
+        async with AsyncExitStack() as stack:
+            for model in self._models:
+                stack.push_async_callback(model.close)
+
+
+def simplified(request: LlmRequest) -> LlmRequest:
+    """The system prompt and the current turn alone, its tools' results shortened.
+
+    Source: spec 004, "Error Handling": an invalid response is retried with simplified context.
+    """
+    messages = request.messages
+    users = [place for place, message in enumerate(messages) if isinstance(message, UserMessage)]
+    turn = messages[users[-1] :] if users else messages
+    return replace(request, messages=tuple(_shortened(message) for message in turn))
+
+
+def _shortened(message: Message) -> Message:
+    if not isinstance(message, ToolMessage) or len(message.content) <= SHORT_CHARACTERS:
+        return message
+    return msgspec.structs.replace(message, content=message.content[:SHORT_CHARACTERS] + "\n… (shortened)")
+
+
+def _warned(message: str) -> Warned:
+    return Warned(part="model", message=message)
+
+
+MODEL_MISSING: Final = (
+    "No model is set, and none was found on this machine. Start one (`vllm serve driaforall/mem-agent`,"
+    " LM Studio's server, `mlx_lm.server`), set OPENROUTER_API_KEY, or name one: BETHINK_MODEL=provider:name."
+)
+TRAINED: Final = "mem-agent"
+"""Of several models that one server offers, the one with this in its name is taken."""
+OPENROUTER_MODEL: Final = "openrouter/auto"
+"""OpenRouter's own choice among its models."""
+_ANSWER_S: Final = 0.5
+"""A server on this machine answers in milliseconds, or is busy loading."""
+_KNOWN_S: Final = 10
+_MOST_BYTES: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a program listens by default; `provider` says how it is spoken to."""
+
+    label: str
+    provider: str
+    base_url: str
+
+
+PLACES: Final = (
+    Place("vLLM", "vllm", PROVIDERS["vllm"].base_url or ""),
+    Place("MLX", "mlx", PROVIDERS["mlx"].base_url or ""),
+    Place("LM Studio", "openai", "http://127.0.0.1:1234/v1"),
+)
+"""In the order in which they are preferred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A model that answers: `spec` names it, `base_url` is where."""
+
+    label: str
+    spec: str
+    base_url: str | None = None
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        return f"{self.label}: {self.spec}" + (f" at {self.base_url}" if self.base_url else "")
+
+    @property
+    def offer(self) -> str:
+        """How it becomes the usual model, as a sentence."""
+        where = f" and BETHINK_MODEL_BASE_URL={self.base_url}" if self.base_url else ""
+        return f"A model answers here ({self.label}): BETHINK_MODEL={self.spec}{where} takes it."
+
+
+class _Model(msgspec.Struct):
+    id: str
+
+
+class _Models(msgspec.Struct):
+    data: list[_Model] = []
+
+
+@dataclass(slots=True)
+class Probing:
+    """Looks for a model. What was found, or that there is none, is known for ten seconds."""
+
+    has_openrouter_key: bool = False
+    places: Sequence[Place] = PLACES
+    now: Callable[[], float] = monotonic
+    found: Found | None = None
+    _asked: float | None = None
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+
+    async def find(self, *, anew: bool = False) -> Found | None:
+        """The first that answers, in the order of `places`; `anew` asks although it was asked just now."""
+        async with self._asking:
+            if not anew and self._asked is not None and self.now() - self._asked < _KNOWN_S:
+                return self.found
+            answers = await asyncio.gather(*(_ask(place) for place in self.places))
+            self.found = next((found for found in answers if found), None)
+            if self.found is None and self.has_openrouter_key:
+                self.found = Found("OpenRouter", f"openrouter:{OPENROUTER_MODEL}")
+            self._asked = self.now()
+            return self.found
+
+    @property
+    def told(self) -> str:
+        """What was found last, in words; nothing is asked."""
+        if self._asked is None:
+            return "No model is set; one on this machine is looked for when it is needed."
+        return f"Found {self.found.told}." if self.found else MODEL_MISSING
+
+
+async def _ask(place: Place) -> Found | None:
+    """The model that a program offers; None where none answers there in time."""
+    if not await _listens(place):
+        return None
+    import aiohttp
+
+    try:
+        async with (
+            asyncio.timeout(_ANSWER_S),
+            aiohttp.ClientSession(auto_decompress=False) as session,
+            session.get(f"{place.base_url}/models", allow_redirects=False) as response,
+        ):
+            body = b""
+            while len(body) < _MOST_BYTES and (part := await response.content.readany()):
+                body += part
+    except (aiohttp.ClientError, OSError, TimeoutError):
+        return None
+    try:
+        names = [model.id for model in msgspec.json.decode(body, type=_Models).data if model.id.strip()]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if not names:
+        return None
+    best = next((name for name in names if TRAINED in name.lower()), names[0])
+    return Found(place.label, f"{place.provider}:{best}", place.base_url)
+
+
+async def _listens(place: Place) -> bool:
+    """Whether anybody is there at all: most often nobody is, and no HTTP client need be loaded."""
+    parts = urlsplit(place.base_url)
+    try:
+        async with asyncio.timeout(_ANSWER_S):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+ToolProtocol = Literal["auto", "native", "tagged", "routed"]
+"""How a model is told of tools: as its server takes them, by tags, by a schema; `auto` goes by its name."""
+_TRAINED: Final = "*mem-agent*"
+"""Models that were trained on tags, wherever they are served."""
+
+
+def connect_models(settings: Settings, learnt: Learnt | None = None) -> Llm | None:
+    """The model and its fallbacks as one; None where none is set. Nothing is sent yet.
+
+    `learnt` is what is known of models' servers.
+
+    Raises:
+        BadInput: a name is not `provider:name`, or its provider is unknown.
+    """
+    if not settings.model:
+        return None
+    learnt = learnt or Learnt()
+    own = Connection(
+        base_url=settings.model_base_url,
+        api_key=plain(settings.model_api_key),
+        context_tokens=settings.model_context_tokens,
+    )
+    models = [
+        _spoken(settings, spec, _connection(settings, spec, learnt, own=own if position == 0 else None))
+        for position, spec in enumerate((settings.model, *settings.model_fallbacks))
+    ]
+    return FallbackLlm(models, retries=Retries(attempts=settings.model_attempts))
+
+
+def connect_one(
+    settings: Settings,
+    spec: str,
+    learnt: Learnt,
+    *,
+    base_url: str | None = None,
+    protocol: ToolProtocol = "auto",
+) -> Llm:
+    """A model beside the usual one, at `base_url` or its provider's own address. Nothing is sent yet.
+
+    Raises:
+        BadInput: the name is not `provider:name`, its provider is unknown or needs an address.
+    """
+    connection = _connection(settings, spec, learnt, own=Connection(base_url=base_url))
+    if base_url is not None:
+        # Found on this machine: nobody's key is for it.
+        connection = replace(connection, api_key=None)
+    model = _spoken(settings, spec, connection, protocol=protocol)
+    return FallbackLlm([model], retries=Retries(attempts=settings.model_attempts))
+
+
+def _spoken(settings: Settings, spec: str, connection: Connection, *, protocol: ToolProtocol = "auto") -> Llm:
+    is_routed = protocol == "auto" and fits(spec, settings.models_routed)
+    return in_protocol(connect(spec, connection), "routed" if is_routed else protocol, connection.learnt)
+
+
+def in_protocol(model: Llm, protocol: ToolProtocol = "auto", learnt: Learnt | None = None) -> Llm:
+    """The model, spoken to in the protocol that it understands; `learnt` is what is known of models."""
+    if protocol == "tagged" or (protocol == "auto" and fnmatchcase(model.name.lower(), _TRAINED)):
+        return TaggedLlm(model)
+    plain = MarkupLlm(model, learnt)
+    return RoutedLlm(plain) if protocol == "routed" else plain
+
+
+def _connection(
+    settings: Settings, spec: str, learnt: Learnt, *, own: Connection | None = None
+) -> Connection:
+    provider, _ = split_spec(spec)
+    own = own or Connection()
+    return Connection(
+        base_url=own.base_url or getattr(settings, f"{provider}_base_url", None),
+        api_key=own.api_key or plain(getattr(settings, f"{provider}_api_key", None)),
+        api_version=settings.azure_api_version if provider == "azure" else "",
+        context_tokens=own.context_tokens,
+        limits=limits_of(settings),
+        sees=sees(spec, settings.models_that_see),
+        learnt=learnt,
+    )
+
+
+def sees(spec: str, patterns: Sequence[str]) -> bool:
+    """Whether a model `provider:name` fits a pattern, and none that begins with `!`; case does not count."""
+    return fits(spec, patterns) and not fits(spec, [one[1:] for one in patterns if one[:1] == "!"])
+
+
+def fits(spec: str, patterns: Sequence[str]) -> bool:
+    """Whether a model `provider:name` fits one of the patterns; case does not count."""
+    name = spec.strip().lower()
+    return any(fnmatchcase(name, pattern.strip().lower()) for pattern in patterns)
+
+
+def limits_of(settings: Settings) -> Limits:
+    """How long a model's server is waited for."""
+    return Limits(
+        connect_s=settings.model_connect_timeout_s,
+        first_byte_s=settings.model_first_byte_timeout_s,
+        gap_s=settings.model_gap_timeout_s,
+    )
+
+
+def plain(secret: SecretStr | None) -> str | None:
+    """The secret itself, for whoever sends it."""
+    return None if secret is None else secret.get_secret_value()
 
 
 AUTO: Final = "auto"

@@ -23,11 +23,9 @@ import msgspec
 from bethink.errors import BadInput, ContextTooLong, LlmError
 from bethink.events import Warned
 from bethink.llm.capabilities import Capabilities, Learnt, Step, step_down
-from bethink.llm.ollama import NativeAnswer, chat_url, native_request
-from bethink.llm.openai_answer import MAX_EVENT_BYTES, Answer
-from bethink.llm.openai_errors import Disconnected, Failures, PicturesRefused
+from bethink.llm.openai_answer import MAX_EVENT_BYTES, Answer, Disconnected, Failures, PicturesRefused
 from bethink.llm.openai_shapes import ErrorDetail, encode_request, parts_of, without_pictures
-from bethink.llm.window import Asking, window_named, window_of
+from bethink.llm.window import Asking, NativeAnswer, chat_url, native_request, window_named, window_of
 from bethink.messages import AssistantMessage, Origin
 
 if TYPE_CHECKING:

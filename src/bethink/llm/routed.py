@@ -17,8 +17,7 @@ import msgspec
 
 from bethink.errors import InvalidResponse, Refused
 from bethink.events import TextDelta, TextSoFar, Warned
-from bethink.llm import NO_OPTIONS, Delta, Finish, LlmRequest, ToolCallDelta
-from bethink.llm.wrapper import LlmWrapper
+from bethink.llm import NO_OPTIONS, Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import msgspec
 
 from bethink.errors import InvalidResponse
 from bethink.events import ReasoningDelta, TextDelta
-from bethink.llm import Delta, Finish, LlmRequest, ToolCallDelta
-from bethink.llm.wrapper import LlmWrapper
+from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper, ToolCallDelta
 from bethink.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 if TYPE_CHECKING:

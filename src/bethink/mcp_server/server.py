@@ -27,8 +27,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from bethink import __version__
-from bethink.agent.audit import ToolUse
 from bethink.agent.policy import Policy
+from bethink.agent.records import ToolUse
 from bethink.agent.tool_selection import reads
 from bethink.agent.toolbox import CallResult, Postponed, Prepared, discreet
 from bethink.clock import Ids
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
 
     Context = ServerRequestContext[Any, Any]
-    from bethink.agent.audit import By
+    from bethink.agent.records import By
 
 
 CONFIRM = "confirm"

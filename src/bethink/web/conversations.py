@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bethink.agent.run_options import BranchPoint
+from bethink.agent.request import BranchPoint
 from bethink.agent.toolbox import Prepared
 from bethink.conversations import ConversationEdit, ConversationStart
 from bethink.conversations.export import MEDIA_TYPES, ExportFormat, exported, file_name

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from bethink import __version__
-from bethink.agent.commands import MODEL_HELP
+from bethink.agent.start import MODEL_HELP
 from bethink.conversations import CONVERSATIONS
 from bethink.errors import DiskFull, StorageError
 from bethink.llm.models import AUTO

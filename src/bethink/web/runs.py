@@ -14,8 +14,8 @@ import anyio.to_thread
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field, model_validator
 
-from bethink.agent.approvals import ApprovalChoice
 from bethink.agent.records import NumberedEvent
+from bethink.agent.stored_runs import ApprovalChoice
 from bethink.errors import NotAllowed
 from bethink.events import Place, ReasoningDelta, TextDelta
 from bethink.web.deps import Body, Caller, Served

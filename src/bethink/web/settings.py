@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from bethink import __version__
-from bethink.agent.commands import MODEL_HELP
+from bethink.agent.start import MODEL_HELP
 from bethink.web.deps import Caller, ResponseModel, Served
 
 router = APIRouter(tags=["settings"])

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from bethink.agent.client_tools import with_tool_choice
 from bethink.agent.history_match import HistoryMatch, said_by
-from bethink.agent.run_options import NO_RESOURCES, BranchPoint, RunOptions
+from bethink.agent.request import NO_RESOURCES, BranchPoint, RunOptions
 from bethink.conversations import ConversationStart
 from bethink.errors import BadInput, UnknownId
 from bethink.llm import Options

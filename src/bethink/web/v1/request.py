@@ -14,7 +14,7 @@ from fastapi import Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bethink.agent.history_match import ClientMessage
-from bethink.agent.run_options import RunOptions
+from bethink.agent.request import RunOptions
 from bethink.errors import BadInput
 from bethink.llm import ToolSchema
 from bethink.messages import ToolMessage

@@ -13,8 +13,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from bethink.agent.history_match import Responses
 from bethink.agent.records import NumberedEvent
-from bethink.agent.responses import Responses
 from bethink.errors import BadInput, UnknownId
 from bethink.events import Place, RunDone
 from bethink.messages import ToolMessage, UserMessage
@@ -44,7 +44,7 @@ from bethink.web.v1.response_frames import ResponseFrames
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from bethink.agent.run_options import BranchPoint
+    from bethink.agent.request import BranchPoint
     from bethink.app import App
     from bethink.conversations import StoredMessage
     from bethink.messages import Attachment
