@@ -29,7 +29,7 @@ from bethink.mcp_server.server import Door as McpDoor
 from bethink.messages import Attachment
 from bethink.web.messages import collected
 from bethink.web.sse import EventStream, Frames
-from bethink.web.v1.frames import ChatFrames, OpenAiFrames, Reply, Telling, completion_of
+from bethink.web.v1.frames import AnswerTally, ChatFrames, OpenAiFrames, Reply, completion_of
 from bethink.web.v1.frames import collected as collected_chat
 from bethink.web.v1.response_frames import ResponseFrames
 from tests.house import open_house
@@ -113,9 +113,9 @@ async def test_as_a_stream_of_chat_completion_chunks(run: Recorded) -> None:
 
 
 async def test_as_a_whole_chat_completion(run: Recorded) -> None:
-    telling = Telling(reply(run))
-    text, reasoning = await collected_chat(batches(run.asked), telling)
-    told = json.dumps(completion_of(telling, text, reasoning), indent=2, ensure_ascii=False) + "\n"
+    tally = AnswerTally(reply(run))
+    text, reasoning = await collected_chat(batches(run.asked), tally)
+    told = json.dumps(completion_of(tally, text, reasoning), indent=2, ensure_ascii=False) + "\n"
     assert told == picture("chat.json")
 
 
@@ -140,12 +140,12 @@ async def test_as_chunks_of_dial(run: Recorded) -> None:
         queue: asyncio.Queue[Any] = asyncio.Queue()
         choice = Choice(queue, 0)
         choice.open()
-        telling = AnswerRenderer(choice, uploaded)
+        tally = AnswerRenderer(choice, uploaded)
         for numbered in part:
-            await telling.render([numbered])
-        if telling.waiting:
-            telling.say(asks(telling.waiting, minutes=60))
-        telling.end()
+            await tally.render([numbered])
+        if tally.waiting:
+            tally.say(asks(tally.waiting, minutes=60))
+        tally.end()
         choice.close()
         chunks = [queue.get_nowait().to_dict() for _ in range(queue.qsize())]
         told.append("".join(json.dumps(chunk, ensure_ascii=False) + "\n" for chunk in chunks))

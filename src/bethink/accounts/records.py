@@ -10,7 +10,7 @@ import hashlib
 import ipaddress
 import re
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bethink.errors import BadInput
 from bethink.store import Collection, Record
@@ -55,6 +55,12 @@ class Key(Record, frozen=True, kw_only=True):
     def is_live(self, now_us: int) -> bool:
         """Whether it opens anything at this moment. At the very moment of its end it does not."""
         return self.revoked_at is None and (self.expires_at is None or now_us < self.expires_at)
+
+    def state(self, now_us: int) -> Literal["live", "expired", "revoked"]:
+        """How it is with the key at this moment."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "live" if self.is_live(now_us) else "expired"
 
 
 class SignIn(Record, frozen=True, kw_only=True):

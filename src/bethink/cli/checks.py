@@ -14,6 +14,7 @@ import sqlite3
 import sys
 import tempfile
 from argparse import Namespace
+from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 from importlib import resources
@@ -101,7 +102,8 @@ def broken(part: str, message: str) -> Check:
 
 def all_checks(options: Namespace, tell: Callable[[str], None]) -> Iterator[Check]:
     """All checks; with `--fix` what can be mended is mended first, and `tell` hears how far that is."""
-    yield _python()
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield ok("Bethink", f"{__version__}, on Python {python} with SQLite {sqlite3.sqlite_version}")
     try:
         settings = settings_of(options)
     except BadInput as error:
@@ -132,11 +134,6 @@ def _services(settings: Settings) -> Iterator[Check]:
     yield time_zone(settings)
     if settings.redis_url is not None:
         yield redis(settings.redis_url.get_secret_value(), settings.redis_timeout_s)
-
-
-def _python() -> Check:
-    version = ".".join(map(str, sys.version_info[:3]))
-    return ok("Bethink", f"{__version__}, on Python {version} with SQLite {sqlite3.sqlite_version}")
 
 
 def _settings(options: Namespace) -> Check:
@@ -301,14 +298,11 @@ def users(options: Namespace, settings: Settings) -> Check:
 
 
 def _counted(known: AccountsSnapshot, now_us: int) -> str:
-    keys = known.keys.values()
-    live = sum(key.is_live(now_us) for key in keys)
-    revoked = sum(key.revoked_at is not None for key in keys)
+    states = Counter(key.state(now_us) for key in known.keys.values())
     disabled = sum(user.disabled_at is not None for user in known.users.values())
-    users = f"{len(known.users)} {'user' if len(known.users) == 1 else 'users'}"
     shut = f", {disabled} disabled" if disabled else ""
-    ended = f"{len(keys) - live - revoked} expired, {revoked} revoked"
-    return f"{users}{shut}; {live} live {'key' if live == 1 else 'keys'}, {ended}"
+    ended = f"{states['expired']} expired, {states['revoked']} revoked"
+    return f"{counted(len(known.users), 'user')}{shut}; {counted(states['live'], 'live key')}, {ended}"
 
 
 def _shut_out(known: AccountsSnapshot, now_us: int) -> list[str]:

@@ -106,7 +106,7 @@ class Commands:
     epilog: str | None = None
     is_operators: bool = False
     """Whether it is the operator who acts, whatever user the environment names."""
-    before: Callable[[Session], None] | None = None
+    before: Callable[[Session], object] | None = None
     """What each command of the family does first."""
     table: list[Command] = field(default_factory=list[Command])
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
-    from bethink.forgetting.selection import MessageExcerpt, Preview, Receipt
-    from bethink.memory import ConsolidationReport, Doubt, Fact, FactChange, LogStep
+    from bethink.forgetting.selection import Preview, Receipt
+    from bethink.memory import ConsolidationReport, Fact, FactChange, LogStep
 
 _FIRST = 20
 """Lines of all that would go, shown before it is agreed to."""
@@ -68,13 +68,12 @@ class FactLines:
         others = [_document(other) for other in result.others]
         document = {"change": result.change, "undo": result.undo, "count": result.count, "others": others}
         self.screen.result({"memory": _document(result.fact), **document}, *lines)
-        if not self.screen.is_data:
-            self.undo(result.undo)
+        self.undo(result.undo)
 
     def undo(self, token: str | None) -> None:
         """How to take a change back, if it can be."""
         if token is not None:
-            self.screen.note(f"undo: bethink memory undo {token}")
+            self.screen.remark(f"undo: bethink memory undo {token}")
 
     def step(self, step: LogStep, first: Fact | None) -> None:
         """A change of the past; `first` of the facts that it changed, None if that is forgotten."""
@@ -85,8 +84,8 @@ class FactLines:
             document | {"facts": [touched.id for touched in step.facts]},
             f"{self.session.local(step.at)}  {CHANGES.get(step.change, step.change)}: {about}",
         )
-        if step.undo is not None and step.facts and not self.screen.is_data:
-            self.screen.note(f"                  {step.undo}")
+        if step.undo is not None and step.facts:
+            self.screen.remark(f"                  {step.undo}")
 
     def consolidated(self, done: ConsolidationReport, *, is_preview: bool) -> None:
         """What was merged, or would be."""
@@ -104,10 +103,8 @@ class FactLines:
             *lines,
             f"{word} into others: {done.gone:,} of {done.facts:,} memories",
         )
-        if self.screen.is_data:
-            return
         if done.waiting:
-            self.screen.note(f"{done.waiting:,} more say the same: --share takes more at once")
+            self.screen.remark(f"{done.waiting:,} more say the same: --share takes more at once")
         self.undo(done.undo)
 
     def shown(self, fact: Fact, history: Sequence[Fact]) -> None:
@@ -165,23 +162,23 @@ class FactLines:
             "has_more": receipt.has_more,
         }
         self.screen.result(document, receipt.summary)
-        for line in () if self.screen.is_data else receipt.outside:
-            self.screen.note(line)
+        for line in receipt.outside:
+            self.screen.remark(line)
 
     def _going(self, preview: Preview) -> list[str]:
         return [
             *(f"{fact.content}  ({fact.id})" for fact in preview.facts),
             *(f"{fact.content}  ({fact.state} version, {fact.id})" for fact in preview.versions),
-            *(self._said(said) for said in preview.said),
+            *(
+                f"{'you' if said.by_owner else 'Bethink'} said, {self.session.local(said.at)}:"
+                f" {' … '.join(said.sentences)}"
+                for said in preview.said
+            ),
             *(f"the record of {told.name}: {' … '.join(told.parts)}" for told in preview.records),
             *(f"the page {told.path}: {' … '.join(told.parts)}" for told in preview.pages),
             *(line for one in preview.held for line in one.lines),
             *(preview.whole.lines if preview.whole else ()),
         ]
-
-    def _said(self, said: MessageExcerpt) -> str:
-        who = "you" if said.by_owner else "Bethink"
-        return f"{who} said, {self.session.local(said.at)}: {' … '.join(said.sentences)}"
 
     def _properties(self, fact: Fact) -> list[tuple[str, str]]:
         properties = [
@@ -192,7 +189,7 @@ class FactLines:
             ("topics", ", ".join(fact.topics)),
             ("trust", "" if fact.trust == "owner" else fact.trust),
             ("project", fact.project or ""),
-            ("doubt", "; ".join(_doubt(doubt) for doubt in fact.doubts)),
+            ("doubt", "; ".join(_DOUBTS[doubt.kind].format(doubt.fact) for doubt in fact.doubts)),
             ("rests on", ", ".join(fact.depends_on)),
             ("learnt", self.session.local(fact.created_at)),
             ("true from", "" if fact.valid_from is None else self.session.local(fact.valid_from)),
@@ -206,10 +203,6 @@ class FactLines:
             for source in fact.sources
         ]
         return [(name, value) for name, value in (*properties, *sources) if value]
-
-
-def _doubt(doubt: Doubt) -> str:
-    return _DOUBTS[doubt.kind].format(doubt.fact)
 
 
 def _document(fact: Fact) -> dict[str, Any]:

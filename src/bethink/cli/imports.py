@@ -88,12 +88,11 @@ def _import(session: Session, options: Namespace) -> Exit | None:
     if report is None:
         return Exit.FAILED
     screen.result(done, *_summary(done, report, is_preview=options.preview))
-    if not options.json:
-        if report.note:
-            screen.note(report.note, "yellow")
-        _problems(screen, report)
-        if not options.preview:
-            screen.note(f"undo: bethink import --undo {done.id}")
+    if report.note:
+        screen.remark(report.note, "yellow")
+    _problems(screen, report)
+    if not options.preview:
+        screen.remark(f"undo: bethink import --undo {done.id}")
     return None
 
 
@@ -106,8 +105,7 @@ def _undo(session: Session, id: str) -> None:
             screen.result(done)
         return
     screen.result(done, f"{done.name}: taken back", *_counts(done.report, _UNDONE))
-    if not screen.is_data:
-        _problems(screen, done.report)
+    _problems(screen, done.report)
 
 
 def _list(session: Session) -> None:
@@ -145,9 +143,9 @@ def _counts(report: ImportReport, words: dict[str, str]) -> list[str]:
 def _problems(screen: Screen, report: ImportReport) -> None:
     for problem in report.problems[:_SHOWN]:
         times = f" (×{problem.count:,})" if problem.count > 1 else ""
-        screen.note(f"{problem.name}: {problem.why}{times}", "red" if problem.fault else "dim")
+        screen.remark(f"{problem.name}: {problem.why}{times}", "red" if problem.fault else "dim")
     if (more := len(report.problems) - _SHOWN) > 0:
-        screen.note(f"and {more:,} more; --json tells them", "dim")
+        screen.remark(f"and {more:,} more; --json tells them")
 
 
 def _progress(screen: Screen) -> Callable[[ImportReport], None]:

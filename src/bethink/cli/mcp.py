@@ -24,20 +24,11 @@ COMMANDS = Commands(_EPILOG)
 )
 def _serve(options: Namespace) -> int:
     """Serve until the input ends, SIGINT or SIGTERM."""
+    from bethink.cli.session import settings_to_serve
     from bethink.mcp_server.families import families_of
-    from bethink.settings import load_settings
-    from bethink.telemetry import configure
 
     only = families_of(options.only)
-    settings = load_settings(
-        data_dir=options.data,
-        model=options.model,
-        log_level=options.log_level,
-        user=options.user,
-        host=options.host,
-        port=options.http,
-    )
-    configure(settings.log_level)
+    settings = settings_to_serve(options, port=options.http, user=options.user)
     if options.http is None:
         from bethink.mcp_server.stdio import serve_stdio
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from bethink.cli.commands import YES, Commands, arg, at_most, repeated
 from bethink.cli.exits import Exit
 from bethink.cli.facts import FactLines
-from bethink.cli.terminal import counted, document_of, opened_file, read_stdin
+from bethink.cli.terminal import counted, document_of, one_line, opened_file, read_stdin
 from bethink.errors import BadInput, UnknownId
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
@@ -111,8 +111,7 @@ def _hit_line(session: Session, hit: Hit) -> str:
     def day(at: datetime) -> str:
         return session.local(at, "%Y-%m-%d")
 
-    text = " ".join(hit.text.split())
-    text = text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+    text = one_line(hit.text, _SHOWN_CHARS)
     told = [
         hit.speaker,
         hit.valid_from and f"from {day(hit.valid_from)}",
@@ -142,13 +141,13 @@ def _json_value(value: object) -> object:
 )
 def _list(session: Session, options: Namespace) -> None:
     """List memories, the newest first."""
-    where: dict[str, Key] = {} if options.state == "all" else {"state": options.state}
-    if options.category is not None:
-        where["category"] = options.category
-    if options.project is not None:
-        where["project"] = options.project
-    if options.doubted:
-        where["doubted"] = 1
+    named: dict[str, Key | None] = {
+        "state": None if options.state == "all" else options.state,
+        "category": options.category,
+        "project": options.project,
+        "doubted": 1 if options.doubted else None,
+    }
+    where = {name: value for name, value in named.items() if value is not None}
     lines, shown = FactLines(session), 0
     for fact in _facts(session, where, limit=None if options.all else options.limit):
         lines.listed(fact)
@@ -364,7 +363,9 @@ def _forget(session: Session, options: Namespace) -> None:
 
     forgetting, screen, lines = session.app.forgetting, session.screen, FactLines(session)
     wanted = _wanted(session, options)
-    _check_known(session, wanted.ids)
+    for id, fact in zip(wanted.ids, session.mine(session.app.memory.get, wanted.ids), strict=True):
+        if fact is None:
+            raise UnknownId(f"No memory has the id {id}; nothing was forgotten.")
     preview = session.mine(forgetting.preview, wanted)
     if preview.is_empty:
         asked = f"No memories found matching: {options.query}"
@@ -397,12 +398,6 @@ def _wanted(session: Session, options: Namespace) -> ForgetRequest:
     )
     wanted.check()
     return wanted
-
-
-def _check_known(session: Session, ids: Sequence[str]) -> None:
-    for id, fact in zip(ids, session.mine(session.app.memory.get, ids), strict=True):
-        if fact is None:
-            raise UnknownId(f"No memory has the id {id}; nothing was forgotten.")
 
 
 def _is_agreed(screen: Screen, preview: Preview, *, everything: bool) -> bool:
@@ -469,11 +464,10 @@ def _import(session: Session, options: Namespace) -> Exit:
             tell=tell,
         )
     screen.status("")
-    if not screen.is_data:
-        for bad in report.bad:
-            screen.note(f"line {bad.line:,}: {bad.reason}", "red")
-        if (more := report.refused - len(report.bad)) > 0:
-            screen.note(f"and {more:,} more lines like these", "red")
+    for bad in report.bad:
+        screen.remark(f"line {bad.line:,}: {bad.reason}", "red")
+    if (more := report.refused - len(report.bad)) > 0:
+        screen.remark(f"and {more:,} more lines like these", "red")
     would = " would be" if report.preview else ""
     counts = [(getattr(report, field), words) for field, words in _TAKEN.items()]
     screen.result(
@@ -481,8 +475,7 @@ def _import(session: Session, options: Namespace) -> Exit:
         f"{counted(report.lines, 'line')} of {report.format}{would}:",
         *(f"  {count:>9,}  {words}" for count, words in counts if count),
     )
-    if not screen.is_data:
-        FactLines(session).undo(report.undo)
+    FactLines(session).undo(report.undo)
     return Exit.USAGE if report.refused else Exit.OK
 
 

@@ -22,15 +22,11 @@ COMMANDS = Commands()
 )
 def _serve(options: Namespace) -> int:
     """Serve the users API and its MCP server on this machine."""
-    from bethink.settings import load_settings
-    from bethink.telemetry import configure
+    from bethink.cli.session import settings_to_serve
     from bethink.web.endpoints import create_service
     from bethink.web.people import service
     from bethink.web.server import serve
 
-    settings = load_settings(
-        data_dir=options.data, log_level=options.log_level, host=options.host, port=options.port
-    )
-    configure(settings.log_level)
+    settings = settings_to_serve(options, port=options.port)
     serve(settings, make=lambda opened: create_service(opened, only=["people"], routers=[service]))
     return Exit.OK

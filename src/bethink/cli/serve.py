@@ -20,18 +20,10 @@ COMMANDS = Commands()
 )
 def _serve(options: Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
-    from bethink.settings import load_settings
-    from bethink.telemetry import configure
+    from bethink.cli.session import settings_to_serve
     from bethink.web.server import serve
 
-    settings = load_settings(
-        data_dir=options.data,
-        model=options.model,
-        log_level=options.log_level,
-        host=options.host,
-        port=options.port,
-    )
-    configure(settings.log_level)
+    settings = settings_to_serve(options, port=options.port)
     serve(settings, on_ready=_open_page if options.open else None)
     return Exit.OK
 

@@ -151,6 +151,24 @@ def settings_of(options: argparse.Namespace) -> Settings:
     )
 
 
+def settings_to_serve(options: argparse.Namespace, *, port: int | None, user: str | None = None) -> Settings:
+    """The settings for a command that serves until it is stopped; its log is written from here on.
+
+    Raises:
+        BadInput: one of them is not valid.
+    """
+    settings = load_settings(
+        data_dir=options.data,
+        model=options.model,
+        log_level=options.log_level,
+        host=options.host,
+        port=port,
+        user=user,
+    )
+    configure(settings.log_level)
+    return settings
+
+
 def log_if_asked(options: argparse.Namespace) -> None:
     """Short commands say in words what concerns their user; the log is for who asks for it."""
     if level := options.log_level or ("debug" if options.debug else None):

@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 _HISTORY_CONVERSATIONS = 10
 _HISTORY_MESSAGES = 50
 _SHOWN_CHARS = 300
+_CHOICES = {
+    "y": ApprovalChoice("approve"),
+    "yes": ApprovalChoice("approve"),
+    "a": ApprovalChoice("approve", always=True),
+    "always": ApprovalChoice("approve", always=True),
+    "n": ApprovalChoice("reject"),
+    "no": ApprovalChoice("reject"),
+}
 _FINAL_QUESTION = "Run it? [y]es, [n]o, [e]dit the arguments, [l]ater: "
 _QUESTION = "Run it? [y]es, [a]lways for this tool, [n]o, [e]dit the arguments, [l]ater: "
 
@@ -81,12 +89,16 @@ class Talk:
                 "This conversation is being answered by another program; here is its answer."
             )
             return self._watch(active)
-        after = self._end_of(active)
-        return self._watch(active, after) if _decide_all(self.session, active) else Exit.FAILED
+        told = self.session.mine(self.session.app.runs.stored.events, active, Place(0))
+        if not _decide_all(self.session, active):
+            return Exit.FAILED
+        return self._watch(active, told[-1].place if told else None)
 
     def interactively(self) -> Exit:
         """Take one message after the other until the person leaves; never fails because of one."""
-        self._greet()
+        llm = self.session.app.ports.llm
+        model = llm.name if llm else "no model: /help says what works without one"
+        self.session.screen.note(f"{model}. Ctrl-C stops an answer, Ctrl-D leaves.")
         if self.conversation is not None:
             self.go_on()
         use_history(self._typed_before())
@@ -174,21 +186,11 @@ class Talk:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _greet(self) -> None:
-        app = self.session.app
-        model = app.ports.llm.name if app.ports.llm else "no model: /help says what works without one"
-        self.session.screen.note(f"{model}. Ctrl-C stops an answer, Ctrl-D leaves.")
-
     def _active_run(self) -> str | None:
         if self.conversation is None:
             return None
         held = self.session.mine(self.session.app.conversations.get, self.conversation)
         return held.record.active_run
-
-    def _end_of(self, run: str) -> Place | None:
-        """The place behind all that a waiting run has said."""
-        stored = self.session.mine(self.session.app.runs.stored.events, run, Place(0))
-        return stored[-1].place if stored else None
 
     def _newest(self, limit: int) -> list[StoredMessage]:
         if self.conversation is None:
@@ -259,25 +261,18 @@ def _decide(session: Session, run: str, call: WaitingCall) -> bool:
         except KeyboardInterrupt:
             session.screen.note("")
             answer = None
-        match answer and answer.strip().lower():
-            case "y" | "yes":
-                return _send(session, run, call, choice=ApprovalChoice("approve"))
-            case "a" | "always" if not call.final:
-                return _send(session, run, call, choice=ApprovalChoice("approve", always=True))
-            case "n" | "no":
-                return _send(session, run, call, choice=ApprovalChoice("reject"))
-            case "e" | "edit":
-                if _edit(session, run, call):
-                    return True
-            case None | "l" | "later":
-                return False
-            case _:
-                session.screen.note("Answer y, n, e or l." if call.final else "Answer y, a, n, e or l.")
-
-
-def _send(session: Session, run: str, call: WaitingCall, *, choice: ApprovalChoice) -> bool:
-    session.mine(session.app.runs.decide, run, call=call.call, choice=choice)
-    return True
+        word = "later" if answer is None else answer.strip().lower()
+        choice = _CHOICES.get(word)
+        if choice is not None and not (choice.always and call.final):
+            session.mine(session.app.runs.decide, run, call=call.call, choice=choice)
+            return True
+        if word in {"e", "edit"}:
+            if _edit(session, run, call):
+                return True
+        elif word in {"l", "later"}:
+            return False
+        else:
+            session.screen.note("Answer y, n, e or l." if call.final else "Answer y, a, n, e or l.")
 
 
 def _edit(session: Session, run: str, call: WaitingCall) -> bool:
@@ -285,7 +280,8 @@ def _edit(session: Session, run: str, call: WaitingCall) -> bool:
     pretty = msgspec.json.format(call.arguments.encode(), indent=2).decode()
     try:
         arguments = msgspec.json.decode(session.screen.edit(pretty, ".json"), type=dict[str, Any])
-        _send(session, run, call, choice=ApprovalChoice("edit", arguments))
+        choice = ApprovalChoice("edit", arguments)
+        session.mine(session.app.runs.decide, run, call=call.call, choice=choice)
     except msgspec.MsgspecError as error:
         session.screen.note(f"These are no arguments: {error}. Give one JSON object.", "red")
         return False

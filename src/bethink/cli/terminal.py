@@ -183,6 +183,11 @@ class Screen:
         self.err.write(self.styled(printable(line), style) + "\n")
         self.err.flush()
 
+    def remark(self, line: str, style: str = "dim") -> None:
+        """A note that programs have in the result itself, and are not told."""
+        if not self.is_data:
+            self.note(line, style)
+
     def status(self, text: str) -> None:
         """What goes on now, on a line that is replaced; nothing where nobody watches."""
         if text == self._status or not self._colours:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bethink.cli.commands import Commands, arg, at_most
-from bethink.cli.terminal import document_of
+from bethink.cli.terminal import document_of, one_line
 from bethink.clock import to_datetime
 from bethink.errors import UnknownId
 
@@ -43,7 +43,9 @@ def _list(session: Session, _: Namespace) -> None:
         }
         notes = [tool.effect, tool.source, f"rule: {rules[tool.name]}" if tool.name in rules else ""]
         session.screen.result(
-            document, f"{tool.name}  ({', '.join(filter(None, notes))})", f"    {_brief(tool.description)}"
+            document,
+            f"{tool.name}  ({', '.join(filter(None, notes))})",
+            f"    {one_line(tool.description, _BRIEF)}",
         )
 
 
@@ -68,8 +70,8 @@ def _rule(session: Session, options: Namespace) -> None:
     decision = _RULES[options.rule]
     session.mine(session.app.rules.set, name, decision, origin=origin)
     session.screen.result({"tool": name, "rule": decision}, f"{name}: {options.rule}")
-    if tool is not None and tool.effect == "destructive" and decision == "auto" and not options.json:
-        session.screen.note("What cannot be undone asks each time all the same.", "yellow")
+    if tool is not None and tool.effect == "destructive" and decision == "auto":
+        session.screen.remark("What cannot be undone asks each time all the same.", "yellow")
 
 
 @COMMANDS.add("log", arg("--tool TOOL", "only calls of this tool"), at_most(20, "calls"))
@@ -86,12 +88,7 @@ def _log(session: Session, options: Namespace) -> None:
         session.screen.result(
             document_of(use) | {"at": at, "arguments": called.arguments},
             f"{at}  {use.tool}  {outcome}",
-            f"    {_brief(arguments)}",
+            f"    {one_line(arguments, _BRIEF)}",
         )
-    if not uses and not options.json:
-        session.screen.note("No tool was called yet.")
-
-
-def _brief(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _BRIEF else f"{line[: _BRIEF - 1]}…"
+    if not uses:
+        session.screen.remark("No tool was called yet.")

@@ -11,7 +11,7 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bethink.cli.commands import YES, Commands, arg
-from bethink.cli.terminal import Screen, one_line, rfc3339
+from bethink.cli.terminal import Screen, counted, one_line, rfc3339
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, UnknownId
 
@@ -134,8 +134,8 @@ def _show_removed(screen: Screen, user: User | None, erased: RemovedOwner | None
         lines.append(f"Erased for good: {_in_words(erased.counts)}.")
         notes = [*erased.left, _BACKUPS]
     screen.result(document, *lines)
-    for note in () if screen.is_data else notes:
-        screen.note(note)
+    for note in notes:
+        screen.remark(note)
 
 
 def _in_words(counts: dict[str, int]) -> str:
@@ -187,8 +187,7 @@ def _add_key(session: Session, options: Namespace) -> None:
     expires, user = _end(session, options.expires), _named(session, options.name)
     register = session.app.accounts.register
     made = session.call(register.add_key, user.id, options.label, scopes=scopes, expires_at=expires)
-    if not session.screen.is_data:
-        session.screen.note(_ONCE)
+    session.screen.remark(_ONCE)
     document, line = _shown_key(session, made.key)
     session.screen.result({**document, "key": made.text}, made.text)
     if not session.screen.is_data:
@@ -247,7 +246,7 @@ def _show_user(session: Session, user: User, live: int | None = None) -> None:
         "created_at": since,
         **({} if live is None else {"live_keys": live}),
     }
-    keys = "" if live is None else f", {live} live {'key' if live == 1 else 'keys'}"
+    keys = "" if live is None else f", {counted(live, 'live key')}"
     role = "administrator" if user.is_admin else "user"
     session.screen.result(document, f"{state:<9} {user.name:<{_COLUMN}} {role}{keys}, since {since[:10]}")
 
@@ -256,8 +255,7 @@ def _shown_key(session: Session, key: Key, used: int | None = None) -> tuple[dic
     """A key as a document, and as a line; never its text."""
     user = session.app.accounts.register.last_known.users.get(key.user)
     name = user.name if user else key.user
-    is_live = key.is_live(session.app.ports.clock.now_us())
-    state = "revoked" if key.revoked_at is not None else "live" if is_live else "expired"
+    state = key.state(session.app.ports.clock.now_us())
     expires, last = rfc3339(key.expires_at), rfc3339(used)
     document = {
         "id": key.id,

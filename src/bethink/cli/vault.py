@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bethink.cli.session import Session
     from bethink.cli.terminal import Screen
     from bethink.mirror import MirrorReport
-    from bethink.vault import Change, Entry, PageVersion
+    from bethink.vault import Change, Entry
     from bethink.vault.checks.check import CheckReport, Defect
     from bethink.vault.checks.repair import RepairOption
     from bethink.vault.filters.rules import Rule
@@ -42,12 +42,8 @@ _PAUSED = (
 )
 
 
-def _read_files(session: Session) -> None:
-    """What a command sees is what is in the files now."""
-    session.call(session.app.vault.sync, session.owner)
-
-
-COMMANDS = Commands(before=_read_files)
+COMMANDS = Commands(before=lambda session: session.call(session.app.vault.sync, session.owner))
+"""What a command sees is what is in the files now."""
 _PATH = arg("path PATH", "of the page in the vault, such as entities/jane_doe.md")
 
 
@@ -109,13 +105,10 @@ def _show(session: Session, options: Namespace) -> None:
 def _history(session: Session, options: Namespace) -> None:
     """Show what was changed in a page, when, by whom and why."""
     for version in session.call(session.app.vault.history, session.owner, options.path):
-        session.screen.result(version, _version_line(session, version))
-
-
-def _version_line(session: Session, version: PageVersion) -> str:
-    what = f"moved from {version.was}" if version.was else version.what
-    note = f"  {one_line(version.note)}" if version.note else ""
-    return f"{version.id}  {session.local(version.at)}  {what} by {_WHO[version.by]}{note}"
+        what = f"moved from {version.was}" if version.was else version.what
+        note = f"  {one_line(version.note)}" if version.note else ""
+        line = f"{version.id}  {session.local(version.at)}  {what} by {_WHO[version.by]}{note}"
+        session.screen.result(version, line)
 
 
 @COMMANDS.add(
@@ -211,8 +204,8 @@ def _show_change(screen: Screen, change: Change) -> None:
     else:
         told = f"{'Written' if change.before else 'Created'}: {change.path}"
     screen.result(change, told)
-    if change.undo is not None and not is_same and not screen.is_data:
-        screen.note(f"undo: bethink vault undo {change.undo}")
+    if change.undo is not None and not is_same:
+        screen.remark(f"undo: bethink vault undo {change.undo}")
 
 
 @COMMANDS.add("vouch", _PATH)
@@ -239,8 +232,8 @@ def _show_synced(session: Session, options: Namespace) -> None:
     session.app.background.ask_vectors(owner)
     changes = f"{synced.taken:,} read anew, {synced.moved:,} moved, {synced.lost:,} gone"
     screen.result(synced, f"{counted(synced.pages, 'page')}: {changes}")
-    for path, why in () if options.json else session.call(vault.state, owner).troubles:
-        screen.note(f"not read: {one_line(path)}: {why}", "yellow")
+    for path, why in session.call(vault.state, owner).troubles:
+        screen.remark(f"not read: {one_line(path)}: {why}", "yellow")
 
 
 # --- asking and finding -----------------------------------------------------
@@ -331,8 +324,8 @@ def _links(session: Session, options: Namespace) -> None:
         *(f"{mark} {one_line(one.path)}  {_lines(one.lines)}" for mark, one in pointers),
         *(f"?? {one_line(one.target)}  {_lines((one.line,))}" for one in broken),
     )
-    if not (pointers or broken or options.json):
-        session.screen.note("No link leaves or reaches this page.")
+    if not (pointers or broken):
+        session.screen.remark("No link leaves or reaches this page.")
 
 
 def _lines(lines: Sequence[int]) -> str:
@@ -353,7 +346,12 @@ def _graph(session: Session, options: Namespace) -> None:
     if not 1 <= options.depth <= MAX_DEPTH:
         raise BadInput(f"--depth is {options.depth}: give a number from 1 to {MAX_DEPTH}.")
     if options.to is not None:
-        _show_way(session.screen, graph, options)
+        if options.path is None:
+            raise BadInput("Say where the way begins: `bethink vault graph PATH --to PATH`.")
+        way = graph.way(options.path, options.to)
+        session.screen.result(way, *map(one_line, way or ()))
+        if way is None:
+            session.screen.remark("No links lead from the one to the other.")
         return
     net = graph.net() if options.path is None else graph.around(options.path, options.depth)
     nodes = sorted(net.nodes, key=lambda node: -node.backlinks)[:_SHOWN]
@@ -375,15 +373,6 @@ def _loose_lines(graph: Graph) -> list[str]:
         *([f"{counted(len(alone), 'page')} that no link leaves or reaches:"] if alone else ()),
         *(f"          {one_line(path)}" for path in alone[:_SHOWN]),
     ]
-
-
-def _show_way(screen: Screen, graph: Graph, options: Namespace) -> None:
-    if options.path is None:
-        raise BadInput("Say where the way begins: `bethink vault graph PATH --to PATH`.")
-    way = graph.way(options.path, options.to)
-    screen.result(way, *map(one_line, way or ()))
-    if way is None and not options.json:
-        screen.note("No links lead from the one to the other.")
 
 
 # --- lines of facts, and repairs --------------------------------------------
@@ -519,8 +508,7 @@ def _mend(session: Session, choice: RepairOption, *, is_sure: bool) -> bool:
         return False
     document = {"choice": choice, "changes": made.changes, "undo": made.undo}
     screen.result(document, f"Mended: {one_line(choice.path)}")
-    if not screen.is_data:
-        screen.note(f"undo: bethink vault undo {' '.join(made.undo)}")
+    screen.remark(f"undo: bethink vault undo {' '.join(made.undo)}")
     return True
 
 
@@ -554,19 +542,19 @@ def _add_filter(session: Session, options: Namespace) -> None:
     rule = session.mine(session.app.visibility.filters.add, asked)
     _follow_filters(session)
     _show_filter(session, rule)
-    if rule.text and not options.json:
+    if rule.text:
         warning = "This is told to the model, which may not heed it: nothing is hidden by it."
-        session.screen.note(warning, "yellow")
+        session.screen.remark(warning, "yellow")
 
 
 @COMMANDS.add("filters list")
-def _list_filters(session: Session, options: Namespace) -> None:
+def _list_filters(session: Session, _: Namespace) -> None:
     """List the filters, in their order."""
     rules = session.mine(session.app.visibility.filters.list)
     for rule in rules:
         _show_filter(session, rule)
-    if not rules and not options.json:
-        session.screen.note("Nothing is hidden from anybody.")
+    if not rules:
+        session.screen.remark("Nothing is hidden from anybody.")
 
 
 @COMMANDS.add("filters remove", arg("id ID", "the filter's id, as `list` shows it"))

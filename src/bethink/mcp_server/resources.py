@@ -80,9 +80,7 @@ async def listed(app: App, principal: Principal, cursor: str | None) -> types.Li
     found = [
         types.Resource(
             uri=f"memory://facts/{fact.id}",
-            name=fact.content
-            if len(fact.content) <= _TITLE_CHARS
-            else f"{fact.content[: _TITLE_CHARS - 1]}…",
+            name=_title(fact.content),
             description=fact.category,
             mime_type=JSON,
         )

@@ -117,7 +117,7 @@ def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None =
         mcp, dial = Endpoint(open_mcp), Endpoint(open_dial)
         async with (
             opened as app,
-            ImportJobs(app.importing).opened() as desk,
+            ImportJobs(app.importing).opened() as jobs,
             anyio.create_task_group() as tasks,
         ):
             probe = ModelProbe(app.ports.llm, app.models.learnt)
@@ -125,7 +125,7 @@ def create_web(opened: AbstractAsyncContextManager[App], rooms: ASGIApp | None =
             tasks.start_soon(supervise, "the model's probe", probe.answer)
             tasks.start_soon(supervise, "the door for MCP", partial(mcp.serve, app))
             tasks.start_soon(supervise, "the door for DIAL", partial(dial.serve, app))
-            yield {"app": app, "probe": probe, "desk": desk, "mcp": mcp, "dial": dial}
+            yield {"app": app, "probe": probe, "jobs": jobs, "mcp": mcp, "dial": dial}
             tasks.cancel_scope.cancel()
 
     life = Router(lifespan=lifespan)

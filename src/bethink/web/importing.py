@@ -48,7 +48,7 @@ class _Form:
         return MultipartParser(
             boundary,
             {
-                "on_part_begin": self._begin,
+                "on_part_begin": self._headers.clear,
                 "on_header_field": self._on_field,
                 "on_header_value": self._on_value,
                 "on_header_end": self._on_header_end,
@@ -56,9 +56,6 @@ class _Form:
                 "on_part_data": self._on_data,
             },
         )
-
-    def _begin(self) -> None:
-        self._headers = {}
 
     def _on_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -225,11 +222,11 @@ class ImportChoice(Body):
     source: SourceName | None = Field(default=None, description="Null: by what it holds.")
 
 
-def _desk(request: Request) -> ImportJobs:
-    return request.state.desk
+def _jobs(request: Request) -> ImportJobs:
+    return request.state.jobs
 
 
-Desked = Annotated[ImportJobs, Depends(_desk)]
+Jobs = Annotated[ImportJobs, Depends(_jobs)]
 
 
 @router.post("", status_code=202, responses=documented(507), openapi_extra=_BODY)
@@ -237,7 +234,7 @@ async def upload_export(
     request: Request,
     app: Served,
     caller: Caller,
-    desk: Desked,
+    jobs: Jobs,
     *,
     name: Annotated[
         str, Query(max_length=200, description="What the file is called, where the body is the file.")
@@ -255,41 +252,41 @@ async def upload_export(
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(staging.remove, caller.owner, id)
             raise
-        begun = await desk.look(caller, id, name=called, choice=ImportOptions(source, topics="keywords"))
+        begun = await jobs.look(caller, id, name=called, choice=ImportOptions(source, topics="keywords"))
     return await _seen(app, caller, begun)
 
 
 @router.get("")
-async def list_imports(app: Served, caller: Caller, desk: Desked) -> ImportList:
+async def list_imports(app: Served, caller: Caller, jobs: Jobs) -> ImportList:
     """The imports, the newest first."""
-    return ImportList(items=[await _seen(app, caller, one) for one in await desk.list(caller)])
+    return ImportList(items=[await _seen(app, caller, one) for one in await jobs.list(caller)])
 
 
 @router.get("/{import_id}")
-async def get_import(import_id: str, app: Served, caller: Caller, desk: Desked) -> ImportShown:
+async def get_import(import_id: str, app: Served, caller: Caller, jobs: Jobs) -> ImportShown:
     """An import as it is now; ask again while it is `reading`, `applying` or `undoing`."""
-    return await _seen(app, caller, await desk.get(caller, import_id))
+    return await _seen(app, caller, await jobs.get(caller, import_id))
 
 
 @router.post("/{import_id}/apply", status_code=202, responses=documented(409))
 async def apply_import(
-    import_id: str, body: ImportChoice, app: Served, caller: Caller, desk: Desked
+    import_id: str, body: ImportChoice, app: Served, caller: Caller, jobs: Jobs
 ) -> ImportShown:
     """Take in what was looked at; one that was stopped goes on."""
     choice = ImportOptions(body.source, body.into, body.topics)
-    return await _seen(app, caller, await desk.apply(caller, import_id, choice))
+    return await _seen(app, caller, await jobs.apply(caller, import_id, choice))
 
 
 @router.post("/{import_id}/undo", status_code=202, responses=documented(409))
-async def undo_import(import_id: str, app: Served, caller: Caller, desk: Desked) -> ImportShown:
+async def undo_import(import_id: str, app: Served, caller: Caller, jobs: Jobs) -> ImportShown:
     """Take back a whole import; what was changed here since stays, and the report names it."""
-    return await _seen(app, caller, await desk.undo(caller, import_id))
+    return await _seen(app, caller, await jobs.undo(caller, import_id))
 
 
 @router.delete("/{import_id}", status_code=204)
-async def discard_import(import_id: str, caller: Caller, desk: Desked) -> None:
+async def discard_import(import_id: str, caller: Caller, jobs: Jobs) -> None:
     """Remove the uploaded file; what was taken stays."""
-    await desk.discard(caller, import_id)
+    await jobs.discard(caller, import_id)
 
 
 async def _seen(app: App, caller: Principal, held: importing.Import) -> ImportShown:

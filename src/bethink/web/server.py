@@ -242,6 +242,7 @@ class BoundedHttp(HttpToolsProtocol):
     heard_at: float = 0
     """When something came last, by the loop's clock."""
     _reading: asyncio.TimerHandle | None = None
+    """What happens if nothing more of a request comes, or if an answer is not taken (`_writing`)."""
     _writing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

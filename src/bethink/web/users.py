@@ -7,6 +7,7 @@ or a method that no form has.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -76,7 +77,7 @@ async def get_session(app: Served, caller: Anybody) -> SessionShown:
     user = app.accounts.register.last_known.users.get(caller.owner) if needed else None
     return SessionShown(
         needed=needed,
-        user=Person(id=user.id, name=user.name, admin=user.is_admin) if user else None,
+        user=_person(user) if user else None,
         rights=sorted(caller.rights),
         by_key=caller.key is not None and caller.sign_in is None,
     )
@@ -102,26 +103,17 @@ async def sign_in(body: SignInBody, app: Served, request: Request, response: Res
             browser=cookie_of(request.scope, KNOWN_BROWSER)[:_MAX_COOKIE_CHARS],
             is_gone=request.is_disconnected,
         )
-    record, user = signed.record, signed.user
-    if signed.browser:
-        response.set_cookie(
-            KNOWN_BROWSER,
-            signed.browser,
-            max_age=BROWSER_DAYS * 86_400,
-            path=_PATH,
-            secure=_is_https(request, app.settings.public_urls),
-            httponly=True,
-            samesite="strict",
-        )
-    response.set_cookie(
-        COOKIE,
-        signed.text,
-        max_age=(record.expires_at - record.created_at) // _US_PER_S,
+    record = signed.record
+    keep = partial(
+        response.set_cookie,
         secure=_is_https(request, app.settings.public_urls),
         httponly=True,
         samesite="strict",
     )
-    person = Person(id=user.id, name=user.name, admin=user.is_admin)
+    if signed.browser:
+        keep(KNOWN_BROWSER, signed.browser, max_age=BROWSER_DAYS * 86_400, path=_PATH)
+    keep(COOKIE, signed.text, max_age=(record.expires_at - record.created_at) // _US_PER_S)
+    person = _person(signed.user)
     return SessionShown(needed=True, user=person, rights=sorted(record.scopes), by_key=False)
 
 
@@ -133,6 +125,10 @@ async def sign_out(app: Served, caller: Caller, request: Request) -> Response:
     secure = _is_https(request, app.settings.public_urls)
     response.delete_cookie(COOKIE, secure=secure, httponly=True, samesite="strict")
     return response
+
+
+def _person(user: User) -> Person:
+    return Person(id=user.id, name=user.name, admin=user.is_admin)
 
 
 def _is_https(request: Request, public_urls: list[str]) -> bool:
@@ -292,8 +288,7 @@ def _check_grown(caller: Principal, scopes: Iterable[str]) -> None:
 
 
 def _key(app: App, key: Key, uses: Mapping[str, int]) -> KeyShown:
-    is_live = key.is_live(app.ports.clock.now_us())
-    state = "revoked" if key.revoked_at is not None else "live" if is_live else "expired"
+    state = key.state(app.ports.clock.now_us())
     return KeyShown.of(key, state=state, last_used_at=uses.get(key.id))
 
 

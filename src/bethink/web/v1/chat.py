@@ -23,7 +23,7 @@ from bethink.llm import Options
 from bethink.web.deps import Caller, Served
 from bethink.web.sse import EventStream
 from bethink.web.v1.errors import ERRORS
-from bethink.web.v1.frames import ChatFrames, Reply, Telling, collected, completion_of
+from bethink.web.v1.frames import AnswerTally, ChatFrames, Reply, collected, completion_of
 from bethink.web.v1.request import (
     MAX_MESSAGES,
     USUAL,
@@ -63,7 +63,7 @@ _MAX_KEY_CHARS: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class ChatRun:
     """The run that answers a request, and where."""
 
     conversation: str
@@ -84,7 +84,7 @@ class Dispatch:
     request: Request
     body: bytes
 
-    async def begin(self, asked: ChatRequest, *, conversation: str | BranchPoint | None) -> Begun:
+    async def begin(self, asked: ChatRequest, *, conversation: str | BranchPoint | None) -> ChatRun:
         """The run that answers; the one that does already, where the request is a repeated one.
 
         Raises:
@@ -99,15 +99,17 @@ class Dispatch:
         digest = self._digest(asked.wishes)
         known = await threads.reserve(self.caller, key, digest)
         if known is not None:
-            return Begun(known.conversation, known.run)
-        begun = Begun("", "")
+            return ChatRun(known.conversation, known.run)
+        begun = ChatRun("", "")
         try:
             begun = await self._begin(threads, asked, conversation)
         finally:
             await threads.fulfil(self.caller, key, conversation=begun.conversation, run=begun.run)
         return begun
 
-    async def _begin(self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None) -> Begun:
+    async def _begin(
+        self, threads: HistoryMatch, asked: ChatRequest, at: str | BranchPoint | None
+    ) -> ChatRun:
         app, caller, wishes = self.app, self.caller, asked.wishes
         conversation = at.conversation if isinstance(at, BranchPoint) else at
         if conversation is not None:
@@ -123,7 +125,7 @@ class Dispatch:
                 at = await threads.named(caller, at, calls)
             if isinstance(at, BranchPoint):
                 at = (await app.conversations.part(caller, at.conversation, at.message)).id
-            return Begun(at, await app.runs.answer(caller, at, asked.results, wishes=wishes))
+            return ChatRun(at, await app.runs.answer(caller, at, asked.results, wishes=wishes))
         heard = await app.runs.announcements.announced(caller.owner)
         start = ConversationStart(temporary=not wishes.memory)
         place = conversation or await threads.place(caller, asked.history, start)
@@ -134,7 +136,7 @@ class Dispatch:
         if conversation is None:
             record = await app.runs.stored.get(caller, run)
             await threads.remember(caller, record, said_by(asked.history, asked.said), heard=heard)
-        return Begun(place, run)
+        return ChatRun(place, run)
 
     def _digest(self, wishes: RunOptions) -> str:
         """The hash of the request: its body, and what its headers change."""
@@ -212,7 +214,7 @@ class Dispatch:
         )
 
 
-def failed(body: dict[str, Any], status: int, begun: Begun) -> JSONResponse:
+def failed(body: dict[str, Any], status: int, begun: ChatRun) -> JSONResponse:
     """An answer that failed; the message is kept, so a client must not send it again by itself."""
     return JSONResponse(body, status, {**begun.headers, "x-should-retry": "false"})
 
@@ -266,11 +268,11 @@ async def create_chat_completion(body: Completion, request: Request, app: Served
     batches = app.runs.follow(caller, begun.run)
     if body.stream:
         return EventStream(batches, ChatFrames(reply), headers=begun.headers)
-    telling = Telling(reply)
-    text, reasoning = await collected(batches, telling)
-    if (failure := telling.failure or telling.stopped) is not None:
-        return failed(failure, telling.failed_with, begun)
-    return JSONResponse(completion_of(telling, text, reasoning), headers=begun.headers)
+    tally = AnswerTally(reply)
+    text, reasoning = await collected(batches, tally)
+    if (failure := tally.failure or tally.stopped) is not None:
+        return failed(failure, tally.failed_with, begun)
+    return JSONResponse(completion_of(tally, text, reasoning), headers=begun.headers)
 
 
 def request_of(body: Completion, dispatch: Dispatch) -> ChatRequest:

@@ -77,7 +77,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Telling:
+class AnswerTally:
     """What a run's events tell a client, in whichever frames: texts as they come, the rest added up."""
 
     reply: Reply
@@ -207,8 +207,8 @@ class Telling:
 class ChatFrames:
     """The chunks of one answer."""
 
-    def __init__(self, reply: Reply, telling: Telling | None = None) -> None:
-        self._telling = telling or Telling(reply)
+    def __init__(self, reply: Reply, tally: AnswerTally | None = None) -> None:
+        self._tally = tally or AnswerTally(reply)
         self._reply = reply
         self._head = b""
         self._content = b""
@@ -222,7 +222,7 @@ class ChatFrames:
         return _data(error_body(error.status, error.code, error.message))
 
     def _frame(self, event: Event) -> bytes:
-        text, reasoning = self._telling.take(event)
+        text, reasoning = self._tally.take(event)
         if text:
             said = self._said(text)
             return said + self._end() if isinstance(event, RunDone) else said
@@ -232,7 +232,7 @@ class ChatFrames:
             case RunStarted():
                 return self._begin()
             case RunFailed():
-                return _data(self._telling.failure or {})
+                return _data(self._tally.failure or {})
             case RunDone():
                 return self._end()
             case _:
@@ -245,7 +245,7 @@ class ChatFrames:
         same = {
             "id": self._reply.id,
             "object": "chat.completion.chunk",
-            "created": self._telling.created,
+            "created": self._tally.created,
             "model": model or self._reply.model,
         }
         self._head = b"data: " + msgspec.json.encode(same)[:-1]
@@ -253,27 +253,24 @@ class ChatFrames:
         return self._chunk({"role": "assistant", "content": ""})
 
     def _end(self) -> bytes:
-        if self._telling.error is not None:
+        if self._tally.error is not None:
             return b""
-        if (stopped := self._telling.stopped) is not None:
+        if (stopped := self._tally.stopped) is not None:
             return _data(stopped)
-        told = [self._chunk({"tool_calls": _calls(self._telling, indexed=True)})] if self._hands_over else []
-        told.append(self._chunk({}, **_ending(self._telling)))
+        hands_over = self._tally.reason == "client_tools"
+        told = [self._chunk({"tool_calls": _calls(self._tally, indexed=True)})] if hands_over else []
+        told.append(self._chunk({}, **_ending(self._tally)))
         if self._reply.usage:
-            counted = msgspec.json.encode(usage_of(self._telling))
+            counted = msgspec.json.encode(usage_of(self._tally))
             told.append(self._head + b',"choices":[],"usage":' + counted + b"}\n\n")
         return b"".join(told)
-
-    @property
-    def _hands_over(self) -> bool:
-        return self._telling.reason == "client_tools"
 
     def _chunk(self, delta: dict[str, Any], **ending: str) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": None, **ending}
         return self._head + b',"choices":[' + msgspec.json.encode(choice) + b"]}\n\n"
 
 
-class _PlainTelling(Telling):
+class _PlainTally(AnswerTally):
     """As spec 001's clients are told, who know of text alone: with addresses of this API."""
 
     def _notice(self, event: ApprovalNeeded) -> str:
@@ -293,7 +290,7 @@ class OpenAiFrames(ChatFrames):
 
     def __init__(self, conversation: str, run: str) -> None:
         reply = Reply(id=run, model="bethink", page="")
-        super().__init__(reply, _PlainTelling(reply))
+        super().__init__(reply, _PlainTally(reply))
         self._first = _data({"conversation_id": conversation})
 
     def broken(self, error: BethinkError) -> bytes:
@@ -301,11 +298,11 @@ class OpenAiFrames(ChatFrames):
         return _error(error.code, error.message)
 
     def _frame(self, event: Event) -> bytes:
-        text, _ = self._telling.take(event)
+        text, _ = self._tally.take(event)
         said = self._said(text) if text else b""
         if text and isinstance(event, RunDone):
             # A run that waited goes on behind its first end.
-            self._telling.begin_part(is_first=False)
+            self._tally.begin_part(is_first=False)
         match event:
             case RunStarted():
                 return self._first + self._begin(event.model)
@@ -314,7 +311,7 @@ class OpenAiFrames(ChatFrames):
             case RunDone(reason="cancelled" | "interrupted" as reason):
                 return said + _error(reason, _STOPPED_EARLY[reason])
             case RunDone():
-                return said + self._chunk({}, finish_reason=self._telling.finish)
+                return said + self._chunk({}, finish_reason=self._tally.finish)
             case _:
                 return said
 
@@ -336,7 +333,7 @@ def _error(code: str, message: str) -> bytes:
 
 
 async def collected(
-    batches: AsyncGenerator[Sequence[NumberedEvent], None], telling: Telling
+    batches: AsyncGenerator[Sequence[NumberedEvent], None], tally: AnswerTally
 ) -> tuple[str, str]:
     """The whole text and the whole reasoning of a run, once it has ended."""
     texts: list[str] = []
@@ -346,8 +343,8 @@ async def collected(
         for numbered in batch:
             if isinstance(numbered.event, TextSoFar):
                 del texts[part:], reasonings[part:]
-                telling.begin_part(is_first=not any(texts))
-            text, reasoning = telling.take(numbered.event)
+                tally.begin_part(is_first=not any(texts))
+            text, reasoning = tally.take(numbered.event)
             if isinstance(numbered.event, TextSoFar):
                 reasoning = numbered.event.reasoning
             if isinstance(numbered.event, MessageSaved):
@@ -357,35 +354,35 @@ async def collected(
     return "".join(texts), "".join(reasonings)
 
 
-def completion_of(telling: Telling, text: str, reasoning: str) -> dict[str, Any]:
+def completion_of(tally: AnswerTally, text: str, reasoning: str) -> dict[str, Any]:
     """The whole chat completion."""
     message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
     if reasoning:
         message["reasoning_content"] = reasoning
-    if telling.reason == "client_tools":
-        message |= {"content": text or None, "tool_calls": _calls(telling)}
+    if tally.reason == "client_tools":
+        message |= {"content": text or None, "tool_calls": _calls(tally)}
     return {
-        "id": telling.reply.id,
+        "id": tally.reply.id,
         "object": "chat.completion",
-        "created": telling.created,
-        "model": telling.reply.model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, **_ending(telling)}],
-        "usage": usage_of(telling),
+        "created": tally.created,
+        "model": tally.reply.model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, **_ending(tally)}],
+        "usage": usage_of(tally),
     }
 
 
-def _ending(telling: Telling) -> dict[str, str]:
+def _ending(tally: AnswerTally) -> dict[str, str]:
     """Why it ended: in OpenAI's word, and which bound it was, for which OpenAI has none."""
-    return {"finish_reason": telling.finish, **telling.bound}
+    return {"finish_reason": tally.finish, **tally.bound}
 
 
-def usage_of(telling: Telling) -> dict[str, int]:
+def usage_of(tally: AnswerTally) -> dict[str, int]:
     """What it cost, in tokens."""
-    given, made = telling.tokens
+    given, made = tally.tokens
     return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
 
 
-def _calls(telling: Telling, *, indexed: bool = False) -> list[dict[str, Any]]:
+def _calls(tally: AnswerTally, *, indexed: bool = False) -> list[dict[str, Any]]:
     return [
         {
             **({"index": place} if indexed else {}),
@@ -393,7 +390,7 @@ def _calls(telling: Telling, *, indexed: bool = False) -> list[dict[str, Any]]:
             "type": "function",
             "function": {"name": call.name, "arguments": call.arguments},
         }
-        for place, call in enumerate(telling.calls)
+        for place, call in enumerate(tally.calls)
     ]
 
 

@@ -64,7 +64,12 @@ def _within(value: object) -> Iterable[object]:
         case list():
             return cast("list[Any]", value)
         case str():
-            _check_text(value)
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise BadInput(
+                    f"A text of the request has half a character (a lone surrogate) at {error.start}."
+                ) from error
         case int():
             if not -_MAX_INTEGER <= value < _MAX_INTEGER:
                 raise BadInput("A number of the request has more than 64 bits.")
@@ -74,15 +79,6 @@ def _within(value: object) -> Iterable[object]:
         case _:
             pass
     return ()
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(
-            f"A text of the request has half a character (a lone surrogate) at {error.start}."
-        ) from error
 
 
 USUAL: Final = "bethink"
@@ -187,12 +183,6 @@ def content_of(given: str | Sequence[Part] | None) -> MessageContent:
     return MessageContent("\n".join(texts), files)
 
 
-def schema_of(function: Function) -> ToolSchema:
-    """A client's function as a model is told of it."""
-    parameters = function.parameters or {"type": "object", "properties": {}}
-    return ToolSchema(function.name, function.description or "", parameters)
-
-
 def switch(headers: Mapping[str, str], name: str, given: bool | None) -> bool:  # noqa: FBT001 - a value, not a flag
     """Whether something is on: by the header, else by the metadata, else it is.
 
@@ -261,12 +251,11 @@ class Offered(Loose):
 
 def client_tools(offered: Sequence[Offered] | None) -> tuple[ToolSchema, ...]:
     """The functions of a request, as chat completions or responses give them."""
-    functions = [
-        one.function or Function(name=one.name or "", description=one.description, parameters=one.parameters)
-        for one in offered or ()
-        if one.type == "function"
-    ]
-    return tuple(schema_of(function) for function in functions)
+    functions = [one.function or one for one in offered or () if one.type == "function"]
+    nothing: dict[str, Any] = {"type": "object", "properties": {}}
+    return tuple(
+        ToolSchema(one.name or "", one.description or "", one.parameters or nothing) for one in functions
+    )
 
 
 Temperature = Annotated[float | None, Field(ge=0, le=2)]
@@ -275,13 +264,9 @@ Share = Annotated[float | None, Field(ge=0, le=1)]
 Effort = Annotated[str, Field(max_length=20)] | None
 
 
-def _as_list(given: object) -> object:
-    return [given] if isinstance(given, str) else given
-
-
 Stop = Annotated[
     Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(max_length=4)] | None,
-    BeforeValidator(_as_list),
+    BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
 ]
 """OpenAI takes one text, or up to four."""
 
@@ -318,7 +303,9 @@ def asked_of(wishes: RunOptions, told: Sequence[ChatMessage]) -> ChatRequest:
             return ChatRequest(
                 wishes,
                 history,
-                said="\n\n".join(one.text for one in contents if one.text) or _unsaid(contents[-1].files),
+                # A message that is files alone is kept as one.
+                said="\n\n".join(one.text for one in contents if one.text)
+                or ("(files)" if contents[-1].files else ""),
                 files=[file for one in contents for file in one.files],
             )
         case "tool":
@@ -337,11 +324,6 @@ def _history(messages: Sequence[ChatMessage]) -> list[ClientMessage]:
         elif one.role in ("user", "assistant"):
             history.append(ClientMessage(one.role, text))
     return history
-
-
-def _unsaid(files: Sequence[object]) -> str:
-    """What stands for a message that is files alone."""
-    return "(files)" if files else ""
 
 
 def _result(one: ChatMessage) -> ToolMessage:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bethink.events import RunDone, RunStarted, TextDelta, TextSoFar
-from bethink.web.v1.frames import Telling
+from bethink.web.v1.frames import AnswerTally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,11 +74,12 @@ _REASONING: Final = _Kind(
 class ResponseFrames:
     """The events of one response, and what it is by then. `about` is what its run does not make of it.
 
-    Only what is behind the number `after` is told, and how it ended.
+    Only what is behind the number `after` is told, and how it ended. `ended` says whether the run came
+    to its end, `tally` what its events add up to.
     """
 
     def __init__(self, reply: Reply, about: Mapping[str, Any], *, after: int = -1) -> None:
-        self._telling = Telling(reply)
+        self.tally = AnswerTally(reply)
         self._about = about
         self._key = reply.id.removeprefix("resp_")
         self._number = -1
@@ -87,7 +88,7 @@ class ResponseFrames:
         self._kind: _Kind | None = None
         self._pieces: list[str] = []
         self._head = b""
-        self._ended = False
+        self.ended = False
 
     def written(self, batch: Sequence[NumberedEvent]) -> bytes:
         """The events of some of the run's."""
@@ -99,7 +100,7 @@ class ResponseFrames:
 
     def take(self, event: Event) -> bytes:
         """What one of the run's events tells."""
-        text, reasoning = self._telling.take(event)
+        text, reasoning = self.tally.take(event)
         told = b""
         if isinstance(event, TextSoFar) and self._kind is _MESSAGE and not event.text:
             # What was told as the answer were thoughts: the whole of it does not have them.
@@ -119,62 +120,47 @@ class ResponseFrames:
                 pass
             case _:
                 # A run that waited goes on behind its first end.
-                self._ended = False
+                self.ended = False
         return told
-
-    @property
-    def failure(self) -> dict[str, Any] | None:
-        """What ended it early, as the body of an error."""
-        return self._telling.failure
-
-    @property
-    def failed_with(self) -> int:
-        """The status of that."""
-        return self._telling.failed_with
-
-    @property
-    def ended(self) -> bool:
-        """Whether the run came to its end."""
-        return self._ended
 
     @property
     def status(self) -> str:
         """How it is with the response."""
-        if not self._ended:
+        if not self.ended:
             return "in_progress"
-        if self._telling.error is not None or self._telling.reason == "interrupted":
+        if self.tally.error is not None or self.tally.reason == "interrupted":
             return "failed"
-        if self._telling.reason == "cancelled":
+        if self.tally.reason == "cancelled":
             return "cancelled"
-        return "incomplete" if self._telling.finish in _DETAILS else "completed"
+        return "incomplete" if self.tally.finish in _DETAILS else "completed"
 
     def response(self) -> dict[str, Any]:
         """The response as it is now."""
         status = self.status
-        details = {"reason": _DETAILS[self._telling.finish]} if status == "incomplete" else None
+        details = {"reason": _DETAILS[self.tally.finish]} if status == "incomplete" else None
         return {
-            "id": self._telling.reply.id,
+            "id": self.tally.reply.id,
             "object": "response",
-            "created_at": self._telling.created,
+            "created_at": self.tally.created,
             "status": status,
             "error": self._error() if status == "failed" else None,
             "incomplete_details": details,
-            **self._telling.bound,
-            "model": self._telling.reply.model,
+            **self.tally.bound,
+            "model": self.tally.reply.model,
             "output": [*self._items, *self._unfinished()],
-            "usage": self._usage() if self._ended else None,
+            "usage": self._usage() if self.ended else None,
             **self._about,
         }
 
     def _error(self) -> dict[str, Any]:
-        error = self._telling.error
+        error = self.tally.error
         if error is None:
             message = "The answer was interrupted: Bethink was stopped. What was said by then is kept."
             return {"code": "server_error", "message": message}
         return {"code": _ERRORS.get(error.code, "server_error"), "message": error.message}
 
     def _usage(self) -> dict[str, Any]:
-        given, made = self._telling.tokens
+        given, made = self.tally.tokens
         return {
             "input_tokens": given,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -227,10 +213,10 @@ class ResponseFrames:
         return told
 
     def _end(self) -> bytes:
-        self._ended = True
+        self.ended = True
         status = self.status
         told = self._close("completed" if status == "completed" else "incomplete")
-        told += b"".join([self._call(call) for call in self._telling.calls])
+        told += b"".join([self._call(call) for call in self.tally.calls])
         # There is no event of OpenAI's for one that was cancelled while it streamed.
         last = "incomplete" if status == "cancelled" else status
         self._after = min(self._after, self._number)

@@ -159,8 +159,8 @@ async def create_response(body: Asking, request: Request, app: Served, caller: C
         return EventStream(batches, frames, headers=begun.headers)
     async for batch in batches:
         frames.written(batch)
-    if frames.failure is not None:
-        return failed(frames.failure, frames.failed_with, begun)
+    if (failure := frames.tally.failure) is not None:
+        return failed(failure, frames.tally.failed_with, begun)
     return JSONResponse(frames.response(), headers=begun.headers)
 
 

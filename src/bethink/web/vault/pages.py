@@ -212,13 +212,12 @@ async def put_vault_page(
     version = _wanted(body.if_version, if_match, if_none_match)
     try:
         how = Authorship("person", body.note)
-        change = await app.visibility.views.put(caller, path, body.text, if_version=version, how=how)
+        return change_of(await app.visibility.views.put(caller, path, body.text, if_version=version, how=how))
     except Conflict as error:
         if version is None:
             raise
         status = 409 if body.if_version is not None else 412
         return await _conflict(app, caller, path, error=error, status=status, yours=body.text)  # pyright: ignore[reportReturnType] - an answer
-    return change_of(change)
 
 
 @router.delete("/pages/{path:path}", responses={**documented(403, 404), **_CONFLICT})
