@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from bethink.blobs import Blobs
     from bethink.clock import Clock, Ids
-    from bethink.forgettable import Holding
     from bethink.principal import Principal
     from bethink.store import Change, Store
 
@@ -181,14 +180,7 @@ class Files:
 
     async def forget(self, owner: str, says: Callable[[str], bool]) -> list[Change]:
         """The changes by which every file goes whose text `says` it, and every name that does."""
-        changes: list[Change] = []
-        async for file in records_of(self.store, owner, Scan(FILES)):
-            path = self.blobs.path(owner, file.id)
-            if await anyio.to_thread.run_sync(_says, path, says):
-                changes.append(Delete(FILES, file.id))
-            elif says(file.name):
-                changes.append(Put(FILES, msgspec.structs.replace(file, name=_unnamed(file.name))))
-        return changes
+        return [*(await self._taken(owner, await self._places(owner, says))).changes]
 
     @property
     def forgettable(self) -> Forgettable:
@@ -209,22 +201,18 @@ class Files:
             lambda owner: self.store.count(owner, FILES, {}),
             lines,
             remove,
-            find=self._holding,
+            find=lambda owner, holding: self._places(owner, lambda text: bool(holding(text))),
             take=self._taken,
         )
 
-    async def _holding(self, owner: str, holding: Holding) -> list[TextPlace]:
-        """Files whose text holds some words, and names that do."""
-
-        def says(text: str) -> bool:
-            return bool(holding(text))
-
+    async def _places(self, owner: str, says: Callable[[str], bool]) -> list[TextPlace]:
+        """Files whose text says it, and names that do."""
         places: list[TextPlace] = []
         async for file in records_of(self.store, owner, Scan(FILES)):
             path = self.blobs.path(owner, file.id)
             if await anyio.to_thread.run_sync(_says, path, says):
                 places.append(TextPlace("files", file.id))
-            elif holding(file.name):
+            elif says(file.name):
                 places.append(TextPlace("files", file.id, "name"))
         return places
 

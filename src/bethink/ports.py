@@ -77,15 +77,17 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
         bus = await stack.enter_async_context(open_bus(settings.data_dir))
         store = await stack.enter_async_context(open_shared_store(settings, database.store))
         yield Ports(
-            *(store, database.index, bus, MiniLmEmbeddings(settings.models), llm),
+            store,
+            database.index,
+            bus,
+            MiniLmEmbeddings(settings.models),
+            llm,
             blobs=DirectoryBlobs(settings.data_dir / "files"),
-            internet=await _internet(settings),
+            internet=(
+                await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None
+            ),
             interpreters=await stack.enter_async_context(open_interpreters(settings, supervisor.supervise)),
             images=connect_images(settings),
             learnt=learnt,
             supervisor=supervisor,
         )
-
-
-async def _internet(settings: Settings) -> Internet | None:
-    return await anyio.to_thread.run_sync(connect_internet, settings) if settings.web_enabled else None

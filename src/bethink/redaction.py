@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bethink.forgettable import FORGOTTEN, Cut, Span, without
-from bethink.messages import AssistantMessage, Attachment, Message, ToolCall, ToolMessage, UserMessage
+from bethink.messages import AssistantMessage, Attachment, Message, ToolMessage, UserMessage
 from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
@@ -177,12 +177,17 @@ class Redaction:
             case AssistantMessage():
                 content, said = self.cut(message.content, close=close)
                 reasoning, thought = self.cut(message.reasoning, close=close)
-                calls = [self._call(call, close=close) for call in message.tool_calls]
+                calls = [(call, *self.arguments(call.arguments, close=close)) for call in message.tool_calls]
                 beside = _texts_of(msgspec.json.encode(message.extra).decode()) if message.extra else ""
                 kept = tuple(beside.splitlines()) if beside and self.spans(beside, close=close) else ()
-                gone = (*said, *thought, *(part for _, parts in calls for part in parts), *kept)
+                gone = (*said, *thought, *(part for _, _, parts in calls for part in parts), *kept)
                 changed = msgspec.structs.replace(
-                    message, content=content, reasoning=reasoning, tool_calls=tuple(call for call, _ in calls)
+                    message,
+                    content=content,
+                    reasoning=reasoning,
+                    tool_calls=tuple(
+                        msgspec.structs.replace(call, arguments=text) for call, text, _ in calls
+                    ),
                 ).without_extra()
             case ToolMessage():
                 content, said = self.cut(message.content, close=close, blocks=True)
@@ -225,10 +230,6 @@ class Redaction:
             self._known_words[word] = known
         return known
 
-    def _call(self, call: ToolCall, *, close: bool) -> tuple[ToolCall, tuple[str, ...]]:
-        arguments, gone = self.arguments(call.arguments, close=close)
-        return (msgspec.structs.replace(call, arguments=arguments) if gone else call), gone
-
     def _gone(self, text: str, unit: Span, *, close: bool, whole: bool) -> Iterator[Span]:
         """The sentences of a unit that say it; the `whole` unit as soon as one does."""
         start, end = unit
@@ -257,7 +258,11 @@ def redaction_of_everything() -> Redaction:
 
 def _saying(text: str, analyzer: Analyzer, common: set[str]) -> _Saying:
     words = frozenset(analyzer.document(text)) - {_WHO}
-    marks = frozenset(word for word in words - common if _gives_away(word))
+    marks = frozenset(
+        word
+        for word in words - common
+        if (len(word) >= _LONG_NUMBER if word.isdecimal() else len(word) > 1 and not _PAIR.match(word))
+    )
     return _Saying(words, marks, "" if words else _plain(text))
 
 
@@ -273,12 +278,6 @@ def _unnamed(saying: _Saying, named: frozenset[str]) -> _Saying:
 def _spare(words: Sequence[str], most: float) -> int:
     """How many of the words nobody can leave out together who shares the most of them."""
     return len(words) - max(1, ceil(most * len(words) - _TINY)) + 1
-
-
-def _gives_away(word: str) -> bool:
-    if word.isdecimal():
-        return len(word) >= _LONG_NUMBER
-    return len(word) > 1 and not _PAIR.match(word)
 
 
 def _is_said(saying: _Saying, shared: int, words: set[str], *, close: bool) -> bool:

@@ -38,10 +38,6 @@ def as_list(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-def _origins(urls: list[str]) -> list[str]:
-    return [_origin(url) for url in urls]
-
-
 def _origin(url: str) -> str:
     """An origin (RFC 6454) as browsers send it.
 
@@ -60,7 +56,9 @@ def _origin(url: str) -> str:
 
 
 _PORTS = {"http": 80, "https": 443}
-Origins = Annotated[list[str], AfterValidator(_origins), BeforeValidator(as_list)]
+Origins = Annotated[
+    list[str], AfterValidator(lambda urls: [_origin(url) for url in urls]), BeforeValidator(as_list)
+]
 """Addresses of sites, as browsers send them."""
 
 

@@ -466,16 +466,12 @@ def _validated(arguments: type[BaseModel], written: str) -> dict[str, Any]:
     try:
         parsed = arguments.model_validate_json(written)
     except ValidationError as error:
-        raise BadInput(_explain(error)) from error
+        reasons = "; ".join(
+            f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
+            for item in error.errors(include_url=False, include_input=False)
+        )
+        raise BadInput(f"The arguments are not valid. {reasons}") from error
     return {name: getattr(parsed, name) for name in type(parsed).model_fields}
-
-
-def _explain(error: ValidationError) -> str:
-    details = error.errors(include_url=False, include_input=False)
-    reasons = [
-        f"{'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}" for item in details
-    ]
-    return "The arguments are not valid. " + "; ".join(reasons)
 
 
 _BRIEF = 60

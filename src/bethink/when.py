@@ -93,8 +93,7 @@ def _around(year: int, make: Callable[[int], Span]) -> list[Span]:
     return [make(near) for near in (year - 1, year, year + 1)]
 
 
-def _iso(match: re.Match[str], day: Day) -> Span:
-    del day
+def _iso(match: re.Match[str], _day: Day) -> Span:
     year, month = int(match["y"]), int(match["m"])
     return _days(date(year, month, int(match["d"]))) if match["d"] else _months(year, month)
 
@@ -115,13 +114,7 @@ def _day_of_month(match: re.Match[str], day: Day) -> Span:
     return _nearest(spans, day)
 
 
-def _dotted(match: re.Match[str], day: Day) -> Span:
-    del day
-    return _days(date(int(match["y"]), int(match["m"]), int(match["d"])))
-
-
-def _slashed(match: re.Match[str], day: Day) -> Span | None:
-    del day
+def _slashed(match: re.Match[str], _day: Day) -> Span | None:
     first, second = int(match["a"]), int(match["b"])
     if first == second or first > 12 or second > 12:  # noqa: PLR2004 - months of a year
         month, number = (second, first) if first > 12 else (first, second)  # noqa: PLR2004
@@ -146,13 +139,11 @@ def _season(match: re.Match[str], day: Day) -> Span:
     return _nearest(_around(day.today.year, lambda year: _months(year, month, 3)), day)
 
 
-def _year(match: re.Match[str], day: Day) -> Span:
-    del day
+def _year(match: re.Match[str], _day: Day) -> Span:
     return _years(int(match["y"]))
 
 
-def _decade(match: re.Match[str], day: Day) -> Span:
-    del day
+def _decade(match: re.Match[str], _day: Day) -> Span:
     return _years(int(match["y"] or f"19{match['e']}"), 10)
 
 
@@ -274,7 +265,7 @@ FORMS = (
         _day_of_month,
         "month",
     ),
-    _form(r"(?<![\d.])(?P<x>(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4}))(?![\d.])", _dotted, "figures"),
+    _form(r"(?<![\d.])(?P<x>(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4}))(?![\d.])", _iso, "figures"),
     _form(r"(?<![\d/])(?P<x>(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4}))(?![\d/])", _slashed, "figures"),
     _form(rf"\b(?P<x>(?P<m>{_MONTH}),? (?:of )?(?P<y>{_YEAR}))\b", _month_of_year, "month"),
     # A month alone needs a word before it: "may" and "march" are verbs too.
@@ -364,13 +355,13 @@ def find(text: str, now: datetime, *, past_first: bool = True) -> list[Mention]:
     `now` is aware. Where an expression names no year or side ("on Monday", "in
     May"), `past_first` takes the last one before `now`, else the next.
     """
-    if not (told := cues(text)):
+    if not (words := cues(text)):
         return []
     day = Day(now.date(), past_first)
     found = [
         _Found(*match.span("x"), _span(form.read, match, day), form.relative)
         for form in FORMS
-        if not form.cues.isdisjoint(told)
+        if not form.cues.isdisjoint(words)
         for match in form.pattern.finditer(text)
     ]
     return list(_joined(text, _apart(found), now))

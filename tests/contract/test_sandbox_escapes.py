@@ -17,8 +17,7 @@ import pytest
 
 from bethink.sandbox import Limits, Outcome, Sandbox
 from bethink.sandbox.choice import LinuxSandbox, choose, fault_of
-from bethink.sandbox.confinement import Command, Job, Landlock
-from bethink.sandbox.places import packages
+from bethink.sandbox.confinement import Command, Job, Landlock, packages
 from tests.contract.escapes.driver import Use, attempts, tried
 from tests.contract.sandboxes import CONFINEMENTS, EVERY, lacking, needs_kernel, sandbox_named
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from bethink.sandbox.confinement import Bubblewrap
-from bethink.sandbox.places import interpreter
+from bethink.sandbox.confinement import Bubblewrap, interpreter
 from tests.contract.sandboxes import EVERY, lacking, needs_kernel, sandbox_named
 
 pytestmark = [pytest.mark.timeout(60)]

@@ -82,8 +82,10 @@ def decoded(content: bytes, charset: str | None) -> str:
                 return visible(content.decode(name))
         except UnicodeError:
             continue
-    if _is_nearly_utf8(content):
-        return visible(content.decode("utf-8", "replace"))
+    # What is no UTF-8 in it may be an accident: a cut, one foreign quotation.
+    text = content.decode("utf-8", "replace")
+    if text.count("\ufffd") * _ACCIDENTS < len(text) - len(text.encode("ascii", "ignore")):
+        return visible(text)
     legacy = next((name for name in declared if name and name != "utf-8"), "cp1252")
     return visible(content.decode(legacy, "replace"))
 
@@ -91,13 +93,6 @@ def decoded(content: bytes, charset: str | None) -> str:
 def visible(text: str) -> str:
     """A text without the characters that nobody sees, its ends of lines alike."""
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_HIDDEN)
-
-
-def _is_nearly_utf8(content: bytes) -> bool:
-    """Whether what is no UTF-8 in it is an accident: a cut, one foreign quotation."""
-    text = content.decode("utf-8", "replace")
-    strange = text.count("\ufffd")
-    return strange * _ACCIDENTS < len(text) - len(text.encode("ascii", "ignore"))
 
 
 def _known(charset: str | None) -> str | None:

@@ -98,7 +98,14 @@ async def http_get(gate: Gate, url: httpx2.URL, max_bytes: int) -> HttpAnswer:
             media_type, charset = message.get_content_type() if said else "", message.get_content_charset()
             encoding = headers.get(b"content-encoding", "").lower()
             _check_kind(media_type, encoding)
-            return HttpAnswer(url, await _body(response, max_bytes), media_type, charset, encoding)
+            content = bytearray()
+            async for part in response.aiter_stream():
+                content += part
+                if len(content) > max_bytes:
+                    raise WebError(
+                        f"This is larger than {max_bytes / _MEGABYTE:g} MB, the most that is read."
+                    )
+            return HttpAnswer(url, bytes(content), media_type, charset, encoding)
     except httpcore2.TimeoutException as error:
         raise WebError(f"{url.host} did not answer in time.") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
@@ -129,15 +136,6 @@ async def _asked(gate: Gate, url: httpx2.URL) -> AsyncGenerator[httpcore2.Respon
         connections.stream("GET", target, headers=headers, extensions={"timeout": timeouts}) as response,
     ):
         yield response
-
-
-async def _body(response: httpcore2.Response, max_bytes: int) -> bytes:
-    content = bytearray()
-    async for part in response.aiter_stream():
-        content += part
-        if len(content) > max_bytes:
-            raise WebError(f"This is larger than {max_bytes / _MEGABYTE:g} MB, the most that is read.")
-    return bytes(content)
 
 
 def _check_status(url: httpx2.URL, status: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from contextlib import asynccontextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -23,8 +23,6 @@ from bethink.internet.http_get import http_get, ready
 from bethink.internet.reading import MAX_CHARS, Reading, Task
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from bethink.internet.addresses import Gate
     from bethink.internet.http_get import HttpAnswer
     from bethink.internet.robots import RobotsCache
@@ -107,8 +105,8 @@ class Pages:
         if kind == "html":
             text = await asyncio.to_thread(decoded, content, answer.charset)
             content = text.encode("utf-8", "replace")
-        async with self._readers, opened_reader() as reader:
-            reading = await reader.read(Task(kind, url, self.timeout_s / 2), content)
+        async with self._readers:
+            reading = await _read_apart(Task(kind, url, self.timeout_s / 2), content)
         if reading.error:
             raise WebError(reading.error)
         media_type = "application/pdf" if kind == "pdf" else "text/html"
@@ -135,36 +133,12 @@ def _kind(media_type: str, content: bytes) -> Kind:
     return "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """A process that waits for its document; it has loaded its parsers by the time that this has come."""
+async def _read_apart(task: Task, content: bytes) -> Reading:
+    """The document as Markdown, read in a process that is gone afterwards whatever it is doing.
 
-    process: ChildProcess
-
-    async def read(self, task: Task, content: bytes) -> Reading:
-        """The document as Markdown.
-
-        Raises:
-            WebError: the process came to its end over it.
-        """
-        into, out = self.process.stdin, self.process.stdout
-        assert into is not None  # noqa: S101 - `opened_reader` asked for both
-        assert out is not None  # noqa: S101
-        writing = asyncio.create_task(_write(into, msgspec.json.encode(task) + b"\n", content))
-        try:
-            answer = await _all(out)
-        finally:
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
-        try:
-            return msgspec.json.decode(answer, type=Reading)
-        except (msgspec.DecodeError, UnicodeError) as error:
-            raise WebError("This document cannot be read: it asks for too much memory.") from error
-
-
-@asynccontextmanager
-async def opened_reader() -> AsyncGenerator[Reader]:
-    """A reader, gone with the block whatever it is doing."""
+    Raises:
+        WebError: the process came to its end over it.
+    """
     async with ChildProcess.opened(
         sys.executable,
         "-P",
@@ -176,25 +150,30 @@ async def opened_reader() -> AsyncGenerator[Reader]:
         # None of this process' variables: they hold keys.
         env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"},
     ) as process:
-        yield Reader(process)
+        into, out = process.stdin, process.stdout
+        assert into is not None  # noqa: S101 - it was asked for, as was the other
+        assert out is not None  # noqa: S101
+        writing = asyncio.create_task(_write(into, msgspec.json.encode(task) + b"\n", content))
+        answer = bytearray()
+        try:
+            while part := await out.read(_PART):
+                answer += part
+                if len(answer) > _MAX_ANSWER:
+                    raise WebError("This document cannot be read: its text is too long.")
+        finally:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+    try:
+        return msgspec.json.decode(answer, type=Reading)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise WebError("This document cannot be read: it asks for too much memory.") from error
 
 
 async def _write(into: asyncio.StreamWriter, *parts: bytes) -> None:
-    try:
+    # If it has ended, what it answered says why.
+    with suppress(BrokenPipeError, ConnectionResetError):
         for part in parts:
             into.write(part)
             await into.drain()
         into.close()
         await into.wait_closed()
-    except (BrokenPipeError, ConnectionResetError):
-        # It has ended; what it answered says why.
-        return
-
-
-async def _all(out: asyncio.StreamReader) -> bytes:
-    answer = bytearray()
-    while part := await out.read(_PART):
-        answer += part
-        if len(answer) > _MAX_ANSWER:
-            raise WebError("This document cannot be read: its text is too long.")
-    return bytes(answer)

@@ -8,8 +8,7 @@ and `sdk_session.py` use it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -38,8 +37,7 @@ _MAX_VALUE_BYTES = 500
 _MAX_PATTERN_CHARS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
+class _Bounds(NamedTuple):
     depth: int
     nodes: int
     description: int

@@ -208,7 +208,7 @@ class SdkSession:
                 seen.add(cursor)
         except (MCPError, ValueError) as error:
             raise McpError(f"Its list of tools cannot be read: {_brief(error)}") from error
-        tools = [_tool(tool) for tool in found[:_MAX_TOOLS]]
+        tools = [_remote(tool) for tool in found[:_MAX_TOOLS]]
         self._promised = {tool.name: tool.output_schema for tool in tools if tool.output_schema}
         return tools
 
@@ -244,7 +244,8 @@ class SdkSession:
         except (RuntimeError, ValueError) as error:
             # The answer broke the tool's own schema or the protocol.
             raise McpError(f"The answer is not valid: {_brief(error)}") from error
-        return await anyio.to_thread.run_sync(_result, result)
+        parts = await anyio.to_thread.run_sync(lambda: tuple(map(_part, result.content)))
+        return CallResult(parts, structured=result.structured_content, is_error=bool(result.is_error))
 
     async def ping(self) -> None:
         """A sign of life; see the port."""
@@ -277,7 +278,7 @@ def _brief(error: Exception) -> str:
     return (str(error) or type(error).__name__)[:_BRIEF]
 
 
-def _tool(tool: Tool) -> RemoteTool:
+def _remote(tool: Tool) -> RemoteTool:
     hints = tool.annotations
     return RemoteTool(
         name=tool.name,
@@ -287,14 +288,6 @@ def _tool(tool: Tool) -> RemoteTool:
         output_schema=tool.output_schema,
         read_only=hints.read_only_hint if hints else None,
         destructive=hints.destructive_hint if hints else None,
-    )
-
-
-def _result(result: CallToolResult) -> CallResult:
-    return CallResult(
-        tuple(_part(block) for block in result.content),
-        structured=result.structured_content,
-        is_error=bool(result.is_error),
     )
 
 

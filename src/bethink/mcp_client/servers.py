@@ -79,8 +79,8 @@ class _Server:
 class Servers:
     """The configured servers. `version` counts changes of what is offered.
 
-    `prepare` is called in a thread with what a server will be offering next: a
-    server may have thousands of tools.
+    What is asked of a server by its name raises `UnknownId` if there is none. `prepare` is called in a
+    thread with what a server will be offering next: a server may have thousands of tools.
     """
 
     def __init__(
@@ -111,7 +111,14 @@ class Servers:
         """Keep the servers while the block lasts; none is waited for. Those `off` are shown, with why."""
         self._off = tuple(off)
         for config in configs:
-            await self._add(config, supervise)
+            connection = Connection(config, self._connector, clock=self._clock, on_tools=self._learn)
+            server = self._servers[config.name] = _Server(config, connection)
+            await self._read_pins(server)
+            if not server.is_known:
+                # What it offers is not known yet: the first time, it is asked.
+                connection.want()
+            work = supervise(f"the MCP server {config.name}", connection.run)
+            server.task = asyncio.create_task(work, name=f"mcp-owner:{config.name}")
         try:
             yield
         finally:
@@ -121,16 +128,6 @@ class Servers:
             if tasks:
                 await asyncio.wait(tasks, timeout=_CLOSE_S)
             await self._connector.close()
-
-    async def _add(self, config: ServerConfig, supervise: Supervise) -> None:
-        connection = Connection(config, self._connector, clock=self._clock, on_tools=self._learn)
-        server = self._servers[config.name] = _Server(config, connection)
-        await self._read_pins(server)
-        if not server.is_known:
-            # What it offers is not known yet: the first time, it is asked.
-            connection.want()
-        name = f"the MCP server {config.name}"
-        server.task = asyncio.create_task(supervise(name, connection.run), name=f"mcp-owner:{config.name}")
 
     # --- what is offered
 
@@ -228,29 +225,17 @@ class Servers:
         return [_status(server) for server in self._servers.values()] + off
 
     def status(self, name: str) -> ServerStatus:
-        """How a server is.
-
-        Raises:
-            UnknownId: there is no such server.
-        """
+        """How a server is."""
         return _status(self._found(name))
 
     async def reconnect(self, name: str) -> ServerStatus:
-        """Connect anew at once, and how that went; waits for at most the server's time for connecting.
-
-        Raises:
-            UnknownId: there is no such server.
-        """
+        """Connect anew at once, and how that went; waits for at most the server's time for connecting."""
         self._found(name).connection.reconnect()
         await self.connected(name)
         return self.status(name)
 
     async def connected(self, name: str) -> None:
-        """Wait until a server is connected to, or turns out not to be; at most its time for connecting.
-
-        Raises:
-            UnknownId: there is no such server.
-        """
+        """Wait until a server is connected to, or turns out not to be; at most its time for connecting."""
         try:
             await self._found(name).connection.ready()
         except McpUnreachable as error:
@@ -260,7 +245,6 @@ class Servers:
         """Accept the definitions that a server gives now; with `digest`, only if they are those.
 
         Raises:
-            UnknownId: there is no such server.
             McpUnreachable: it is not connected, so that nobody knows what it offers.
             Conflict: they are not those of `digest` any more.
         """
@@ -276,11 +260,7 @@ class Servers:
         return self.status(name)
 
     async def sign_in(self, name: str) -> ServerStatus:
-        """Have the server ask for a sign-in, if it wants one; the status has the page's address.
-
-        Raises:
-            UnknownId: there is no such server.
-        """
+        """Have the server ask for a sign-in, if it wants one; the status has the page's address."""
         status = self.status(name)
         return status if status.sign_in else await self.reconnect(name)
 

@@ -144,7 +144,7 @@ class _Child:
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 async for line in lines(self._process.stdout, self._config.max_message_bytes):
                     if self._flow.is_flood():
-                        self._lost("it sends far more messages than anybody asked for")
+                        self._hooks.on_lost("it sends far more messages than anybody asked for")
                         return
                     message = await self._message(line)
                     if message is not None:
@@ -152,7 +152,7 @@ class _Child:
                     elif line:
                         _log.debug("%s wrote what is no JSON-RPC to standard output", self._config.name)
             if not self.is_ending:
-                await self._mourn()
+                await self._say_how_it_ended()
 
     async def write(self, from_client: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Hand on what the client says."""
@@ -178,21 +178,18 @@ class _Child:
                 _log.debug("%s: %s", self._config.name, text)
         self._heard.set()
 
-    async def _mourn(self) -> None:
+    async def _say_how_it_ended(self) -> None:
         """Say how the process ended."""
         try:
             async with asyncio.timeout(_GRACE_S):
                 code = await self._process.wait()
                 await self._heard.wait()
         except TimeoutError:
-            self._lost("it closed its output")
+            self._hooks.on_lost("it closed its output")
             return
         how = f"it was ended by signal {-code}" if code < 0 else f"it ended with code {code}"
         words = f": {' | '.join(self._last)}" if self._last else ""
-        self._lost(how + words)
-
-    def _lost(self, reason: str) -> None:
-        self._hooks.on_lost(reason[: _LINE_CHARS * 4])
+        self._hooks.on_lost((how + words)[: _LINE_CHARS * 4])
 
     async def _message(self, line: bytes | TooLong) -> JSONRPCMessage | None:
         """What a line says; None for what is no message."""

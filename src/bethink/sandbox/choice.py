@@ -17,8 +17,8 @@ import anyio.to_thread
 
 from bethink.child_process import ended_if_cancelled, uncancelled
 from bethink.errors import SandboxUnavailable
-from bethink.sandbox import Limits, Outcome, places
-from bethink.sandbox.confinement import Bubblewrap, Job, Landlock
+from bethink.sandbox import Limits, Outcome
+from bethink.sandbox.confinement import Bubblewrap, Job, Landlock, encloses, own_modules
 from bethink.sandbox.folder import remove
 from bethink.sandbox.process import ConfinedProcess
 
@@ -63,7 +63,7 @@ class LinuxSandbox:
 
     async def read(self, source: BinaryIO, command: Sequence[str], limits: Limits) -> bytes:
         """See `Sandbox.read`."""
-        orders = {"command": list(command), "own": str(places.own_modules())}
+        orders = {"command": list(command), "own": str(own_modules())}
         async with _temporary("bethink-read-") as place:
             job = Job(
                 place, limits, "guest_module.py", with_packages=True, source=source.fileno(), orders=orders
@@ -237,7 +237,7 @@ async def choose(
     wanted: Wanted, data_dir: Path, scratches: Path | None = None, *, with_sessions: bool = True
 ) -> Choice:
     """The first of the wanted ones that holds; the namespaces of bubblewrap hide more than Landlock does."""
-    if enclosing := await anyio.to_thread.run_sync(places.encloses, data_dir):
+    if enclosing := await anyio.to_thread.run_sync(encloses, data_dir):
         return Choice(
             None, (f"the data directory lies in {enclosing}, which code may read: move it elsewhere",)
         )

@@ -1,22 +1,26 @@
 """What a Linux adapter is: a command line that starts the guest, and the orders that it is given.
 
-`Landlock` and `Bubblewrap` are two ways to confine one process; everything
-else about running code in it (`process`, `choice`, `kernel`) is the same.
+What of the host confined code may read stands first: the interpreter, its libraries, and nothing of
+anybody's; `choice` refuses a data directory among them. `Landlock` and `Bubblewrap` are two ways to
+confine one process; everything else about running code in it (`process`, `choice`, `kernel`) is the same.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import platform
 import shutil
+import sys
+import sysconfig
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bethink.sandbox import places
+import bethink
 from bethink.sandbox.seccomp import ARCHITECTURES, SECCOMP_CALL, after_start, build_filter
 
 if TYPE_CHECKING:
@@ -24,6 +28,68 @@ if TYPE_CHECKING:
 
     from bethink.sandbox import Limits
     from bethink.sandbox.seccomp import Machine
+
+
+_LIBRARIES: Final = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+_FILES: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
+_DEVICES: Final = ("/dev/null", "/dev/random", "/dev/urandom")
+"""Not `/dev/zero`: what is mapped of it is memory that nobody counts."""
+_PACKAGE_FOLDERS: Final = frozenset({"site-packages", "dist-packages"})
+
+
+@functools.cache
+def interpreter() -> Path:
+    """The interpreter itself, behind every link and virtual environment."""
+    return Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+
+
+@functools.cache
+def packages() -> tuple[Path, ...]:
+    """Where packages are installed, in the order in which they are looked for."""
+    return tuple(
+        path for entry in sys.path if (path := Path(entry)).name in _PACKAGE_FOLDERS and path.is_dir()
+    )
+
+
+@functools.cache
+def own_modules() -> Path:
+    """Where Bethink's own modules lie."""
+    return Path(bethink.__file__).parent
+
+
+@functools.cache
+def _readable(*, with_packages: bool, with_own: bool = False) -> tuple[Path, ...]:
+    """Files and directories that code reads, none of them inside another."""
+    variables = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    standard = [Path(sysconfig.get_path(name, vars=variables)) for name in ("stdlib", "platstdlib")]
+    shared = sorted(Path(sys.base_exec_prefix, "lib").glob("libpython*.so*"))
+    wanted = [interpreter(), *standard, *shared, *map(Path, _FILES), *(packages() if with_packages else ())]
+    wanted += [own_modules()] if with_own else []
+    there = [path for path in map(Path, _LIBRARIES) if path.is_dir() and not path.is_symlink()]
+    for path in wanted:
+        # Under both names if it is reached by a link: the interpreter looks beside where it really is.
+        there += [path, path.resolve()] if path.exists() else []
+    return tuple(path for path in dict.fromkeys(there) if not any(other in path.parents for other in there))
+
+
+@functools.cache
+def _free(place: str) -> str:
+    """`place`, with a number behind it where something that code reads lies there, in it or above it."""
+    fixed = [*_readable(with_packages=True, with_own=True), *map(Path, (*_LIBRARIES, *_DEVICES))]
+    for name in itertools.chain([place], (f"{place}-{number}" for number in itertools.count(2))):
+        here = Path(name)
+        if not any(here == other or here in other.parents or other in here.parents for other in fixed):
+            return name
+    raise AssertionError
+
+
+def encloses(directory: Path) -> Path | None:
+    """The readable place that holds `directory`; None where it is out of reach."""
+    whole = directory.resolve()
+    for place in _readable(with_packages=True, with_own=True):
+        if place == whole or place in whole.parents:
+            return place
+    return None
 
 
 _ADDRESS_SPACE_SLACK: Final = 2 << 30
@@ -93,7 +159,7 @@ def _text_of(file: str) -> str:
 
 def _interpreter_arguments() -> list[str]:
     """Python without its environment and its packages, running the guest."""
-    return [str(places.interpreter()), "-I", "-S", "-B", "-X", "utf8", "-c", _text_of("guest.py")]
+    return [str(interpreter()), "-I", "-S", "-B", "-X", "utf8", "-c", _text_of("guest.py")]
 
 
 def _orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -130,7 +196,7 @@ def _orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[
         "landlock": None,
         "filter": {"program": calls.program.hex(), "pid_at": calls.pid_at, "group_at": calls.group_at},
         "after_start": {"program": after_start(this).hex(), "call": SECCOMP_CALL[this]},
-        "path": [str(path) for path in (places.packages() if job.with_packages else ())],
+        "path": [str(path) for path in (packages() if job.with_packages else ())],
         "program": _text_of(job.program),
         **job.orders,
         **more,
@@ -139,7 +205,7 @@ def _orders(job: Job, directory: str, scratch: str | None, **more: Any) -> dict[
 
 _NOBODY: Final = "65534"
 _WORK, _SCRATCH = "/work", "/run/scratch"
-"""Where code finds its directories; elsewhere if the interpreter itself lies there (`places.free`)."""
+"""Where code finds its directories; elsewhere if the interpreter itself lies there (`_free`)."""
 _WALLS: Final = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
     *("--unshare-cgroup-try", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
@@ -180,7 +246,7 @@ class Bubblewrap:
         dying_with_us = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
         return Command(
             [*dying_with_us, *walls, *_interpreter_arguments()],
-            _orders(job, places.free(_WORK), places.free(_SCRATCH) if job.scratch else None),
+            _orders(job, _free(_WORK), _free(_SCRATCH) if job.scratch else None),
         )
 
     def found(self) -> Path | None:
@@ -192,15 +258,15 @@ class Bubblewrap:
 
 def _openings(job: Job) -> list[str]:
     arguments: list[str] = []
-    for library in places.LIBRARIES:
+    for library in _LIBRARIES:
         if Path(library).is_symlink():
             arguments += ["--symlink", str(Path(library).readlink()), library]
-    for place in places.readable(with_packages=job.with_packages, with_own=job.source is not None):
+    for place in _readable(with_packages=job.with_packages, with_own=job.source is not None):
         arguments += ["--ro-bind", str(place), str(place)]
-    for device in places.DEVICES:
+    for device in _DEVICES:
         arguments += ["--dev-bind", device, device]
-    arguments += ["--bind", str(job.directory), places.free(_WORK)]
-    return [*arguments, "--bind", str(job.scratch), places.free(_SCRATCH)] if job.scratch else arguments
+    arguments += ["--bind", str(job.directory), _free(_WORK)]
+    return [*arguments, "--bind", str(job.scratch), _free(_SCRATCH)] if job.scratch else arguments
 
 
 def _from_the_wheel() -> Path | None:
@@ -272,9 +338,9 @@ def _rules(job: Job, version: int) -> dict[str, Any]:
     inside = (writing | _READ_DIR | _REMOVE | _MAKE_DIR | _MAKE_FILE | _MAKE_SOCKET | _REFER) & handled
     paths: list[tuple[str, int]] = [
         (str(place), reading | _READ_DIR if place.is_dir() else reading)
-        for place in places.readable(with_packages=job.with_packages, with_own=job.source is not None)
+        for place in _readable(with_packages=job.with_packages, with_own=job.source is not None)
     ]
-    paths += [(device, writing) for device in places.DEVICES]
+    paths += [(device, writing) for device in _DEVICES]
     paths += [(str(place), inside) for place in (job.directory, job.scratch) if place is not None]
     return {
         "files": handled,

@@ -75,8 +75,10 @@ class Workplaces:
         with (mine / _LOCK).open("w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             for other in passing.iterdir():
+                if other == mine:
+                    continue
+                # A process that still lives holds its own.
                 with contextlib.suppress(OSError), (other / _LOCK).open("a") as lock:
-                    # Not of a process that still holds its own, nor this one's.
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     remove(other)
             yield mine

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from bethink.bus import Bus
     from bethink.clock import Clock
-    from bethink.mcp_client import CallResult, Part, Progress, RemoteTool, Transport
+    from bethink.mcp_client import CallResult, Part, RemoteTool, Transport
     from bethink.messages import Attachment
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
@@ -191,27 +191,21 @@ def _effect(remote: RemoteTool, given: Effect) -> Effect:
 
 def _handler(servers: Servers, config: ServerConfig, remote: RemoteTool, lists: Sequence[str]) -> Handler:
     async def call(context: ToolContext, /, **arguments: object) -> ToolOutput:
-        result = await servers.call(
-            config.name, remote.name, arguments=arguments, on_progress=_reporting(context, remote)
-        )
+        last = 0.0
+
+        def report(text: str, fraction: float | None) -> None:
+            nonlocal last
+            now = monotonic()
+            if now - last >= _PROGRESS_EVERY_S or fraction == 1:
+                last = now
+                text = text[:300] or remote.name
+                context.emit(ToolProgress(call=context.call, text=text, fraction=fraction))
+
+        result = await servers.call(config.name, remote.name, arguments=arguments, on_progress=report)
         output = await _output(context, result)
         return replace(output, addresses=listed(output.text, lists, arguments))
 
     return call
-
-
-def _reporting(context: ToolContext, remote: RemoteTool) -> Progress:
-    last = 0.0
-
-    def report(text: str, fraction: float | None) -> None:
-        nonlocal last
-        now = monotonic()
-        if now - last < _PROGRESS_EVERY_S and fraction != 1:
-            return
-        last = now
-        context.emit(ToolProgress(call=context.call, text=text[:300] or remote.name, fraction=fraction))
-
-    return report
 
 
 async def _output(context: ToolContext, result: CallResult) -> ToolOutput:
@@ -357,18 +351,17 @@ def _read(file: Path) -> dict[str, McpServer]:
     if not isinstance(found, dict):
         raise BadInput(f"The file {file} holds no servers: it wants an object under `mcpServers`.")
     named = cast("dict[str, Any]", found)
-    return {name: _server(file, name, one) for name, one in named.items()}
-
-
-def _server(file: Path, name: str, given: object) -> McpServer:
-    try:
-        return McpServer.model_validate(given)
-    except ValidationError as error:
-        reasons = "; ".join(
-            f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}".lstrip(": ")
-            for detail in error.errors(include_input=False, include_url=False)
-        )
-        raise BadInput(f"The server {name} in {file} is not valid: {reasons}") from error
+    servers: dict[str, McpServer] = {}
+    for name, one in named.items():
+        try:
+            servers[name] = McpServer.model_validate(one)
+        except ValidationError as error:
+            reasons = "; ".join(
+                f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}".lstrip(": ")
+                for detail in error.errors(include_input=False, include_url=False)
+            )
+            raise BadInput(f"The server {name} in {file} is not valid: {reasons}") from error
+    return servers
 
 
 class PinnedTools(Record, frozen=True, kw_only=True):

@@ -202,15 +202,11 @@ def _reply(changed: FactChange) -> str | ToolOutput:
             known = "it waits for review" if fact.state == "suggested" else "it was known already"
             return ToolOutput(f"Memory stored: {fact.content} ({known})", memories=(fact.id,))
         case _:
-            return f"Memory stored: {fact.content}{_beside(changed)}"
-
-
-def _beside(changed: FactChange) -> str:
-    replaced = [f'"{other.content}"' for other in changed.others if other.state == "superseded"]
-    kept = [f'"{other.content}"' for other in changed.others if other.state == "active"]
-    told = [f"replaces {' and '.join(replaced)}"] if replaced else []
-    told += [f"contradicts {' and '.join(kept)}: both are kept"] if kept else []
-    return f" ({'; '.join(told)})" if told else ""
+            replaced = [f'"{other.content}"' for other in changed.others if other.state == "superseded"]
+            kept = [f'"{other.content}"' for other in changed.others if other.state == "active"]
+            notes = [f"replaces {' and '.join(replaced)}"] if replaced else []
+            notes += [f"contradicts {' and '.join(kept)}: both are kept"] if kept else []
+            return f"Memory stored: {fact.content}" + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _entry(position: int, hit: Hit, fact: Fact | None, *, label: str) -> str:

@@ -88,7 +88,7 @@ def search_tool(searching: VaultSearch) -> Tool:
         found = await searching.search(context.principal, asked)
         paths = tuple(one.path for one in found.pages)
         untrusted = await searching.vault.is_untrusted(context.principal.owner, paths)
-        return ToolOutput(results_text(found), memories=paths, untrusted=untrusted)
+        return ToolOutput(_results_text(found), memories=paths, untrusted=untrusted)
 
     return search_files
 
@@ -119,8 +119,7 @@ def backlinks_tool(graphs: Graphs) -> Tool:
     return backlinks
 
 
-def results_text(found: SearchResults) -> str:
-    """What a model reads of a search."""
+def _results_text(found: SearchResults) -> str:
     if not found.pages:
         return "\n".join(("No page of the vault holds this.", *found.notes))
     parts = [f"{'' if found.is_exact else 'At least '}{found.total:,} pages.", *found.notes]
@@ -158,18 +157,11 @@ _Text = Annotated[str, Field(description="Markdown.", max_length=_MOST_CHARS)]
 
 def vault_tools(desk: VaultAccess) -> list[Tool]:
     """The tools that read and change pages."""
-    return [
-        _read_file_tool(desk),
-        _list_directory_tool(desk),
-        _go_to_link_tool(desk),
-        _write_file_tool(desk),
-        _create_file_tool(desk),
-        _update_file_tool(desk),
-        _delete_file_tool(desk),
-    ]
+    reading = [*_reading_tools(desk), _go_to_link_tool(desk)]
+    return [*reading, *_writing_tools(desk), _update_file_tool(desk), _delete_file_tool(desk)]
 
 
-def _read_file_tool(desk: VaultAccess) -> Tool:
+def _reading_tools(desk: VaultAccess) -> list[Tool]:
     @_vault_tool(effect="read", label="Read {file_path}")
     async def read_file(
         context: ToolContext,
@@ -181,12 +173,8 @@ def _read_file_tool(desk: VaultAccess) -> Tool:
         A long page comes in parts; the answer says where it goes on.
         """
         page = await desk.read(context.principal, file_path)
-        return ToolOutput(shown(page.text, start_line), memories=(page.path,), untrusted=page.untrusted)
+        return ToolOutput(_page_text(page.text, start_line), memories=(page.path,), untrusted=page.untrusted)
 
-    return read_file
-
-
-def _list_directory_tool(desk: VaultAccess) -> Tool:
     @_vault_tool(effect="read", label="List {path}")
     async def list_directory(
         context: ToolContext,
@@ -197,9 +185,9 @@ def _list_directory_tool(desk: VaultAccess) -> Tool:
         entries = await desk.listed(context.principal, path.strip("/"))
         # Names are words, too.
         untrusted = await desk.is_untrusted(context.principal, (entry.path for entry in entries))
-        return ToolOutput(listing(entries, page), untrusted=untrusted)
+        return ToolOutput(_listing(entries, page), untrusted=untrusted)
 
-    return list_directory
+    return [read_file, list_directory]
 
 
 def _go_to_link_tool(desk: VaultAccess) -> Tool:
@@ -221,34 +209,30 @@ def _go_to_link_tool(desk: VaultAccess) -> Tool:
         if path is None:
             raise NoSuchPage(f"{link} leads to no page. search_files finds what it may be called now.")
         page = await desk.read(context.principal, path)
-        text = shown(page.text, line_meant(page.text, parse_link(link)))
+        text = _page_text(page.text, line_meant(page.text, parse_link(link)))
         return ToolOutput(f"[{path}]\n{text}", memories=(path,), untrusted=page.untrusted)
 
     return go_to_link
 
 
-def _write_file_tool(desk: VaultAccess) -> Tool:
+def _writing_tools(desk: VaultAccess) -> list[Tool]:
     @_vault_tool(effect="write", label="Write {file_path}", filters_itself=False)
     async def write_file(context: ToolContext, file_path: _Path, content: _Text) -> str:
         """Have a page of the vault hold exactly this text, whether it was there or not.
 
         Prefer update_file for a page that is there: it leaves the rest of it as it is.
         """
-        return change_text(await desk.write(context, file_path, content))
+        return _change_text(await desk.write(context, file_path, content))
 
-    return write_file
-
-
-def _create_file_tool(desk: VaultAccess) -> Tool:
     @_vault_tool(effect="write", label="Create {file_path}")
     async def create_file(context: ToolContext, file_path: _Path, content: _Text = "") -> str:
         """Create a page of the vault. Folders come with it; one that is there already is left alone."""
         try:
-            return change_text(await desk.write(context, file_path, content, if_version=""))
+            return _change_text(await desk.write(context, file_path, content, if_version=""))
         except Conflict as error:
             raise Conflict(f"{error} To change a page that is there, use update_file.") from error
 
-    return create_file
+    return [write_file, create_file]
 
 
 def _update_file_tool(desk: VaultAccess) -> Tool:
@@ -269,7 +253,7 @@ def _update_file_tool(desk: VaultAccess) -> Tool:
         """
         if old_content == new_content:
             raise BadInput("old_content and new_content are the same: nothing would change.")
-        return change_text(await desk.replace(context, file_path, old_content, new_content))
+        return _change_text(await desk.replace(context, file_path, old_content, new_content))
 
     return update_file
 
@@ -317,12 +301,8 @@ def code_tool(runner: VaultCode, timeout_s: float, *, effect: Literal["read", "w
     return execute_python
 
 
-def shown(text: str, start_line: int) -> str:
-    """A page from a line on, as much as one answer holds, and where it goes on.
-
-    Raises:
-        BadInput: it has no such line.
-    """
+def _page_text(text: str, start_line: int) -> str:
+    """A page from a line on, as much as one answer holds, and where it goes on."""
     lines = text.splitlines(keepends=True)
     if not lines:
         return "(The page is empty.)"
@@ -345,12 +325,8 @@ def shown(text: str, start_line: int) -> str:
     return f"{said.rstrip()}\n[lines {start_line} to {end} of {len(lines):,}{on}]"
 
 
-def listing(entries: Sequence[Entry], page: int) -> str:
-    """A folder as lines; folders end in a slash.
-
-    Raises:
-        BadInput: there is no such page of it.
-    """
+def _listing(entries: Sequence[Entry], page: int) -> str:
+    """A folder as lines; folders end in a slash."""
     pages = max(-(-len(entries) // _LISTED), 1)
     if page > pages:
         raise BadInput(f"The listing has {pages} pages.")
@@ -365,8 +341,7 @@ def listing(entries: Sequence[Entry], page: int) -> str:
     return "\n".join(lines) or "(The folder is empty.)"
 
 
-def change_text(change: Change) -> str:
-    """What became of a page, for the model."""
+def _change_text(change: Change) -> str:
     if change.undo is None:
         return f"{change.path} says that already: nothing was changed."
     return f"{'Created' if change.before is None else 'Changed'} {change.path}."

@@ -16,7 +16,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
@@ -34,7 +34,6 @@ from bethink.vault.markdown.page_info import other_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from bethink.events import Event
     from bethink.sandbox import Outcome
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from bethink.tools.vault_access import VaultAccess
     from bethink.vault import Page
 
+_GUEST: Final = Path(__file__).with_name("vault_prelude.py")
 _OWN: Final = ".bethink"
 _READ, _NEEDED = f"{_OWN}/read", f"{_OWN}/needed"
 _WHOLE_BYTES: Final = 4_000_000
@@ -194,7 +194,9 @@ class VaultCode:
             output_chars=self.output_chars,
         )
         orders = json.dumps({"source": code, "absent": dict(copy.absent), "names": copy.names})
-        program = await anyio.to_thread.run_sync(_program, orders)
+        # The guest, with its orders where they may first stand.
+        guest = await anyio.to_thread.run_sync(_GUEST.read_text, "utf-8")
+        program = guest.replace(_FUTURE, f"{_FUTURE}import json\nORDERS = json.loads({orders!r})\n", 1)
         before: dict[str, Print] = {}
 
         def lay_out(root: Path) -> None:
@@ -286,12 +288,6 @@ def _check(code: str) -> None:
         raise BadInput(f"This is no valid Python: {error}. Nothing was run.") from error
     except (RecursionError, MemoryError) as error:
         raise BadInput("This code is nested too deep to be read. Nothing was run.") from error
-
-
-def _program(orders: str) -> str:
-    """The guest, with its orders where they may first stand."""
-    guest = resources.files("bethink.tools").joinpath("vault_prelude.py").read_text(encoding="utf-8")
-    return guest.replace(_FUTURE, f"{_FUTURE}import json\nORDERS = json.loads({orders!r})\n", 1)
 
 
 def _look(before: Mapping[str, Print], most_bytes: int, root: Path) -> _Left:

@@ -69,7 +69,7 @@ def _web_search_tool(internet: Internet, timeout_s: float) -> Tool:
         """
         del context
         internet.check()
-        found = [_clean(result) for result in await internet.search.search(query, max_results)]
+        found = map(_clean, await internet.search.search(query, max_results))
         results = [result for result in found if result.url]
         if not results:
             return ToolOutput(NO_RESULTS.format(query=query))
