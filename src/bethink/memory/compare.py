@@ -109,27 +109,17 @@ def compared(old: FactReading, new: FactReading, cosine: float | None = None) ->
 
 def _of_slots(old: Slot, new: Slot) -> Relation:
     """Of two statements that fill the same slot."""
-    match fit(old, new):
-        case "open":
-            return Relation("different", f"it cannot be told whether the {new.attribute} is the same")
-        case "apart":
-            return _apart(old, new)
-        case stands:
-            if old.over is not new.over:
-                return _ended(old, new)
-            return _agreeing(old, new, fuller={"fuller": "new", "emptier": "old"}.get(stands))
-
-
-def _apart(old: Slot, new: Slot) -> Relation:
-    if old.over or new.over or old.bounded or new.bounded:
+    stands = fit(old, new)
+    is_bounded = old.bounded or new.bounded
+    if stands == "open":
+        return Relation("different", f"it cannot be told whether the {new.attribute} is the same")
+    if stands != "apart" and old.over is new.over:
+        return _agreeing(old, new, fuller={"fuller": "new", "emptier": "old"}.get(stands))
+    if is_bounded or (stands == "apart" and (old.over or new.over)):
         return Relation("different", f"the {new.attribute} of another time")
-    told = f"the {new.attribute} is {new.value}, not {old.value}"
-    return Relation("contradicts", told, replaces=new.certain and old.sole and new.sole)
-
-
-def _ended(old: Slot, new: Slot) -> Relation:
-    if old.bounded or new.bounded:
-        return Relation("different", f"the {new.attribute} of another time")
+    if stands == "apart":
+        reason = f"the {new.attribute} is {new.value}, not {old.value}"
+        return Relation("contradicts", reason, replaces=new.certain and old.sole and new.sole)
     if old.over:
         return Relation("contradicts", f"the {new.attribute} is {new.value} again")
     return Relation("contradicts", f"{new.value} is no longer the {new.attribute}", replaces=old.sole)
@@ -141,13 +131,7 @@ def _agreeing(old: Slot, new: Slot, *, fuller: str | None) -> Relation:
         both = Relation("different", "one of them says something else besides")
         return both if old.rest.casefold() != new.rest.casefold() or fuller else _SAME
     if old.rest.casefold() == new.rest.casefold():
-        match fuller:
-            case "new":
-                return _NEW_IS_FULLER
-            case "old":
-                return _OLD_IS_FULLER
-            case _:
-                return _SAME
+        return {"new": _NEW_IS_FULLER, "old": _OLD_IS_FULLER}.get(fuller or "", _SAME)
     if new.rest and not old.rest and fuller != "old":
         return _NEW_IS_FULLER
     if old.rest and not new.rest and fuller != "new":
@@ -367,9 +351,11 @@ _LIGHT = frozenset(
 def origin_of(content: str, evidence: Evidence) -> Origin:
     """Where a statement comes from, as far as its words show."""
     keys = _keys(content)
-    said = _said(evidence)
-    missing = keys - said
-    if evidence.is_untrusted and is_stated(content, _statements(evidence)):
+    agreed = evidence.said and _YES.match(evidence.said[-1].strip())
+    missing = keys - _stems(evidence.said) - (_stems([evidence.asked]) if agreed else set())
+    # A plain yes states what was asked.
+    stated = (*evidence.said, evidence.asked.replace("?", ".")) if agreed else evidence.said
+    if evidence.is_untrusted and is_stated(content, stated):
         return "owner"
     if not missing and not evidence.is_untrusted:
         return "owner"
@@ -406,7 +392,9 @@ def is_said(content: str, said: str) -> bool:
     """
     keys = _keys(content)
     told = _stems([_QUESTION.sub(" ", said)])
-    return _marks(content) - _LIGHT <= told and len(keys & told) > len(keys) / 2
+    names = [word.casefold() for word in _WORD.findall(content)[1:] if word[0].isupper()]
+    marks = set(stems(names)) | figures(content)
+    return marks - _LIGHT <= told and len(keys & told) > len(keys) / 2
 
 
 def _is_restated(content: str, keys: set[str], recalled: Sequence[str]) -> bool:
@@ -420,20 +408,6 @@ def _is_restated(content: str, keys: set[str], recalled: Sequence[str]) -> bool:
     return False
 
 
-def _statements(evidence: Evidence) -> tuple[str, ...]:
-    """What the owner said, each by itself; a plain yes states what was asked."""
-    agreed = evidence.said and _YES.match(evidence.said[-1].strip())
-    return (*evidence.said, evidence.asked.replace("?", ".")) if agreed else evidence.said
-
-
-def _said(evidence: Evidence) -> set[str]:
-    """The owner's words; after a plain yes also those that they agreed to."""
-    said = _stems(evidence.said)
-    if evidence.said and _YES.match(evidence.said[-1].strip()):
-        said |= _stems([evidence.asked])
-    return said
-
-
 def _keys(content: str) -> set[str]:
     """The words by which it shows where a statement comes from: function words come from anywhere."""
     keys = {key for key in read(content).keys if not is_date(key)} | _stems(dates(content))
@@ -442,12 +416,6 @@ def _keys(content: str) -> set[str]:
 
 def _stems(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in words(text[-_MAX_CHARS:])}
-
-
-def _marks(content: str) -> set[str]:
-    """Names and numbers, by which a statement is told from others of its kind."""
-    names = [word.casefold() for word in _WORD.findall(content)[1:] if word[0].isupper()]
-    return set(stems(names)) | figures(content)
 
 
 def _is_english(said: Sequence[str]) -> bool:

@@ -19,6 +19,7 @@ import msgspec
 
 from bethink.errors import BadInput, HoldsSecret, TooLarge
 from bethink.feature import Source
+from bethink.masking import has_check_digit
 from bethink.store import Collection, Record
 
 if TYPE_CHECKING:
@@ -119,21 +120,12 @@ def _tells_password(text: str) -> bool:
 
 
 def _has_card(text: str) -> bool:
-    return any(
-        _is_card(re.sub(r"\D", "", match.group())) and not _NO_CARD.search(text, 0, match.start())
-        for match in _DIGITS.finditer(text)
-    )
-
-
-def _is_card(digits: str) -> bool:
-    issued = any(begins.match(digits) and len(digits) in lengths for begins, lengths in _CARDS)
-    return issued and _luhn(digits)
-
-
-def _luhn(digits: str) -> bool:
-    """The check digit of ISO/IEC 7812-1, annex B."""
-    doubled = [int(digit) * (2 if place % 2 else 1) for place, digit in enumerate(reversed(digits))]
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0  # noqa: PLR2004
+    for match in _DIGITS.finditer(text):
+        digits = re.sub(r"\D", "", match.group())
+        is_issued = any(begins.match(digits) and len(digits) in lengths for begins, lengths in _CARDS)
+        if is_issued and has_check_digit(digits) and not _NO_CARD.search(text, 0, match.start()):
+            return True
+    return False
 
 
 def _has_iban(text: str) -> bool:

@@ -150,7 +150,7 @@ class Gate:
             if told.verdict == "contradicts":
                 contradicted.append((fact, told))
             elif told.verdict != "different" and speaks_of(fact, asked.new, draft.at):
-                same = min(same or (fact, told), (fact, told), key=lambda one: _rank(*one))
+                same = min(same or (fact, told), (fact, told), key=_rank)
         return GateVerdict(same, tuple(contradicted))
 
     async def look_around(self, draft: Draft, batch: Sequence[GateRequest]) -> None:
@@ -193,7 +193,8 @@ class Gate:
         if verdict.same is not None:
             known, told = verdict.same
             if known.state == "active" or new.is_suggested:
-                return self._merge(draft, known, new, told=told)
+                draft.put(self._restated(known, new, told, at=draft.at))
+                return GateOutcome(known.id, "merged", merge_token(known.id, draft.version(known.id)))
             draft.put(self._restated(known, new, told, at=draft.at))
             return await self.promote(draft, known.id, verdict)
         if new.is_suggested and (refused := _refused(draft, asked)) is not None:
@@ -206,10 +207,6 @@ class Gate:
                 draft.object_to(fact, other)
             return GateOutcome(fact.id, "suggested", f"suggested:{fact.id}")
         return await self.settle(draft, fact.id, verdict)
-
-    def _merge(self, draft: Draft, known: Fact, new: NewFact, *, told: Relation) -> GateOutcome:
-        draft.put(self._restated(known, new, told, at=draft.at))
-        return GateOutcome(known.id, "merged", merge_token(known.id, draft.version(known.id)))
 
     def _restated(self, known: Fact, new: NewFact, told: Relation, *, at: int) -> Fact:
         now = merged(known, new, at, is_fuller=told.fuller == "new")
@@ -232,7 +229,7 @@ class Gate:
             result.others.append(other.id)
             if other.state == "suggested":
                 draft.object_to(other, fact)
-            elif told.replaces and _is_news(fact, other, draft.at):
+            elif told.replaces and holds(fact, draft.at) and said_at(fact) >= said_at(other):
                 await supersede(draft, other, by=fact)
                 result.change, result.undo = "superseded", f"superseded:{id}"
             else:
@@ -283,13 +280,9 @@ def _near_enough(asked: GateRequest, found: Candidates) -> dict[str, float | Non
     }
 
 
-def _rank(fact: Fact, told: Relation) -> tuple[bool, bool]:
+def _rank(one: tuple[Fact, Relation]) -> tuple[bool, bool]:
+    fact, told = one
     return fact.state != "active", told.verdict != "same"
-
-
-def _is_news(fact: Fact, other: Fact, now: int) -> bool:
-    """Whether it tells of the present, and later than the other did."""
-    return holds(fact, now) and said_at(fact) >= said_at(other)
 
 
 def _roots(content: str) -> frozenset[str]:
@@ -368,8 +361,10 @@ class Reversal:
         fact = draft.get(touched.id)
         state = touched.was or "retracted"
         returns = state == "active" and fact.state != "active"
-        if returns and await self._is_said(draft, fact):
-            return False
+        if returns:
+            (same,) = await self.writing.said(draft.owner, [fact.digest])
+            if any(one.record.state == "active" for one in same):
+                return False
         now = fact
         if touched.in_place and fact.before is not None:
             now = self.writing.in_its_slot(anew(fact, **msgspec.structs.asdict(fact.before)))
@@ -379,10 +374,6 @@ class Reversal:
         elif fact.state == "active" != state:
             await draft.left(fact)
         return True
-
-    async def _is_said(self, draft: Draft, fact: Fact) -> bool:
-        (same,) = await self.writing.said(draft.owner, [fact.digest])
-        return any(one.record.state == "active" for one in same)
 
 
 NO_TOKEN = "This is no undo token: use the one that came with the change."  # noqa: S105 - a sentence

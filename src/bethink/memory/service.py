@@ -163,7 +163,9 @@ class Memory:
                     # Reading many facts must not keep everybody else waiting.
                     await asyncio.sleep(0)
                 self.writing.note(draft, "imported", undo=import_token(source))
-                await self.writing.commit(draft, _by_text(new, vectors or {}))
+                by_id = vectors or {}
+                at_hand = {text_of(fact): by_id[fact.id] for fact in new if fact.id in by_id}
+                await self.writing.commit(draft, at_hand)
             return outcomes
 
         return await self.writing.repeated(principal, restore)
@@ -353,7 +355,8 @@ class Memory:
     ) -> list[FactChange]:
         if forgotten is not None:
             await forgotten.listen()
-            if any(forgotten.says(_told(new)) for new in batch):
+            said = ("\n".join((new.content, *new.topics, new.source.said or "")) for new in batch)
+            if any(map(forgotten.says, said)):
                 raise JustForgotten
         asked = [
             self._gate.asked(draft.signed(new), None if vectors is None else vectors[place])
@@ -379,15 +382,6 @@ class Memory:
             return result
 
         return await self.writing.repeated(principal, committed)
-
-
-def _by_text(facts: Sequence[Fact], vectors: Mapping[str, Vector]) -> dict[str, Vector]:
-    return {text_of(fact): vectors[fact.id] for fact in facts if fact.id in vectors}
-
-
-def _told(new: NewFact) -> str:
-    """What a new fact says, its sentences apart."""
-    return "\n".join((new.content, *new.topics, new.source.said or ""))
 
 
 def _steps(
@@ -427,7 +421,9 @@ async def _sorted_out(
     for fact, found in zip(full, here, strict=True):
         known = found.record if found else new.get(fact.id)
         if known is not None:
-            is_known = _is_like(known, fact) or not is_seen(known)
+            # The slot follows from what is said.
+            is_same = known == msgspec.structs.replace(fact, slot=known.slot)
+            is_known = is_same or not is_seen(known)
             outcomes.append("known" if is_known else "differing")
         elif fact.state == "active" and fact.digest in said:
             outcomes.append("known")
@@ -444,11 +440,6 @@ async def _is_said(
     where: dict[str, Key] = {"digest": fact.digest, "state": "active"}
     (page,) = await store.scan(principal.owner, Scan(FACTS, where=where))
     return any(is_seen(one.record) for one in page.items)
-
-
-def _is_like(known: Fact, fact: Fact) -> bool:
-    """Whether they are the same but for the slot, which follows from what is said."""
-    return known == msgspec.structs.replace(fact, slot=known.slot)
 
 
 _RECALLED = ("active", "superseded")

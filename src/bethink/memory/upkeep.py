@@ -349,7 +349,9 @@ class Consolidation:
         """Merge duplicates, all in one commit or none; see `Memory.consolidate`."""
         if not (0 < threshold <= 1 and 0 < share <= 1):
             raise BadInput("threshold and share are numbers above 0 and up to 1.")
-        facts = await self._active(principal.owner)
+        scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
+        found = items_of(self.writing.store, principal.owner, scan)
+        facts = {item.record.id: item async for item in found}
         vectors = await self._vectors(principal.owner, list(facts))
         records = [one.record for one in facts.values()]
         pairs = await anyio.to_thread.run_sync(partial(_duplicates, records, vectors, threshold))
@@ -382,10 +384,6 @@ class Consolidation:
         self.writing.note(draft, "consolidated", undo=undo)
         await self.writing.commit(draft)
         return ConsolidationReport(planned.facts, merges, planned.waiting, undo if merges else None)
-
-    async def _active(self, owner: str) -> dict[str, Versioned[Fact]]:
-        scan = Scan(FACTS, where={"state": "active"}, order="created_at", limit=_PAGE)
-        return {item.record.id: item async for item in items_of(self.writing.store, owner, scan)}
 
     async def _vectors(self, owner: str, ids: Sequence[str]) -> dict[str, Vector]:
         model = self.writing.embeddings.model

@@ -253,10 +253,15 @@ def _terms(text: str) -> tuple[tuple[Term, ...], tuple[int, ...]]:
             if _TIGHT.match(text, ended - 1):
                 between.append(f"~{gap}")
         ended = match.end()
-        word = _word(match)
+        word = _form(match.groups(""))
         if word == _DENIED:
             denials.append(len(raw))
-        elif _is_dropped(word, match) or word == "user's" or (word == "user" and not raw):
+        elif (
+            # Of a hepatitis, "A" says something.
+            (word in _DROPPED and not (match.group() == "A" and match.start() > 0))
+            or word == "user's"
+            or (word == "user" and not raw)
+        ):
             between.append(word)
         else:
             raw.append((word, " ".join(between)))
@@ -267,11 +272,6 @@ def _terms(text: str) -> tuple[tuple[Term, ...], tuple[int, ...]]:
 
 _TIGHT = re.compile(r"\d[^\s\w]+\d|\w\.\w")
 """12-34 is not 12 34, and example.org is not two words."""
-
-
-def _is_dropped(word: str, match: re.Match[str]) -> bool:
-    """Whether a word says nothing; of a hepatitis, "A" does."""
-    return word in _DROPPED and not (match.group() == "A" and match.start() > 0)
 
 
 class _Stemmer(Protocol):
@@ -287,10 +287,6 @@ def stems(words: list[str]) -> list[str]:
         _AS_THEY_ARE.get(word) or _ONE_FOR_ANOTHER.get(stemmed, stemmed)
         for word, stemmed in zip(words, stemmer.stemWords(words), strict=True)
     ]
-
-
-def _word(match: re.Match[str]) -> str:
-    return _form(match.groups(""))
 
 
 def _form(token: Sequence[str]) -> str:
@@ -360,9 +356,10 @@ def dated(fact: NewFact, time_zone: str, now: int) -> NewFact:
     Raises:
         BadInput: a time that no calendar has, or that ends before it begins.
     """
-    said = _said(fact.at or fact.source.at or now, time_zone)
     text = fact.content
-    mentions = when.find(text, said, past_first=_tells_past(text))
+    said = shown_in(ZoneInfo(time_zone), _checked("at", fact.at or fact.source.at or now))
+    tells_past = _HAPPENED.search(text) is not None and _AHEAD.search(text) is None
+    mentions = when.find(text, said, past_first=tells_past)
     for mention in reversed(mentions):
         if mention.relative and _is_placed(text, mention) and not _EXPLAINED.match(text, mention.end):
             text = f"{text[: mention.end]} ({_shown(mention)}){text[mention.end :]}"
@@ -386,11 +383,6 @@ def check_span(valid_from: int | None, valid_until: int | None) -> None:
         raise BadInput("The memory would end before it begins: check valid_from and valid_until.")
 
 
-def _said(at: int, time_zone: str) -> datetime:
-    moment = _checked("at", at)
-    return shown_in(ZoneInfo(time_zone), moment)
-
-
 def _checked(name: str, at: int) -> datetime:
     try:
         return to_datetime(at)
@@ -398,10 +390,6 @@ def _checked(name: str, at: int) -> datetime:
         raise BadInput(
             f"{name} is {at} microseconds: no time that a calendar has. Give one of the years 1 to 9999."
         ) from error
-
-
-def _tells_past(text: str) -> bool:
-    return _HAPPENED.search(text) is not None and _AHEAD.search(text) is None
 
 
 def _is_placed(text: str, mention: Mention) -> bool:

@@ -308,24 +308,20 @@ class FactWriter:
 
         @retry_conflicts
         async def attempt() -> _T:
-            draft = await self._begun(principal.owner)
+            # At the revision that this process made last: if another one has made one since, the commit is
+            # refused, and the next draft reads which it is.
+            owner, now = principal.owner, self.clock.now_us()
+            revision = self._revisions.pop(owner)
+            draft = (
+                await Draft.begun(self.store, owner, now)
+                if revision is None
+                else Draft(self.store, owner, now, revision)
+            )
             draft.sight = await self.sight(principal)
             return await change(draft)
 
         async with self.alone(principal.owner):
             return await attempt()
-
-    async def _begun(self, owner: str) -> Draft:
-        """A new draft, at the revision that this process made last if another one has made none since.
-
-        If it has, the commit is refused, and the next draft reads which it is.
-        """
-        revision, now = self._revisions.pop(owner), self.clock.now_us()
-        return (
-            await Draft.begun(self.store, owner, now)
-            if revision is None
-            else Draft(self.store, owner, now, revision)
-        )
 
     async def commit(
         self, draft: Draft, vectors: Mapping[str, Vector] | None = None, expected: Sequence[Change] = ()
