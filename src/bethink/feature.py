@@ -223,7 +223,8 @@ async def _no_changes(owner: str, gone: Redaction) -> Sequence[Change]:
     return ()
 
 
-async def _nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+async def nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
+    """For what has nothing that matters whatever is asked."""
     del principal, k
     return ()
 
@@ -256,7 +257,7 @@ class OpenFeature:
 
     service: object
     recall: Sequence[RecallKind] = ()
-    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] = _nothing_important
+    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] = nothing_important
     forgettable: Forgettable | None = None
     cut: Callable[[str, Redaction], Awaitable[RecordCuts]] = _no_cuts
     redact: Callable[[str, Redaction], Awaitable[Sequence[Change]]] = _no_changes

@@ -12,7 +12,7 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.documents.messages import FOREIGN, MAX_CHARS
+from bethink.documents.messages import FOREIGN, MAX_CHARS, UnfitError
 from bethink.documents.tables import as_markdown
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ _DEEPEST: Final = 50
 _SAME_LINE: Final = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _PASSED_OVER: Final = frozenset({f"{_MC}Fallback", f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr"})
 """What is there twice, what was deleted, and what is no text."""
-
-
-class UnfitError(Exception):
-    """Why the file is not read, as a sentence."""
 
 
 def docx_blocks(content: bytes) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Extraction:
         task = Task(kind, name, first, last, self.seconds, self.memory)
         async with self._room:
             sandbox = None if self.walls is None else await self.walls.sandbox()
-            content = await anyio.to_thread.run_sync(_opened, path)
+            content = await anyio.to_thread.run_sync(lambda: path.open("rb"))
             try:
                 if sandbox is None:
                     answer = await self._answer(content, task)
@@ -177,10 +177,6 @@ def _process(task: Task, content: BinaryIO) -> AbstractAsyncContextManager[Child
         # None of this process' variables: they hold keys.
         env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"},
     )
-
-
-def _opened(path: Path) -> BinaryIO:
-    return path.open("rb")
 
 
 def _head(path: Path) -> bytes:

@@ -78,6 +78,10 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     error: str
 
 
+class UnfitError(Exception):
+    """Why the file is not read, as a sentence."""
+
+
 Told = Opened | PageRead | Ended | Failed
 
 

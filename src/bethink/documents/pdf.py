@@ -12,7 +12,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bethink.documents.messages import FOREIGN, Ended, Failed, Opened, PageRead
+from bethink.documents.messages import FOREIGN, Ended, Opened, PageRead, UnfitError
 from bethink.documents.tables import as_markdown
 from bethink.internet.decoding import visible
 
@@ -38,10 +38,6 @@ _BROKEN_WORD: Final = re.compile("[\x02\ufffe]\r?\n")
 """How PDFium marks a word that is divided at a line's end."""
 
 
-class UnopenedError(Exception):
-    """Why the PDF is not opened, as a sentence."""
-
-
 class _Pages(Protocol):
     count: int
     note: str
@@ -52,13 +48,13 @@ class _Pages(Protocol):
 
 
 def read_pdf(content: bytes, task: Task) -> Iterator[Told]:
-    """The pages that the task asks for, as many as its time allows."""
+    """The pages that the task asks for, as many as its time allows.
+
+    Raises:
+        UnfitError: it is damaged, locked, or nothing here reads it.
+    """
     end = time.monotonic() + task.seconds
-    try:
-        pages = _opened(content)
-    except UnopenedError as error:
-        yield Failed(str(error))
-        return
+    pages = _opened(content)
     yield Opened(pages.count)
     for number in range(task.first, min(task.last, pages.count) + 1):
         if time.monotonic() > end and number > task.first:
@@ -73,7 +69,7 @@ def _opened(content: bytes) -> _Pages:
         return _Pdfium(content)
     if find_spec("pypdf"):
         return _Pypdf(content)
-    raise UnopenedError(NOT_INSTALLED)
+    raise UnfitError(NOT_INSTALLED)
 
 
 class _Pdfium:
@@ -91,9 +87,9 @@ class _Pdfium:
             self.count = len(self._document)
         except pypdfium2.PdfiumError as error:
             is_locked = getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD
-            raise UnopenedError(LOCKED if is_locked else DAMAGED) from error
+            raise UnfitError(LOCKED if is_locked else DAMAGED) from error
         if not self.count:
-            raise UnopenedError(DAMAGED)
+            raise UnfitError(DAMAGED)
 
     def text(self, number: int) -> str:
         try:
@@ -189,9 +185,9 @@ class _Pypdf:
             is_locked = self._reader.is_encrypted and not self._reader.decrypt("")
             self.count = 0 if is_locked else len(self._reader.pages)
         except (PyPdfError, *FOREIGN) as error:
-            raise UnopenedError(DAMAGED) from error
+            raise UnfitError(DAMAGED) from error
         if is_locked:
-            raise UnopenedError(LOCKED)
+            raise UnfitError(LOCKED)
 
     def text(self, number: int) -> str:
         try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bethink.documents.docx import UnfitError, docx_blocks
+from bethink.documents.docx import docx_blocks
 from bethink.documents.messages import (
     FOREIGN,
     HEAD,
@@ -26,6 +26,7 @@ from bethink.documents.messages import (
     Opened,
     PageRead,
     Task,
+    UnfitError,
     bare_utf16,
 )
 from bethink.documents.pdf import read_pdf
@@ -46,10 +47,10 @@ _TOO_MUCH: Final = "This document cannot be read: it asks for too much memory."
 
 def read(content: bytes, task: Task) -> Iterator[Told]:
     """What there is to tell of a document."""
-    if task.kind == "pdf":
-        yield from read_pdf(content, task)
-        return
     try:
+        if task.kind == "pdf":
+            yield from read_pdf(content, task)
+            return
         pages, note = _pages(content, task)
     except UnfitError as error:
         yield Failed(str(error))

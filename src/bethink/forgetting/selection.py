@@ -221,15 +221,12 @@ class Selector:
         facts = {*(hit.id for hit in sure[:k] if hit.kind == KIND), *unused[: k - left]}
         told = {hit.id for hit in sure[:k] if hit.kind == TURN}
         told |= await self._not_recalled(principal.owner, query, at)
-        texts = [query, *await self._contents(principal.owner, facts)]
+        named = await self.store.get(FACTS, principal.owner, sorted(facts))
+        texts = [query, *(fact.record.content for fact in named if fact is not None)]
         cuts = await self._cuts(principal.owner, told, texts)
         on_pages = [hit.id for hit in sure[:k] if hit.kind == PAGE]
         pages = await self._page_cuts(principal.owner, on_pages, texts)
         return Selection(tuple(sorted(facts)), cuts, len(sure) + len(unused) > k, pages)
-
-    async def _contents(self, owner: str, ids: Iterable[str]) -> list[str]:
-        found = await self.store.get(FACTS, owner, sorted(ids))
-        return [fact.record.content for fact in found if fact is not None]
 
     async def _cuts(self, owner: str, told: Iterable[str], texts: Sequence[str]) -> tuple[MessageCut, ...]:
         """The parts of what was told that say one of the texts."""

@@ -34,23 +34,11 @@ _COUNTRIES_WORDS = """
     taiwan tanzania thailand tunisia turkey uganda ukraine uruguay uzbekistan venezuela vietnam wales yemen
     zambia zimbabwe uk us usa america britain
 """
-_COUNTRIES = frozenset(_COUNTRIES_WORDS.split()) | {
-    "united kingdom",
-    "great britain",
-    "united states",
-    "new zealand",
-    "south africa",
-    "south korea",
-    "north korea",
-    "saudi arabia",
-    "sri lanka",
-    "costa rica",
-    "czech republic",
-    "the netherlands",
-    "the uk",
-    "the us",
-    "the usa",
-}
+_LONGER_COUNTRIES = (
+    "united kingdom,great britain,united states,new zealand,south africa,south korea,north korea,saudi arabia,"
+    "sri lanka,costa rica,czech republic,the netherlands,the uk,the us,the usa"
+)
+_COUNTRIES = frozenset((*_COUNTRIES_WORDS.split(), *_LONGER_COUNTRIES.split(",")))
 _REGIONS_WORDS = """
     africa asia europe scandinavia california texas florida oregon washington colorado arizona nevada utah
     massachusetts illinois ohio michigan georgia virginia maryland bavaria saxony brittany normandy provence
@@ -182,82 +170,42 @@ class Slot:
         return f"{self.subject}|{self.attribute}"
 
 
-_ATTRIBUTES = {
-    "name": "name",
-    "full name": "name",
-    "first name": "first name",
-    "last name": "last name",
-    "surname": "last name",
-    "family name": "last name",
-    "nickname": "nickname",
-    "age": "age",
-    "birthday": "birthday",
-    "birth date": "birthday",
-    "date of birth": "birthday",
-    "birthplace": "birthplace",
-    "place of birth": "birthplace",
-    "home": "home",
-    "home city": "home",
-    "home address": "address",
-    "address": "address",
-    "hometown": "hometown",
-    "home town": "hometown",
-    "phone": "phone",
-    "phone number": "phone",
-    "telephone number": "phone",
-    "mobile number": "mobile",
-    "cell number": "mobile",
-    "work phone": "work phone",
-    "work phone number": "work phone",
-    "email": "email",
-    "e-mail": "email",
-    "email address": "email",
-    "e-mail address": "email",
-    "work email": "work email",
-    "work email address": "work email",
-    "employer": "employer",
-    "company": "employer",
-    "job": "job",
-    "job title": "job",
-    "occupation": "job",
-    "profession": "job",
-    "time zone": "time zone",
-    "timezone": "time zone",
-    "blood type": "blood type",
-    "shoe size": "shoe size",
-    "native language": "native language",
-    "mother tongue": "native language",
-    "height": "height",
-    "weight": "weight",
-    "marital status": "status",
-    "relationship status": "status",
-    "diet": "diet",
-    "salary": "salary",
-    "rent": "rent",
-    "pronouns": "pronouns",
-}
-_ONE_PERSON = {
-    "wife": "wife",
-    "husband": "husband",
-    "spouse": "spouse",
-    "partner": "partner",
-    "girlfriend": "girlfriend",
-    "boyfriend": "boyfriend",
-    "fiance": "fiance",
-    "fiancé": "fiance",
-    "fiancee": "fiance",
-    "fiancée": "fiance",
-    "mother": "mother",
-    "mom": "mother",
-    "mum": "mother",
-    "father": "father",
-    "dad": "father",
-    "boss": "boss",
-    "manager": "manager",
-    "landlord": "landlord",
-    "landlady": "landlord",
-    "dentist": "dentist",
-}
+def _nouns(table: str) -> dict[str, str]:
+    """What nouns mean: a line says it before its colon; on one without, each noun means itself."""
+    meanings: dict[str, str] = {}
+    for line in table.strip().splitlines():
+        meaning, _, nouns = line.rpartition(":")
+        meanings |= {noun.strip(): (meaning or noun).strip() for noun in nouns.split(",")}
+    return meanings
+
+
+_ATTRIBUTES = _nouns("""
+    name: name, full name
+    last name: last name, surname, family name
+    birthday: birthday, birth date, date of birth
+    birthplace: birthplace, place of birth
+    home: home, home city
+    address: address, home address
+    hometown: hometown, home town
+    phone: phone, phone number, telephone number
+    mobile: mobile number, cell number
+    work phone: work phone, work phone number
+    email: email, e-mail, email address, e-mail address
+    work email: work email, work email address
+    employer: employer, company
+    job: job, job title, occupation, profession
+    time zone: time zone, timezone
+    native language: native language, mother tongue
+    status: marital status, relationship status
+    first name, nickname, age, blood type, shoe size, height, weight, diet, salary, rent, pronouns
+""")
+_ONE_PERSON = _nouns("""
+    fiance: fiance, fiancé, fiancee, fiancée
+    mother: mother, mom, mum
+    father: father, dad
+    landlord: landlord, landlady
+    wife, husband, spouse, partner, girlfriend, boyfriend, boss, manager, dentist
+""")
 """Of whom one has one at a time: their names are slots."""
 _CAPITAL = r"[^\W\d_a-zà-öø-ÿ][\w.'&-]*"
 _LINKING = r"(?:de|la|le|del|der|den|van|von|of|the|am|upon|and)"

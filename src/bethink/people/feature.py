@@ -95,7 +95,10 @@ def people_texts(store: Store) -> RecordTexts[Person]:
         name=_name,
         fields=_fields,
         sentences=frozenset((_SENTENCES,)),
-        rewrite=_rewrite,
+        # What is no sentence has nothing left that could be kept.
+        rewrite=lambda person, left: msgspec.structs.replace(
+            person, **{field: text or None for field, text in left.items()}
+        ),
         identity=lambda person: (_name(person), person.email),
         subject=_name,
         along=lambda person: [Delete(EMAILS, email_id(person.email))],
@@ -117,11 +120,6 @@ def _fields(person: Person) -> dict[str, str]:
         "company": person.company or "",
         "address": " ".join(msgspec.structs.astuple(address)) if address else "",
     }
-
-
-def _rewrite(person: Person, left: Mapping[str, str]) -> Person:
-    # What is no sentence has nothing left that could be kept.
-    return msgspec.structs.replace(person, **{field: text or None for field, text in left.items()})
 
 
 def _open(at: Surroundings) -> OpenFeature:

@@ -210,10 +210,6 @@ def line(value: object, most: int = MAX_LINE_CHARS) -> str:
     return text
 
 
-def _about(value: object) -> str:
-    return line(value, MAX_ABOUT_CHARS)
-
-
 def _email(value: object) -> str:
     text = line(value)
     if len(text) > _MAX_EMAIL_CHARS or not _EMAIL.fullmatch(text):
@@ -261,7 +257,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "name": line,
     "surname": line,
     "email": _email,
-    "about_me": _about,
+    "about_me": lambda value: line(value, MAX_ABOUT_CHARS),
     "phone": _phone,
     "gender": _gender,
     "company": line,

@@ -28,7 +28,7 @@ from bethink.index import IndexQuery
 from bethink.search.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from bethink.index import Candidate, Index
     from bethink.principal import Principal
@@ -133,13 +133,14 @@ class MessageSearch:
         every = {one.id: one for part in words.values() for one in part.items}
         said = await self.conversations.said(principal, [*every])
         texts = {one.id: one.message.content for one in said if one is not None}
-        seen = await anyio.to_thread.run_sync(self._words_seen, texts, reader_filter)
+
+        def words_seen() -> dict[str, set[str]]:
+            return {id: set(self.analyzer.document(reader_filter.text(text))) for id, text in texts.items()}
+
+        seen = await anyio.to_thread.run_sync(words_seen)
         met = {id: sum(not terms.isdisjoint(seen[id]) for terms in map(frozenset, words)) for id in seen}
         best = sorted((every[id] for id in met if met[id]), key=lambda one: (-met[one.id], -one.at, one.id))
         return best[:MOST]
-
-    def _words_seen(self, texts: Mapping[str, str], reader_filter: ReaderFilter) -> dict[str, set[str]]:
-        return {id: set(self.analyzer.document(reader_filter.text(text))) for id, text in texts.items()}
 
     async def _shown(
         self, principal: Principal, candidates: Sequence[Candidate], terms: Collection[str]
@@ -151,9 +152,7 @@ class MessageSearch:
         by_id = {one.record.id: one.record for one in held if one is not None}
         reader_filter = await self.reader_filters.of(principal)
         return [
-            self._found(stored, by_id.get(stored.conversation), terms, reader_filter=reader_filter)
-            if stored is not None
-            else None
+            stored and self._found(stored, by_id.get(stored.conversation), terms, reader_filter=reader_filter)
             for stored in said
         ]
 
@@ -176,16 +175,14 @@ class MessageSearch:
     def marks(self, text: str, terms: Collection[str]) -> list[Span]:
         """Where words of the text are words of the question, in whatever form."""
         known: dict[str, bool] = {}
-        return [
-            match.span()
-            for match in _WORD.finditer(text)
-            if self._is_sought(match[0].casefold(), terms, known)
-        ]
-
-    def _is_sought(self, word: str, terms: Collection[str], known: dict[str, bool]) -> bool:
-        if word not in known:
-            known[word] = any(term in terms for term in self.analyzer.document(word))
-        return known[word]
+        found: list[Span] = []
+        for match in _WORD.finditer(text):
+            word = match[0].casefold()
+            if word not in known:
+                known[word] = any(term in terms for term in self.analyzer.document(word))
+            if known[word]:
+                found.append(match.span())
+        return found
 
 
 def _rank(one: Candidate) -> tuple[float, float, int, str]:

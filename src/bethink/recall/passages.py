@@ -356,12 +356,10 @@ class _Searched:
     async def recallables(self, principal: Principal, ids: Sequence[str]) -> Sequence[Recallable | None]:
         """What is shown of these passages."""
         del principal
-        return [self._memento(held.text(place)) for _, held, place in map(self._found, ids)]
-
-    def _memento(self, text: str) -> Recallable:
-        recallable = Recallable(text, 0, _IMPORTANCE, None)
-        seen = self._seen(text)
-        return recallable if seen == text else recallable.saying(seen)
+        texts = [held.text(place) for _, held, place in map(self._found, ids)]
+        return [
+            Recallable(seen := self._seen(text), 0, _IMPORTANCE, None, is_part=seen != text) for text in texts
+        ]
 
     def _seen(self, text: str) -> str:
         return text if self._reader_filter is None else self._reader_filter.text(text)

@@ -1,7 +1,7 @@
 """One recall over everything that is remembered. Needs no language model.
 
 `agent/context`, the memory tools and the doors ask; the index gives candidates
-of its two legs, and `ranking` puts them in order by what `question` reads in the
+of its two legs, and `ranking` puts them in order by what it reads in the
 question.
 """
 
@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bethink.clock import to_datetime, to_us
 from bethink.errors import BadInput, EmbeddingsUnavailable
+from bethink.feature import nothing_important
 from bethink.index import Candidate, IndexQuery
 from bethink.messages import tokens_in
 from bethink.recall.ranking import (
@@ -32,9 +33,6 @@ from bethink.visibility.search import VisibleSearch
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
     from datetime import datetime
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from bethink.clock import Clock
     from bethink.embeddings import Embeddings
@@ -113,24 +111,10 @@ class RecallResult:
     left_out: int = 0
 
 
-class Important(Protocol):
-    """What matters whatever is asked, most important first; `app` wires the owner's profile."""
-
-    async def __call__(self, principal: Principal, k: int) -> Sequence[tuple[str, str]]:
-        """At most `k` pairs (kind, id)."""
-        ...
-
-
 async def sees_all(principal: Principal) -> bool:
     """For a recall over items of which nothing is hidden from anybody."""
     del principal
     return True
-
-
-async def nothing_important(principal: Principal, k: int) -> Sequence[tuple[str, str]]:
-    """For a recall over items none of which matters always."""
-    del principal, k
-    return ()
 
 
 @dataclass(slots=True)
@@ -153,7 +137,7 @@ class Recall:
     past: dict[str, str] = field(default_factory=dict[str, str])
     own: dict[str, str] = field(default_factory=dict[str, str])
     lookups: dict[str, str] = field(default_factory=dict[str, str])
-    important: Important = nothing_important
+    important: Callable[[Principal, int], Awaitable[Sequence[tuple[str, str]]]] = nothing_important
     on_missing: Callable[[str], None] = lambda _owner: None
     sees_all: Callable[[Principal], Awaitable[bool]] = sees_all
     visible_search: VisibleSearch = field(init=False, repr=False)
@@ -215,10 +199,13 @@ class Recall:
         lookups = frozenset(self.lookups[kind] for kind in wanted if kind in self.lookups)
         if question.lookups or asked.of_talk:
             wanted, lookups = wanted | lookups, frozenset[str]()
+        vector = None
+        with suppress(EmbeddingsUnavailable):
+            (vector,) = await self.embeddings.embed([question.text])
         query = IndexQuery(
             owner=principal.owner,
             text=_words(question.text, asked),
-            vector=await self._vector(question.text),
+            vector=vector,
             model=self.embeddings.model,
             kinds=wanted,
             conversation=question.conversation,
@@ -329,23 +316,13 @@ class Recall:
         other = (*self.past.items(), *self.own.items(), *self.lookups.items())
         return next((shown for shown, past in other if past == kind), kind)
 
-    async def _vector(self, query: str) -> NDArray[np.float32] | None:
-        try:
-            return (await self.embeddings.embed([query]))[0]
-        except EmbeddingsUnavailable:
-            return None
-
     async def _resolve(self, principal: Principal, candidates: Sequence[Candidate]) -> dict[str, Recallable]:
         """What is shown of the candidates that are still there, by their ids."""
         shown: dict[str, Recallable] = {}
         for kind in {candidate.kind for candidate in candidates}:
             ids = [candidate.id for candidate in candidates if candidate.kind == kind]
             recallables = await self.kinds[kind](principal, ids)
-            shown |= {
-                id: recallable
-                for id, recallable in zip(ids, recallables, strict=True)
-                if recallable is not None
-            }
+            shown |= {id: one for id, one in zip(ids, recallables, strict=True) if one is not None}
         return shown
 
 
