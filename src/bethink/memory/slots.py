@@ -35,8 +35,8 @@ _COUNTRIES_WORDS = """
     zambia zimbabwe uk us usa america britain
 """
 _LONGER_COUNTRIES = (
-    "united kingdom,great britain,united states,new zealand,south africa,south korea,north korea,saudi arabia,"
-    "sri lanka,costa rica,czech republic,the netherlands,the uk,the us,the usa"
+    "united kingdom,great britain,united states,new zealand,south africa,south korea,north korea,"
+    "saudi arabia,sri lanka,costa rica,czech republic,the netherlands,the uk,the us,the usa"
 )
 _COUNTRIES = frozenset((*_COUNTRIES_WORDS.split(), *_LONGER_COUNTRIES.split(",")))
 _REGIONS_WORDS = """
