@@ -36,8 +36,7 @@ from bethink.agent.policy import evidence_of, judge
 from bethink.agent.request import RunRequest
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from bethink.principal import Principal
-from bethink.tool import Tool, ToolContext, foreign_tool
-from bethink.tool_schema import leaves
+from bethink.tool import Tool, ToolContext, foreign_tool, leaves
 from bethink.tools.mcp import listed
 
 if TYPE_CHECKING:

@@ -48,12 +48,11 @@ from bethink.memory import Memory
 from bethink.mirror import Mirror
 from bethink.mirror.service import MirrorLines
 from bethink.people import People
-from bethink.ports import Ports, open_ports
+from bethink.ports import Ports, open_ports, shared_resources_of
 from bethink.recall.message_search import MessageSearch
 from bethink.recall.passages import passages_of
 from bethink.recall.service import Recall
 from bethink.redis_mirror.service import sharing, sharing_of
-from bethink.shared_resources import shared_resources_of
 from bethink.tools.code import code_source
 from bethink.tools.documents import document_tools
 from bethink.tools.images import image_tools
@@ -69,11 +68,11 @@ if TYPE_CHECKING:
     from bethink.agent.request import FinishedTurn
     from bethink.llm.models import OfferedModels
     from bethink.mcp_client.servers import Servers
+    from bethink.ports import SharedResources
     from bethink.recall.passages import Passages
     from bethink.redis_mirror.service import RedisMirror
     from bethink.secrets_at_rest import SecretBox
     from bethink.settings import Settings
-    from bethink.shared_resources import SharedResources
     from bethink.tool import Tool
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from bethink.tool_schema import Schema, has_secrets
+from bethink.tool import Schema, has_secrets
 
 if TYPE_CHECKING:
     from bethink.settings_shapes import Redacted

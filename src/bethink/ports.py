@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from bethink.agent.context import Prompts, read_prompts
 from bethink.blobs.directory import DirectoryBlobs
 from bethink.clock import Clock, SystemClock
 from bethink.embeddings.minilm import MiniLmEmbeddings
@@ -16,13 +17,16 @@ from bethink.engines.sqlite.store import open_database
 from bethink.images.factory import connect_images
 from bethink.internet.connect import connect_internet
 from bethink.llm.capabilities import FILE, Learnt
-from bethink.llm.models import connect_models
+from bethink.llm.models import OfferedModels, Probing, SubagentModels, connect_models, plain
 from bethink.redis_mirror.service import open_shared_store
 from bethink.sandbox.interpreters import open_interpreters
+from bethink.secrets_at_rest import SecretBox
 from bethink.telemetry import Supervisor
+from bethink.tools.mcp import open_mcp
+from bethink.tools.plugins import FOLDER, LoadedPlugins, load_plugins
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
     from bethink.blobs import Blobs
     from bethink.bus import Bus
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
     from bethink.sandbox.interpreters import Interpreters
     from bethink.settings import Settings
     from bethink.store import Store
+    from bethink.tool import Tool
+    from bethink.tools.mcp import McpTools
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +97,48 @@ async def open_ports(settings: Settings) -> AsyncGenerator[Ports]:
             learnt=learnt,
             supervisor=supervisor,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SharedResources:
+    """What is opened and read before anything is wired; an app beside another one shares it."""
+
+    blobs: Blobs
+    prompts: Prompts
+    tools: Sequence[Tool]
+    plugged: LoadedPlugins
+    secret_box: SecretBox
+    mcp: McpTools
+    models: OfferedModels
+    chosen: SubagentModels
+
+
+async def shared_resources_of(
+    settings: Settings, ports: Ports, blobs: Blobs, *, stack: AsyncExitStack
+) -> SharedResources:
+    """What the settings name, opened; it is closed with the stack.
+
+    Raises:
+        BadInput: a setting names something that is not there.
+    """
+    prompts = await anyio.to_thread.run_sync(read_prompts)
+    folder = settings.data_dir / FOLDER if settings.user_tools else None
+    plugged = await anyio.to_thread.run_sync(load_plugins, settings.plugins, folder)
+    secret_box = SecretBox(settings.data_dir, plain(settings.master_key))
+    mcp = await stack.enter_async_context(
+        open_mcp(
+            settings,
+            ports.store,
+            ports.bus,
+            clock=ports.clock,
+            secret_box=secret_box,
+            supervise=ports.supervisor.supervise,
+        )
+    )
+    models = OfferedModels(settings, ports.llm, ports.learnt)
+    stack.push_async_callback(models.close)
+    chosen = SubagentModels(
+        settings, models, Probing(has_openrouter_key=settings.openrouter_api_key is not None)
+    )
+    stack.push_async_callback(chosen.close)
+    return SharedResources(blobs, prompts, (), plugged, secret_box, mcp, models, chosen)

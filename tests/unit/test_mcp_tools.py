@@ -23,8 +23,7 @@ from bethink.mcp_client.schemas import plain
 from bethink.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from bethink.settings import load_settings
 from bethink.settings_shapes import McpServer
-from bethink.tool import Tool, foreign_tool
-from bethink.tool_schema import checker
+from bethink.tool import Tool, checker, foreign_tool
 from bethink.tools.mcp import MAX_NAME, configured, listed, public_name
 from tests.door import called, open_door
 from tests.house import House, open_house

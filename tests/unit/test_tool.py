@@ -14,8 +14,7 @@ from pydantic import BaseModel, Field
 
 import bethink
 from bethink.errors import BadInput
-from bethink.tool import MAX_DESCRIPTION, Tool, ToolContext, tool
-from bethink.tool_schema import arguments_of
+from bethink.tool import MAX_DESCRIPTION, Tool, ToolContext, arguments_of, tool
 
 
 class Guest(BaseModel):

@@ -33,8 +33,7 @@ from bethink.messages import AssistantMessage, ToolMessage, UserMessage
 from bethink.redaction import COMMON_WORDS
 from bethink.search.analysis import BASE_FORMS
 from bethink.store import Collection, Delete, Put, Record, Scan, retry_conflicts
-from bethink.tool import Evidence, ToolContext
-from bethink.tool_schema import leaves
+from bethink.tool import Evidence, ToolContext, leaves
 from bethink.tools.memory import listed_memories
 
 if TYPE_CHECKING:

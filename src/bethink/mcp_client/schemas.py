@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from bethink.tool import has_secrets
+
 _TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 _NUMBERS = frozenset(
     {
@@ -50,7 +52,7 @@ _BOUNDS = (_Bounds(10, 1_500, 600), _Bounds(4, 300, 120), _Bounds(1, 200, 60))
 def plain(schema: object) -> dict[str, Any]:
     """The schema of an object, for a model and for checking arguments."""
     made: dict[str, Any] = {}
-    cut = _SECRET if _has_secret(schema) else {}
+    cut = _SECRET if has_secrets(schema) else {}
     for bounds in _BOUNDS:
         made = _Writer(schema, bounds, cut).root()
         if len(msgspec.json.encode(made)) <= _MAX_BYTES:
@@ -60,21 +62,6 @@ def plain(schema: object) -> dict[str, Any]:
     given: object = cast("dict[str, Any]", schema).get("properties")
     names = list(cast("dict[str, Any]", given)) if isinstance(given, dict) else []
     return {"type": "object", "properties": dict.fromkeys(names, _SECRET)}
-
-
-def _has_secret(schema: object) -> bool:
-    """Whether something in it is secret; as deep as it may be, where `masking` takes what is plain."""
-    left = [schema]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            part = cast("dict[str, Any]", one)
-            if part.get("writeOnly") is True:
-                return True
-            left += part.values()
-        elif isinstance(one, list):
-            left += cast("list[Any]", one)
-    return False
 
 
 class _Writer:

@@ -31,8 +31,7 @@ from bethink.principal import LOCAL_OWNER
 from bethink.settings import variable
 from bethink.settings_shapes import McpOAuth, McpServer
 from bethink.store import Collection, Delete, Put, Record
-from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool
-from bethink.tool_schema import leaves
+from bethink.tool import NewFile, ToolContext, ToolOutput, foreign_tool, leaves
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
