@@ -10,6 +10,7 @@ from bethink.importing.jobs import ImportJobs
 from bethink.importing.records import (
     SOURCES,
     Import,
+    ImportOptions,
     ImportProblem,
     ImportReport,
     ImportTally,
@@ -17,7 +18,7 @@ from bethink.importing.records import (
     SourceName,
     TopicMethod,
 )
-from bethink.importing.service import ImportOptions, Imports, UploadFolder
+from bethink.importing.service import Imports, UploadFolder
 
 __all__ = [
     "SOURCES",

@@ -30,7 +30,7 @@ from bethink.errors import BadInput, TooLarge
 from bethink.importing.items import Skipped, mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
 
@@ -129,18 +129,13 @@ class Member:
 
 @dataclass(slots=True)
 class Archive:
-    """An export. `entries` are its members' names, relative, with slashes; `left` what could not be one."""
+    """An export. `members` go by their names, relative, with slashes; `left` what could not be one."""
 
     name: str
     members: dict[str, Member] = field(default_factory=dict[str, Member])
     left: list[Skipped] = field(default_factory=list[Skipped])
     budget: UnpackBudget = field(default_factory=UnpackBudget)
     _wanted: dict[str, list[str]] = field(default_factory=dict[str, list[str]], repr=False)
-
-    @property
-    def entries(self) -> Sequence[str]:
-        """The names, in order."""
-        return list(self.members)
 
     @property
     def size(self) -> int:

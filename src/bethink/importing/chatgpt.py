@@ -289,7 +289,7 @@ class Assets:
     def of(cls, archive: Archive) -> Assets:
         """Those of an archive; where it says what they were called, with those names."""
         members: dict[str, str] = {}
-        for entry in archive.entries:
+        for entry in archive.members:
             if match := _FILE_ID.search(entry.rpartition("/")[2]):
                 members.setdefault(match[0], entry)
         names: dict[str, str] = {}

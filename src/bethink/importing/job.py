@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from bethink.importing.items import Item
     from bethink.importing.records import (
         ImportContext,
+        ImportOptions,
         ImportReport,
         ImportTopic,
-        Into,
         ReportBuilder,
         SourceName,
-        TopicMethod,
     )
 
 READERS: Mapping[SourceName, Callable[[Archive], Iterator[Item]]] = {
@@ -59,13 +58,11 @@ _NOT_PAGES = "Pages were not asked for: choose the vault, or both, to have them.
 
 @dataclass(slots=True)
 class ImportRun:
-    """One import at work. `source` and `into` are chosen by what the export is if they are None."""
+    """One import at work; `options` come to say what was chosen by what the export is."""
 
     context: ImportContext
     path: Path
-    source: SourceName | None
-    into: Into | None
-    topics: TopicMethod
+    options: ImportOptions
     embeddings: Embeddings
     report: ReportBuilder
     _members: dict[str, list[tuple[str, str]]] = field(default_factory=dict[str, "list[tuple[str, str]]"])
@@ -82,14 +79,13 @@ class ImportRun:
         """
         with ExitStack() as stack:
             archive = await anyio.to_thread.run_sync(lambda: stack.enter_context(opened(self.path)))
-            if self.source is None:
-                self.source = await anyio.to_thread.run_sync(source_of, archive)
-            self.context = replace(self.context, source=self.source)
-            if self.into is None:
-                self.into = "conversations" if self.source in _WITH_CONVERSATIONS else "vault"
-            if self.topics != "none":
+            source = self.options.source or await anyio.to_thread.run_sync(source_of, archive)
+            into = self.options.into or ("conversations" if source in _WITH_CONVERSATIONS else "vault")
+            self.options = replace(self.options, source=source, into=into)
+            self.context = replace(self.context, source=source)
+            if self.options.topics != "none":
                 await self._learn(archive)
-            pages = None if self.into == "conversations" else PageImporter(self.context)
+            pages = None if into == "conversations" else PageImporter(self.context)
             await self._take(archive, pages)
             for left in archive.left:
                 self.report.skipped(left)
@@ -111,7 +107,7 @@ class ImportRun:
                         self.report.found(item)
                 found = [item for item in batch if isinstance(item, ExportedConversation)]
                 places: dict[str, str] = {}
-                if found and self.into != "vault":
+                if found and self.options.into != "vault":
                     outcome = await conversations.take(found, archive)
                     places = outcome.places
                     self.report.became(outcome, pages=False)
@@ -174,13 +170,13 @@ class ImportRun:
                 if len(learner.items) >= MAX_SAMPLE:
                     break
         note = ""
-        if self.topics == "meaning":
+        if self.options.topics == "meaning":
             try:
                 topics, placed = await self._by_meaning(learner, texts[:_MAX_EMBEDDED])
                 self._matcher = TopicMatcher(topics, {keys[row]: name for row, name in placed.items()})
             except EmbeddingsUnavailable as error:
                 note = f"Topics go by words, not by meaning: {error.message}"
-        if self.topics == "keywords" or note:
+        if self.options.topics == "keywords" or note:
             self._matcher = TopicMatcher(await anyio.to_thread.run_sync(learner.topics))
         self.report.topics(self._matcher.topics, note)
 
@@ -198,7 +194,7 @@ class ImportRun:
         return await anyio.to_thread.run_sync(learner.topics_of, groups)
 
     async def _batches(self, archive: Archive) -> AsyncGenerator[list[Item]]:
-        items = READERS[self.source or source_of(archive)](archive)
+        items = READERS[self.options.source or source_of(archive)](archive)
         while batch := await anyio.to_thread.run_sync(_next_items, items):
             yield batch
 

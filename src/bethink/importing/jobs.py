@@ -17,8 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from bethink.errors import BadInput, BethinkError, Conflict
-from bethink.importing.records import Import, ImportReport
-from bethink.importing.service import ImportOptions
+from bethink.importing.records import Import, ImportOptions, ImportReport
 from bethink.telemetry import log, recorded
 
 if TYPE_CHECKING:

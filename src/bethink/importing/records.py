@@ -116,6 +116,15 @@ class Import(Record, frozen=True, kw_only=True):
     process: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What is wanted of an export. What is None is chosen by what it is."""
+
+    source: SourceName | None = None
+    into: Into | None = None
+    topics: TopicMethod = "keywords"
+
+
 class ImportedItem(Record, frozen=True, kw_only=True):
     """A thing of an export that is here: the conversation or page at `place`, taken in by the import `batch`.
 

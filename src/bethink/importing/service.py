@@ -32,6 +32,7 @@ from bethink.importing.records import (
     WORKING,
     Import,
     ImportContext,
+    ImportOptions,
     ImportOutcome,
     ImportReport,
     KeyedDigest,
@@ -53,9 +54,6 @@ if TYPE_CHECKING:
     from bethink.importing.records import (
         ImportedItem,
         ImportedUpdate,
-        Into,
-        SourceName,
-        TopicMethod,
     )
     from bethink.principal import Principal
     from bethink.redaction import Redaction
@@ -68,15 +66,6 @@ _BUSY = "An import of yours is at work already: wait for its end."
 _LISTED = 50
 _STOPPED = "Bethink was stopped meanwhile. Go on, and nothing is taken twice."
 _CUT_SHORT = "It was stopped; begin it again to go on."
-
-
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """What is wanted of an export. What is None is chosen by what it is."""
-
-    source: SourceName | None = None
-    into: Into | None = None
-    topics: TopicMethod = "keywords"
 
 
 def _unwatched(report: ImportReport) -> None:
@@ -121,7 +110,7 @@ class Imports:
             TooLarge: it unpacks to more than any export would.
         """
         context = await self._context(principal, "", preview=True)
-        run = self._run(context, path, options, tell=tell)
+        run = ImportRun(context, path, options, self.embeddings, report=ReportBuilder(tell))
         report = await run.run()
         return msgspec.structs.replace(self._record("", path.name, run), state="ready", preview=report)
 
@@ -148,7 +137,8 @@ class Imports:
         async with self._alone(principal):
             begun = begun or await self._unfinished(principal, path.name, options)
             id = begun.id if begun else self.new_id()
-            run = self._run(await self._context(principal, id), path, options, tell=tell)
+            context = await self._context(principal, id)
+            run = ImportRun(context, path, options, self.embeddings, report=ReportBuilder(tell))
             kept = begun or self._record(id, path.name, run)
             with self.working(id):
                 # Written first: what is taken can be taken back, whatever becomes of this process.
@@ -160,8 +150,8 @@ class Imports:
                     stopped = msgspec.structs.replace(
                         kept,
                         state="stopped",
-                        source=run.source or kept.source,
-                        into=run.into or kept.into,
+                        source=run.options.source or kept.source,
+                        into=run.options.into or kept.into,
                         report=run.report.report,
                         error=error.message if isinstance(error, BethinkError) else _CUT_SHORT,
                     )
@@ -270,33 +260,15 @@ class Imports:
             preview=preview,
         )
 
-    def _run(
-        self,
-        context: ImportContext,
-        path: Path,
-        options: ImportOptions,
-        *,
-        tell: Callable[[ImportReport], None],
-    ) -> ImportRun:
-        return ImportRun(
-            context,
-            path,
-            source=options.source,
-            into=options.into,
-            topics=options.topics,
-            embeddings=self.embeddings,
-            report=ReportBuilder(tell),
-        )
-
     def _record(self, id: str, name: str, run: ImportRun) -> Import:
         return Import(
             id=id,
             at=self.clock.now_us(),
             state="applying",
-            source=run.source or "",
+            source=run.options.source or "",
             name=name[:200],
-            into=run.into or "conversations",
-            topics=run.topics,
+            into=run.options.into or "conversations",
+            topics=run.options.topics,
         )
 
     @asynccontextmanager
